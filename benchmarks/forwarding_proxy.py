@@ -6,8 +6,8 @@
 import asyncio
 import sys
 
-from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
-from inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
+from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
+from weaklink.inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
 
 
 class _Keeps:

@@ -16,12 +16,13 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
+from weaklink.inspector.importers import SourceFile, read_source, source_names
+from weaklink.inspector.importers.records import layout_of, read_rows
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.text import decode
+from weaklink.inspector.trace_file.lines import HEADER_KEY
+
 from benchmarks.timing import best_of, say
-from inspector.importers import SourceFile, read_source, source_names
-from inspector.importers.records import layout_of, read_rows
-from inspector.importers.source import Skipped
-from inspector.text import decode
-from inspector.trace_file.lines import HEADER_KEY
 
 _CASES = Path(__file__).parents[1] / "tests" / "cases" / "importers"
 _MILLION = float(os.environ.get("WEAKLINK_BENCH_MB", "2"))
@@ -31,7 +32,7 @@ _GROWTH = """
 import sys
 from collections import deque
 from benchmarks.peak_memory import peak_kib
-from inspector.importers import read_source
+from weaklink.inspector.importers import read_source
 def most(path):
     deque(read_source(path, sys.argv[1]).records, maxlen=0)
     return peak_kib()

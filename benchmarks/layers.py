@@ -7,14 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
-
-from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
-from inspector.chain.history import history_diagnostics
-from inspector.chain.layers import run_differences
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.chain.history import history_diagnostics
+from weaklink.inspector.chain.layers import run_differences
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     Generation,
     Part,
@@ -27,7 +24,10 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from storage import open_store
+from weaklink.storage import open_store
+
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
 
 _TURNS = (5, 50, 500)
 _TRACES = 20

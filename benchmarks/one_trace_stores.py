@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from storage import open_store, upgrade_store
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.storage import open_store, upgrade_store
 
 
 def one_trace_store(path: Path, make: Callable[[int], Trace], size: int) -> Path:

@@ -87,7 +87,7 @@ def _ways(port: int, folder: Path) -> Iterator[dict[str, _Way]]:
     upstream = f"http://127.0.0.1:{port}"
     python = [sys.executable, "-m"]
     calls: dict[str, list[str]] = {"weaklink, forwarding": [*python, "benchmarks.forwarding_proxy", upstream]}
-    if find_spec("ui.cli.record") is not None:
+    if find_spec("weaklink.ui.cli.record") is not None:
         recorded = ["record", "--db", str(folder / "weaklink.db"), "--upstream", upstream, "--port", "PORT", "--quiet"]
         calls["weaklink record"] = [sys.executable, "-c", "from weaklink.command import main; main()", *recorded]
     if _MITMDUMP.exists():

@@ -12,14 +12,15 @@ from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+from weaklink.inspector.capture.events import RecordEvent, Sink
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import RedactsChunks
+from weaklink.inspector.model import Chunk, ToolDefinition, Trace, Turn
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
+from weaklink.storage.live import StoreSink
+
 from benchmarks.timing import goal, say
-from inspector.capture.events import RecordEvent, Sink
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import RedactsChunks
-from inspector.model import Chunk, ToolDefinition, Trace, Turn
-from inspector.redaction.redactor import Redactor
-from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
-from storage.live import StoreSink
 
 _STREAMS, _CHUNKS, _AT_ONCE = 40, 250, 5
 _WAIT_S = 0.12  # the recorder's thread takes up what came every 0.1 seconds

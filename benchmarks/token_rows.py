@@ -11,17 +11,17 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy import orm
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunk, Part
+from weaklink.inspector.model.trace import parts_of
+from weaklink.storage import open_store, place_of
+from weaklink.storage.engine import new_engine
+from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
+from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
 
 from benchmarks.corpus import prose
 from benchmarks.many_traces import a_trace
 from benchmarks.timing import best_of, goal, say
-from inspector.inspection import inspect_trace
-from inspector.model import Chunk, Part
-from inspector.model.trace import parts_of
-from storage import open_store, place_of
-from storage.engine import new_engine
-from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
-from storage.packing.chunks import pack_chunks, unpack_chunks
 
 _TOKENS, _TRACES = 21_000, 200
 _SCHEMA = (

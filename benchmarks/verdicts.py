@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-
-from inspector.chain.steps import Chain, Step
-from inspector.importers.reading import read_source
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
+from weaklink.inspector.chain.steps import Chain, Step
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
 
 FOLDER = Path(__file__).parents[1] / "tests" / "verdicts"
 GOALS = {"kind": 95, "became": 90, "said": 90, "status": 95, "break": 90}

@@ -8,7 +8,7 @@ import json
 import os
 import urllib.request
 
-from inspector.pytest_plugin.replaying import WeaklinkReplay
+from weaklink.inspector.pytest_plugin.replaying import WeaklinkReplay
 
 
 def ask(words: str) -> str:

@@ -6,13 +6,13 @@ Names are imported at their first use (PEP 562), so that a command which needs o
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from inspector.version import __version__
+from weaklink.inspector.version import __version__
 
 if TYPE_CHECKING:
-    from inspector.capture.client_recording import record, recorded, unrecord
-    from inspector.capture.logger import TraceLogger
-    from inspector.dataset.candidates import CandidateReading, VerifierInput
-    from inspector.dataset.reward import (
+    from weaklink.inspector.capture.client_recording import record, recorded, unrecord
+    from weaklink.inspector.capture.logger import TraceLogger
+    from weaklink.inspector.dataset.candidates import CandidateReading, VerifierInput
+    from weaklink.inspector.dataset.reward import (
         ListRewardFunction,
         RewardFunction,
         ScoreFunction,
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
         verify,
         verl_reward,
     )
-    from inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
-    from inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
-    from inspector.errors import (
+    from weaklink.inspector.dataset.verifiers import UnknownVerifierError, Verifier, VerifierVerdict
+    from weaklink.inspector.diagnostics import Diagnostic, Fault, Fix, Location, apply_fixes
+    from weaklink.inspector.errors import (
         InvalidPatternError,
         StoreError,
         UnknownFormatError,
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
         UnreadableFileError,
         WeaklinkError,
     )
-    from inspector.facade import BaseParser, ToolCallParser, make_call, write_calls
-    from inspector.formats.detection import Detection, detect_format
-    from inspector.formats.registry import register_format
-    from inspector.formats.templates.chatml import render_prompt
-    from inspector.formats.transcript import read_transcript
-    from inspector.inspected import Inspection
-    from inspector.inspection import inspect_trace
-    from inspector.model import (
+    from weaklink.inspector.facade import BaseParser, ToolCallParser, make_call, write_calls
+    from weaklink.inspector.formats.detection import Detection, detect_format
+    from weaklink.inspector.formats.registry import register_format
+    from weaklink.inspector.formats.templates.chatml import render_prompt
+    from weaklink.inspector.formats.transcript import read_transcript
+    from weaklink.inspector.inspected import Inspection
+    from weaklink.inspector.inspection import inspect_trace
+    from weaklink.inspector.model import (
         Chunk,
         Generation,
         Part,
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
         Trace,
         Turn,
     )
-    from inspector.segmentation import Segmentation, Segmenter, segment
-    from inspector.trace_file import read_trace_file, write_trace_file
+    from weaklink.inspector.segmentation import Segmentation, Segmenter, segment
+    from weaklink.inspector.trace_file import read_trace_file, write_trace_file
 
 __all__ = [
     "BaseParser",
@@ -115,10 +115,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "inspector.capture.client_recording": ("record", "recorded", "unrecord"),
-    "inspector.capture.logger": ("TraceLogger",),
-    "inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
-    "inspector.dataset.reward": (
+    "weaklink.inspector.capture.client_recording": ("record", "recorded", "unrecord"),
+    "weaklink.inspector.capture.logger": ("TraceLogger",),
+    "weaklink.inspector.dataset.candidates": ("VerifierInput", "CandidateReading"),
+    "weaklink.inspector.dataset.reward": (
         "ListRewardFunction",
         "RewardFunction",
         "ScoreFunction",
@@ -128,9 +128,9 @@ _HOMES = {
         "verify",
         "verl_reward",
     ),
-    "inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
-    "inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
-    "inspector.errors": (
+    "weaklink.inspector.dataset.verifiers": ("UnknownVerifierError", "VerifierVerdict", "Verifier"),
+    "weaklink.inspector.diagnostics": ("Diagnostic", "Fault", "Fix", "Location", "apply_fixes"),
+    "weaklink.inspector.errors": (
         "InvalidPatternError",
         "StoreError",
         "UnknownFormatError",
@@ -138,14 +138,14 @@ _HOMES = {
         "UnreadableFileError",
         "WeaklinkError",
     ),
-    "inspector.facade": ("BaseParser", "ToolCallParser", "make_call", "write_calls"),
-    "inspector.formats.templates.chatml": ("render_prompt",),
-    "inspector.formats.detection": ("Detection", "detect_format"),
-    "inspector.formats.registry": ("register_format",),
-    "inspector.formats.transcript": ("read_transcript",),
-    "inspector.inspected": ("Inspection",),
-    "inspector.inspection": ("inspect_trace",),
-    "inspector.model": (
+    "weaklink.inspector.facade": ("BaseParser", "ToolCallParser", "make_call", "write_calls"),
+    "weaklink.inspector.formats.templates.chatml": ("render_prompt",),
+    "weaklink.inspector.formats.detection": ("Detection", "detect_format"),
+    "weaklink.inspector.formats.registry": ("register_format",),
+    "weaklink.inspector.formats.transcript": ("read_transcript",),
+    "weaklink.inspector.inspected": ("Inspection",),
+    "weaklink.inspector.inspection": ("inspect_trace",),
+    "weaklink.inspector.model": (
         "Chunk",
         "Generation",
         "Part",
@@ -158,8 +158,8 @@ _HOMES = {
         "Trace",
         "Turn",
     ),
-    "inspector.segmentation": ("Segmentation", "Segmenter", "segment"),
-    "inspector.trace_file": ("read_trace_file", "write_trace_file"),
+    "weaklink.inspector.segmentation": ("Segmentation", "Segmenter", "segment"),
+    "weaklink.inspector.trace_file": ("read_trace_file", "write_trace_file"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

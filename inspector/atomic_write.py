@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from inspector.errors import WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 
 _IS_TRACE = re.compile(r"trace-\d+\.html").fullmatch
 

@@ -4,10 +4,9 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 
 from msgspec import Struct, structs
-
-from inspector.json_text import Json
-from inspector.rules.rule import Rule
-from inspector.text import Range
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
 
 SENT_PART, RUN_RESULT, RUN_ARGUMENTS = "sent:", "run:result", "run:arguments"
 """Part names outside of a turn's texts: the prefix for a request's messages, and the two texts of a tool's run."""

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
-from inspector.errors import UnknownFormatError
-from inspector.formats.detection import detect_format
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.model import Json, ToolCall
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 _NOWHERE = Range(0, 0)
 

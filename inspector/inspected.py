@@ -1,11 +1,10 @@
 """The result of an inspection; a separate module, because the code that computes it is slow to import."""
 
 from msgspec import Struct
-
-from inspector.chain.steps import Chain
-from inspector.diagnostics import Diagnostic
-from inspector.model import Span, ToolCall, ToolDefinition, ToolResult
-from inspector.model.columns import Entries
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model.columns import Entries
 
 
 class PartInspection(Struct, frozen=True):

@@ -4,42 +4,41 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
-
-from inspector.chain import layers
-from inspector.chain.analysis import analyse
-from inspector.chain.data_flow import DataFlow, step_values, trace_values
-from inspector.chain.failure_words import Speech
-from inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
-from inspector.chain.history import history_diagnostics
-from inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
-from inspector.chain.steps import Chain, Step, tool_named
-from inspector.checks.arguments import check_structured_calls
-from inspector.checks.attempted.call_search import call_search
-from inspector.checks.context import check_context
-from inspector.checks.quoted_calls import quoted_spans
-from inspector.checks.reasoning import check_reasoning, reasoned_turns
-from inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
-from inspector.checks.text_calls import SessionTools
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
-from inspector.formats.api.call_reading import read_structured_part
-from inspector.formats.api.refused_calls import read_error
-from inspector.formats.detection import detect_format, expected_format
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
-from inspector.model.trace import RECORDING_ID
-from inspector.rules.catalogue import select_rules
-from inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
-from inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
-from inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
-from inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
-from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, Segmentation, segment_whole
-from inspector.text import Range
-from inspector.version import __version__
-from inspector.wire.events import ERROR_PART, PROMPT_PART
+from weaklink.inspector.chain import layers
+from weaklink.inspector.chain.analysis import analyse
+from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
+from weaklink.inspector.chain.failure_words import Speech
+from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
+from weaklink.inspector.chain.history import history_diagnostics
+from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
+from weaklink.inspector.chain.steps import Chain, Step, tool_named
+from weaklink.inspector.checks.arguments import check_structured_calls
+from weaklink.inspector.checks.attempted.call_search import call_search
+from weaklink.inspector.checks.context import check_context
+from weaklink.inspector.checks.quoted_calls import quoted_spans
+from weaklink.inspector.checks.reasoning import check_reasoning, reasoned_turns
+from weaklink.inspector.checks.recording import check_arrivals, check_finish, check_recording, repeated_turns
+from weaklink.inspector.checks.text_calls import SessionTools
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location, Related
+from weaklink.inspector.formats.api.call_reading import read_structured_part
+from weaklink.inspector.formats.api.refused_calls import read_error
+from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
+from weaklink.inspector.rules.layers import CALL_DELIVERED_TWICE, CALL_LOST_BY_SERVER
+from weaklink.inspector.rules.markers import CALL_LEFT_IN_CONTENT, NEAR_MARKER, TEXT_AFTER_CALL
+from weaklink.inspector.rules.recording import ERROR_INSIDE_200, UPSTREAM_ERROR
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmentation import AUTO, Segmentation, segment_whole
+from weaklink.inspector.text import Range
+from weaklink.inspector.version import __version__
+from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART
 
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""

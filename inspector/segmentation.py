@@ -5,35 +5,40 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
-
-from inspector.checks.arguments import (
+from weaklink.inspector.checks.arguments import (
     accepted_array,
     check_arguments,
     places_of_cuts,
     without_fault_of_array,
     without_unfinished,
 )
-from inspector.checks.attempted.attempt import is_in_sentence
-from inspector.checks.attempted.call_search import CallSearch, call_search
-from inspector.checks.repair_trials import TrialResult, with_tried_fixes
-from inspector.checks.repetition import FEWEST_IN_TURN, ONCE_A_RUN, may_have_runs, repeated_calls, with_runs_once
-from inspector.checks.tools import OfferedTools, check_definition
-from inspector.checks.typed_arguments import typed_by
-from inspector.checks.whole_text import WholeText, whole_texts
-from inspector.checks.wrappers import Wrappers
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.api.call_reading import raw_fault
-from inspector.formats.detection import detect_format
-from inspector.formats.format import Format
-from inspector.formats.markers import markers_of
-from inspector.formats.registry import find_format
-from inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
-from inspector.model.trace import Role, Span, SpanKind
-from inspector.rules.rule import Severity
-from inspector.segmenter.assembler import Assembler, Readings
-from inspector.segmenter.events import ParseEvent, SpanClosed
-from inspector.segmenter.machine import feeder
-from inspector.text import Range
+from weaklink.inspector.checks.attempted.attempt import is_in_sentence
+from weaklink.inspector.checks.attempted.call_search import CallSearch, call_search
+from weaklink.inspector.checks.repair_trials import TrialResult, with_tried_fixes
+from weaklink.inspector.checks.repetition import (
+    FEWEST_IN_TURN,
+    ONCE_A_RUN,
+    may_have_runs,
+    repeated_calls,
+    with_runs_once,
+)
+from weaklink.inspector.checks.tools import OfferedTools, check_definition
+from weaklink.inspector.checks.typed_arguments import typed_by
+from weaklink.inspector.checks.whole_text import WholeText, whole_texts
+from weaklink.inspector.checks.wrappers import Wrappers
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.formats.api.call_reading import raw_fault
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.markers import markers_of
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
+from weaklink.inspector.model.trace import Role, Span, SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmenter.assembler import Assembler, Readings
+from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
+from weaklink.inspector.segmenter.machine import feeder
+from weaklink.inspector.text import Range
 
 _NO_TOOLS = OfferedTools()
 AUTO = "auto"

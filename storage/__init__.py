@@ -1,19 +1,19 @@
 """Traces and their inspections, stored in SQLite or PostgreSQL."""
 
-from storage.engine import DatabaseLocation, place_of
-from storage.filter import FilterCompletion, FilterError, check_filter
-from storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse, rank_of
-from storage.live import StoreSink
-from storage.liveness import IDLE_AFTER_S
-from storage.maintenance import IntegrityReport, StoreStats
-from storage.marks import Mark
-from storage.running.following import Following
-from storage.schema import NoDatabaseYetError
-from storage.search_queries import SearchHit, SearchResults
-from storage.statistics import CallVerdicts, Prompt, Violations
-from storage.store import Store, open_store, upgrade_store
-from storage.summaries import ListCursor, TraceSummary
-from storage.writing import Saved, Verdict
+from weaklink.storage.engine import DatabaseLocation, place_of
+from weaklink.storage.filter import FilterCompletion, FilterError, check_filter
+from weaklink.storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse, rank_of
+from weaklink.storage.live import StoreSink
+from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.storage.maintenance import IntegrityReport, StoreStats
+from weaklink.storage.marks import Mark
+from weaklink.storage.running.following import Following
+from weaklink.storage.schema import NoDatabaseYetError
+from weaklink.storage.search_queries import SearchHit, SearchResults
+from weaklink.storage.statistics import CallVerdicts, Prompt, Violations
+from weaklink.storage.store import Store, open_store, upgrade_store
+from weaklink.storage.summaries import ListCursor, TraceSummary
+from weaklink.storage.writing import Saved, Verdict
 
 __all__ = [
     "BY_TIME",

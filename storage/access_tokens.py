@@ -13,11 +13,10 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.errors import StoreError
-from storage import tables
-from storage.engine import Database
-from storage.packing.blobs import escaped, unescaped
+from weaklink.inspector.errors import StoreError
+from weaklink.storage import tables
+from weaklink.storage.engine import Database
+from weaklink.storage.packing.blobs import escaped, unescaped
 
 _BYTES = 24
 _PREFIX = "wl_"  # lets secret scanners find tokens

@@ -18,8 +18,8 @@ from math import isnan
 from typing import Any
 from zlib import crc32
 
-from storage.packing.blobs import DamagedBlobError, checksum_of
-from storage.packing.values import pack
+from weaklink.storage.packing.blobs import DamagedBlobError, checksum_of
+from weaklink.storage.packing.values import pack
 
 _RECORD_BLOBS = ("facts", "provenance")
 RECORD_COLUMNS = (

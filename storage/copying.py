@@ -10,15 +10,14 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from storage import tables
-from storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS
-from storage.record_rows import TraceExtent
-from storage.search import remove_from_index
-from storage.store import Store
-from storage.tables import Row, in_groups
-from storage.toolsets import copy_toolsets, toolset_hashes
-from storage.writing import delete_rows, insert_rows, insert_trace_rows, update_traces
+from weaklink.storage import tables
+from weaklink.storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS
+from weaklink.storage.record_rows import TraceExtent
+from weaklink.storage.search import remove_from_index
+from weaklink.storage.store import Store
+from weaklink.storage.tables import Row, in_groups
+from weaklink.storage.toolsets import copy_toolsets, toolset_hashes
+from weaklink.storage.writing import delete_rows, insert_rows, insert_trace_rows, update_traces
 
 _GROUP, _GROUP_CHARACTERS = 200, 8 << 20  # traces of one transaction, and about how many characters they have
 _COPIED = (*tables.RECORD, *tables.DERIVED, tables.exchange)

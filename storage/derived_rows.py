@@ -8,21 +8,20 @@ from itertools import islice
 from math import isfinite
 
 from msgspec import Struct
-
-from inspector.chain.endings import abort_words
-from inspector.chain.metrics_figures import TraceFigures, figures_of
-from inspector.chain.steps import Break, Status, Step, StepOutcome
-from inspector.checks.context import fullest_share
-from inspector.inspected import Inspection, PartInspection
-from inspector.json_text import write_json
-from inspector.model import Json, Role, SpanKind, Trace
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from storage.checksums import derived_checksum
-from storage.packing.blobs import escaped, key
-from storage.packing.derived_values import Texts, texts_of
-from storage.packing.inspections import pack_inspection
-from storage.tables import Row
+from weaklink.inspector.chain.endings import abort_words
+from weaklink.inspector.chain.metrics_figures import TraceFigures, figures_of
+from weaklink.inspector.chain.steps import Break, Status, Step, StepOutcome
+from weaklink.inspector.checks.context import fullest_share
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, SpanKind, Trace
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage.checksums import derived_checksum
+from weaklink.storage.packing.blobs import escaped, key
+from weaklink.storage.packing.derived_values import Texts, texts_of
+from weaklink.storage.packing.inspections import pack_inspection
+from weaklink.storage.tables import Row
 
 MAX_VALUES_PER_CALL = 50
 """Maximum number of values that are stored for one call."""
@@ -306,6 +305,6 @@ def _step_columns(steps: Sequence[Step]) -> Row:
 
 def inspect_trace(trace: Trace) -> Inspection:
     """`inspector.inspection.inspect_trace` without options, imported on first use."""
-    from inspector.inspection import inspect_trace as inspect  # noqa: PLC0415  # checks and formats: a sixth of the time of listing traces
+    from weaklink.inspector.inspection import inspect_trace as inspect  # noqa: PLC0415  # checks and formats: a sixth of the time of listing traces
 
     return inspect(trace)

@@ -15,10 +15,9 @@ from msgspec import Struct
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import OperationalError
-
-from inspector.errors import StoreError
-from inspector.user_folder import user_folder
-from storage.packing.blobs import DamagedBlobError
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.user_folder import user_folder
+from weaklink.storage.packing.blobs import DamagedBlobError
 
 VARIABLE = "WEAKLINK_DB"
 """The environment variable with the database to use if the user names none."""

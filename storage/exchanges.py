@@ -6,14 +6,13 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.model.exchange import RecordedExchange
-from inspector.trace_file.lines import ExchangeLine, ExchangePacker, exchanges_of
-from storage import tables
-from storage.engine import Database, first_line
-from storage.packing.blobs import from_blob, key, to_blob
-from storage.reading import find_id
-from storage.tables import in_groups
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.trace_file.lines import ExchangeLine, ExchangePacker, exchanges_of
+from weaklink.storage import tables
+from weaklink.storage.engine import Database, first_line
+from weaklink.storage.packing.blobs import from_blob, key, to_blob
+from weaklink.storage.reading import find_id
+from weaklink.storage.tables import in_groups
 
 RUN_ID = "run"
 """The name of the external id that all traces of one run have."""

@@ -8,19 +8,18 @@ from types import MappingProxyType
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
-
-from inspector.capture.events import RECORDING_PART
-from inspector.chain.steps import Status, VerdictCertainty
-from inspector.model import Liveness
-from storage import tables
-from storage.filter import Filter, parse_filter
-from storage.filter.experiments import with_default_terms
-from storage.filter.reading import read_field
-from storage.filter.sql import conditions_of
-from storage.filter.terms import NotTerm
-from storage.liveness import traces_in
-from storage.summaries import ListCursor, TraceSummary, summaries
-from storage.tables import in_groups
+from weaklink.inspector.capture.events import RECORDING_PART
+from weaklink.inspector.chain.steps import Status, VerdictCertainty
+from weaklink.inspector.model import Liveness
+from weaklink.storage import tables
+from weaklink.storage.filter import Filter, parse_filter
+from weaklink.storage.filter.experiments import with_default_terms
+from weaklink.storage.filter.reading import read_field
+from weaklink.storage.filter.sql import conditions_of
+from weaklink.storage.filter.terms import NotTerm
+from weaklink.storage.liveness import traces_in
+from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
+from weaklink.storage.tables import in_groups
 
 _UNKNOWN = -1.0
 _PAGE = 200  # maximum number of traces that a scan reads at once

@@ -8,18 +8,17 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from msgspec.structs import replace
-
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
-from inspector.capture.send_queue import ROOM_BYTES
-from inspector.capture.spill import spill
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from storage.derived_rows import inspect_trace
-from storage.liveness import IDLE_AFTER_S
-from storage.running.rows import new_owner
-from storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
-from storage.store import Store, open_store
+from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
+from weaklink.inspector.capture.send_queue import ROOM_BYTES
+from weaklink.inspector.capture.spill import spill
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.storage.derived_rows import inspect_trace
+from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.storage.running.rows import new_owner
+from weaklink.storage.running.session import BoundedBuffer, RecordedSession, SessionWrite
+from weaklink.storage.store import Store, open_store
 
 _EVERY_S, _EVERY_CHUNKS = 0.12, 2_048  # a recorder buffers for 0.1 s, so a crash loses at most 250 ms
 _BEAT_S = 10.0  # heartbeat interval of an idle sink; see `storage.running.rows`

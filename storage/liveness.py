@@ -10,10 +10,9 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-
-from inspector.model import Liveness, Trace
-from storage import tables
-from storage.tables import in_groups
+from weaklink.inspector.model import Liveness, Trace
+from weaklink.storage import tables
+from weaklink.storage.tables import in_groups
 
 SILENT_S = 60.0
 """A recorder without a heartbeat for this many seconds is considered dead."""

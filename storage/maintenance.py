@@ -7,30 +7,29 @@ from pathlib import Path
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import exc
-
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.version import __version__
-from storage import engine, tables
-from storage.checksums import RECORD_COLUMNS
-from storage.derived_rows import DerivedRows, derived_rows
-from storage.exchanges import damaged_exchanges
-from storage.liveness import with_openness
-from storage.reading import NOT_INSPECTED, find_id
-from storage.record_rows import RecordRows, record_rows
-from storage.repair import (
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.version import __version__
+from weaklink.storage import engine, tables
+from weaklink.storage.checksums import RECORD_COLUMNS
+from weaklink.storage.derived_rows import DerivedRows, derived_rows
+from weaklink.storage.exchanges import damaged_exchanges
+from weaklink.storage.liveness import with_openness
+from weaklink.storage.reading import NOT_INSPECTED, find_id
+from weaklink.storage.record_rows import RecordRows, record_rows
+from weaklink.storage.repair import (
     RepairReport,
     derived_tables,
     repair_toolsets,
     repair_trace,
     same_rows,
 )
-from storage.salvage import damage_of_row, read_stored, read_stored_inspection
-from storage.summaries import row_of
-from storage.tables import Row, in_groups
-from storage.toolsets import drop_unused_toolsets, load_toolsets
-from storage.writing import delete_traces, rewrite_derived
+from weaklink.storage.salvage import damage_of_row, read_stored, read_stored_inspection
+from weaklink.storage.summaries import row_of
+from weaklink.storage.tables import Row, in_groups
+from weaklink.storage.toolsets import drop_unused_toolsets, load_toolsets
+from weaklink.storage.writing import delete_traces, rewrite_derived
 
 _OF_0_2_0 = "it is intact, but the checksum of its turns is one that weaklink 0.2.0 computed incorrectly"
 _MOST_OF_FILE = 100  # maximum number of problems that SQLite lists

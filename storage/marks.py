@@ -5,12 +5,11 @@ from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from storage import tables
-from storage.engine import Database
-from storage.packing.blobs import escaped, unescaped
-from storage.reading import find_id
-from storage.tables import in_groups
+from weaklink.storage import tables
+from weaklink.storage.engine import Database
+from weaklink.storage.packing.blobs import escaped, unescaped
+from weaklink.storage.reading import find_id
+from weaklink.storage.tables import in_groups
 
 _mark = tables.mark.c
 

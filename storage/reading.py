@@ -13,25 +13,24 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.memory import LruCache
-from inspector.model import Chunks, ParentWhy, Part, ToolDefinition, Trace, Turn
-from inspector.model.columns import Column, LazyColumn
-from storage import tables
-from storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
-from storage.derived_rows import inspect_trace
-from storage.engine import DAMAGE_ERRORS, blob_begin, blob_pieces
-from storage.liveness import with_openness
-from storage.packing import blobs
-from storage.packing.chunks import chunks_from_blob, read_windows
-from storage.packing.derived_values import OtherLayoutError, texts_of
-from storage.packing.inspections import read_wide, unpack_inspection
-from storage.packing.paged_blobs import Read, Spool, is_paged, spooled_reader
-from storage.packing.records import parent_from, trace_from, turn_from
-from storage.packing.values import pack, unpack
-from storage.toolsets import load_toolsets
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.memory import LruCache
+from weaklink.inspector.model import Chunks, ParentWhy, Part, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.columns import Column, LazyColumn
+from weaklink.storage import tables
+from weaklink.storage.checksums import DERIVED_COLUMNS, check_turns, derived_checksum, turn_checksum
+from weaklink.storage.derived_rows import inspect_trace
+from weaklink.storage.engine import DAMAGE_ERRORS, blob_begin, blob_pieces
+from weaklink.storage.liveness import with_openness
+from weaklink.storage.packing import blobs
+from weaklink.storage.packing.chunks import chunks_from_blob, read_windows
+from weaklink.storage.packing.derived_values import OtherLayoutError, texts_of
+from weaklink.storage.packing.inspections import read_wide, unpack_inspection
+from weaklink.storage.packing.paged_blobs import Read, Spool, is_paged, spooled_reader
+from weaklink.storage.packing.records import parent_from, trace_from, turn_from
+from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.toolsets import load_toolsets
 
 LONG = 1 << 20
 """Bytes; larger values of a column are not fetched in one piece, unless another limit is given."""

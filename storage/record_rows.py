@@ -9,16 +9,15 @@ from math import isfinite, isnan
 from typing import TypeVar
 
 from msgspec import Struct, structs
-
-from inspector.chain.endings import task_outcome
-from inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
-from inspector.model.exchange import compacted
-from storage.checksums import canonical, record_checksum, turn_checksum
-from storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
-from storage.packing.chunks import chunks_blob, pack_chunks
-from storage.packing.records import Facts, provenance_facts, tool_facts, trace_facts, turn_facts
-from storage.packing.values import pack
-from storage.tables import Row, Toolset
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.exchange import compacted
+from weaklink.storage.checksums import canonical, record_checksum, turn_checksum
+from weaklink.storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
+from weaklink.storage.packing.chunks import chunks_blob, pack_chunks
+from weaklink.storage.packing.records import Facts, provenance_facts, tool_facts, trace_facts, turn_facts
+from weaklink.storage.packing.values import pack
+from weaklink.storage.tables import Row, Toolset
 
 _DIGITS = 12
 _SHARED, _LONGEST_SHARED = (Role.SYSTEM, Role.USER), 16_384  # roles of the texts to cache, and bytes of the longest

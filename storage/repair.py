@@ -17,24 +17,23 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.version import __version__
-from storage import tables
-from storage.checksums import RECORD_COLUMNS
-from storage.derived_rows import DerivedRows, derived_rows
-from storage.engine import DAMAGE_ERRORS
-from storage.exchanges import damaged_exchanges
-from storage.packing.blobs import escaped, from_blob
-from storage.packing.values import pack
-from storage.record_rows import RecordRows, record_rows
-from storage.salvage import SalvagedTrace, damage_of_row, read_stored, read_stored_inspection, with_damage
-from storage.search import remove_from_index
-from storage.summaries import row_of
-from storage.tables import UNKNOWN_TIME_S, Row
-from storage.toolsets import load_toolsets
-from storage.writing import delete_rows, insert_records, rewrite_derived, update_traces
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.version import __version__
+from weaklink.storage import tables
+from weaklink.storage.checksums import RECORD_COLUMNS
+from weaklink.storage.derived_rows import DerivedRows, derived_rows
+from weaklink.storage.engine import DAMAGE_ERRORS
+from weaklink.storage.exchanges import damaged_exchanges
+from weaklink.storage.packing.blobs import escaped, from_blob
+from weaklink.storage.packing.values import pack
+from weaklink.storage.record_rows import RecordRows, record_rows
+from weaklink.storage.salvage import SalvagedTrace, damage_of_row, read_stored, read_stored_inspection, with_damage
+from weaklink.storage.search import remove_from_index
+from weaklink.storage.summaries import row_of
+from weaklink.storage.tables import UNKNOWN_TIME_S, Row
+from weaklink.storage.toolsets import load_toolsets
+from weaklink.storage.writing import delete_rows, insert_records, rewrite_derived, update_traces
 
 _LOST = "The stored turns did not match their checksum when they were repaired: a row was lost, or a value was changed."
 

@@ -23,10 +23,9 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from msgspec import Struct
 from msgspec.structs import replace
-
-from inspector.capture.events import with_losses
-from inspector.inspected import Inspection
-from inspector.model import (
+from weaklink.inspector.capture.events import with_losses
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     Chunks,
@@ -41,18 +40,18 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.model.exchange import compacted
-from storage import tables
-from storage.checksums import CHECKED_COLUMNS, check_row, turn_checksum
-from storage.engine import DAMAGE_ERRORS, first_line
-from storage.liveness import with_openness
-from storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, to_blob, unescaped
-from storage.packing.chunks import chunks_from_blob
-from storage.packing.records import tool_from, trace_from, turn_facts, turn_from
-from storage.packing.values import pack, unpack
-from storage.reading import inspect_readable, read_facts, read_inspection, read_trace, read_turns
-from storage.summaries import row_of
-from storage.toolsets import load_toolsets
+from weaklink.inspector.model.exchange import compacted
+from weaklink.storage import tables
+from weaklink.storage.checksums import CHECKED_COLUMNS, check_row, turn_checksum
+from weaklink.storage.engine import DAMAGE_ERRORS, first_line
+from weaklink.storage.liveness import with_openness
+from weaklink.storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, to_blob, unescaped
+from weaklink.storage.packing.chunks import chunks_from_blob
+from weaklink.storage.packing.records import tool_from, trace_from, turn_facts, turn_from
+from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.reading import inspect_readable, read_facts, read_inspection, read_trace, read_turns
+from weaklink.storage.summaries import row_of
+from weaklink.storage.toolsets import load_toolsets
 
 _MAX_PLACEHOLDERS = 1_000  # turns whose rows are missing; a damaged number may be any
 _MAX_SENTENCES = 20  # of those that describe the trace; each turn has its own

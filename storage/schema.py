@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import sqlalchemy as sa
-
-from inspector.errors import StoreError
-from inspector.model import Outcome
-from storage import tables
-from storage.engine import DatabaseLocation, write_ahead, writing
-from storage.packing.blobs import from_blob, key
-from storage.packing.values import unpack
-from storage.record_rows import outcome_columns
-from storage.tables import Row, in_groups
-from storage.writing import update_traces
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.model import Outcome
+from weaklink.storage import tables
+from weaklink.storage.engine import DatabaseLocation, write_ahead, writing
+from weaklink.storage.packing.blobs import from_blob, key
+from weaklink.storage.packing.values import unpack
+from weaklink.storage.record_rows import outcome_columns
+from weaklink.storage.tables import Row, in_groups
+from weaklink.storage.writing import update_traces
 
 if TYPE_CHECKING:
     from alembic.config import Config

@@ -10,12 +10,11 @@ from contextlib import suppress
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
-from storage import tables
-from storage.engine import DAMAGE_ERRORS
-from storage.packing.blobs import from_blob, text_from_bytes
-from storage.tables import in_groups
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import tables
+from weaklink.storage.engine import DAMAGE_ERRORS
+from weaklink.storage.packing.blobs import from_blob, text_from_bytes
+from weaklink.storage.tables import in_groups
 
 NOT_INDEXED = lazy_pattern("[\0\ud800-\udfff]")
 """Characters that no database accepts; they are replaced with spaces."""

@@ -6,19 +6,18 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.diagnostics import Location
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from storage import tables
-from storage.engine import DAMAGE_ERRORS, Database, damage_errors
-from storage.filter import Filter, PhraseTerm, parse_filter
-from storage.filter.terms import required_words
-from storage.listing import page
-from storage.maintenance import count_rows
-from storage.packing.blobs import from_blob, salvaged_text, text_from_bytes, unescaped
-from storage.search import index_waiting
-from storage.summaries import ListCursor, TraceSummary
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.storage import tables
+from weaklink.storage.engine import DAMAGE_ERRORS, Database, damage_errors
+from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
+from weaklink.storage.filter.terms import required_words
+from weaklink.storage.listing import page
+from weaklink.storage.maintenance import count_rows
+from weaklink.storage.packing.blobs import from_blob, salvaged_text, text_from_bytes, unescaped
+from weaklink.storage.search import index_waiting
+from weaklink.storage.summaries import ListCursor, TraceSummary
 
 _AROUND = 60
 _NOWHERE = Range(0, 0)

@@ -13,17 +13,16 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.chain import metrics_groups
-from inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
-from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
-from inspector.inspected import Inspection
-from inspector.model import Role, Trace
-from storage import tables
-from storage.derived_rows import measure_columns
-from storage.packing.blobs import unescaped
-from storage.packing.derived_values import texts_of
-from storage.record_rows import at_s, totals_of
+from weaklink.inspector.chain import metrics_groups
+from weaklink.inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
+from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Role, Trace
+from weaklink.storage import tables
+from weaklink.storage.derived_rows import measure_columns
+from weaklink.storage.packing.blobs import unescaped
+from weaklink.storage.packing.derived_values import texts_of
+from weaklink.storage.record_rows import at_s, totals_of
 
 DAY_S = 86_400.0
 """Seconds per day."""

@@ -5,19 +5,18 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
-
-from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from storage import statistics, tables
-from storage.engine import Database, damage_errors
-from storage.filter import parse_filter
-from storage.filter.experiments import with_default_terms
-from storage.filter.sql import conditions_of
-from storage.packing.blobs import from_blob, key
-from storage.packing.records import tool_from
-from storage.packing.values import unpack
-from storage.salvage import read_stored
-from storage.tables import in_groups
+from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from weaklink.storage import statistics, tables
+from weaklink.storage.engine import Database, damage_errors
+from weaklink.storage.filter import parse_filter
+from weaklink.storage.filter.experiments import with_default_terms
+from weaklink.storage.filter.sql import conditions_of
+from weaklink.storage.packing.blobs import from_blob, key
+from weaklink.storage.packing.records import tool_from
+from weaklink.storage.packing.values import unpack
+from weaklink.storage.salvage import read_stored
+from weaklink.storage.tables import in_groups
 
 _Answer = TypeVar("_Answer")
 

@@ -8,13 +8,12 @@ from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
-
-from inspector.inspected import Inspection
-from inspector.model import Trace, Turn
-from storage import tables
-from storage.access_tokens import AccessTokens
-from storage.derived_rows import inspect_trace
-from storage.engine import (
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace, Turn
+from weaklink.storage import tables
+from weaklink.storage.access_tokens import AccessTokens
+from weaklink.storage.derived_rows import inspect_trace
+from weaklink.storage.engine import (
     Database,
     DatabaseLocation,
     damage_errors,
@@ -24,31 +23,31 @@ from storage.engine import (
     place_of,
     prepare_file,
 )
-from storage.exchanges import Exchanges
-from storage.filter import FilterCompletion, complete_filter, parse_filter
-from storage.listing import Paging, page
-from storage.liveness import IDLE_AFTER_S
-from storage.maintenance import Maintenance
-from storage.marks import Bookmarks
-from storage.reading import find_id, find_ids
-from storage.record_rows import RecordRows
-from storage.running.following import Following
-from storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
-from storage.running.session import SessionWrite
-from storage.salvage import (
+from weaklink.storage.exchanges import Exchanges
+from weaklink.storage.filter import FilterCompletion, complete_filter, parse_filter
+from weaklink.storage.listing import Paging, page
+from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.storage.maintenance import Maintenance
+from weaklink.storage.marks import Bookmarks
+from weaklink.storage.reading import find_id, find_ids
+from weaklink.storage.record_rows import RecordRows
+from weaklink.storage.running.following import Following
+from weaklink.storage.running.rows import end_orphaned_trace, orphaned_traces, read_open_turns, write_steps
+from weaklink.storage.running.session import SessionWrite
+from weaklink.storage.salvage import (
     damage_of_row,
     read_stored,
     read_stored_inspection,
     read_stored_turns,
     with_damage,
 )
-from storage.schema import check_file, ensure_current, upgrade
-from storage.search import merge_index
-from storage.search_queries import TextSearch
-from storage.statistics_queries import TraceStatistics
-from storage.summaries import ListCursor, TraceSummary, summaries
-from storage.toolsets import drop_unused_toolsets
-from storage.writing import (
+from weaklink.storage.schema import check_file, ensure_current, upgrade
+from weaklink.storage.search import merge_index
+from weaklink.storage.search_queries import TextSearch
+from weaklink.storage.statistics_queries import TraceStatistics
+from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
+from weaklink.storage.toolsets import drop_unused_toolsets
+from weaklink.storage.writing import (
     Saved,
     StoredInspection,
     TraceDraft,

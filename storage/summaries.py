@@ -9,22 +9,21 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
-
-from inspector.chain.endings import task_outcome
-from inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome, VerdictCertainty
-from inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
-from inspector.rules import layers as layer_rules
-from inspector.rules.rule import Severity
-from inspector.text import OPENING_MESSAGES, opening_of
-from storage import tables
-from storage.checksums import CHECKED_COLUMNS, check_row
-from storage.engine import DAMAGE_ERRORS
-from storage.liveness import liveness
-from storage.marks import Mark, read_marks
-from storage.packing.blobs import from_blob, text_from_bytes, to_blob, unescaped
-from storage.packing.records import parent_from, trace_from
-from storage.packing.values import pack, unpack
-from storage.tables import in_groups
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome, VerdictCertainty
+from weaklink.inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
+from weaklink.inspector.rules import layers as layer_rules
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import OPENING_MESSAGES, opening_of
+from weaklink.storage import tables
+from weaklink.storage.checksums import CHECKED_COLUMNS, check_row
+from weaklink.storage.engine import DAMAGE_ERRORS
+from weaklink.storage.liveness import liveness
+from weaklink.storage.marks import Mark, read_marks
+from weaklink.storage.packing.blobs import from_blob, text_from_bytes, to_blob, unescaped
+from weaklink.storage.packing.records import parent_from, trace_from
+from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.tables import in_groups
 
 
 class ListCursor(Struct, frozen=True):

@@ -12,8 +12,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
-
-from inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
+from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
 UNKNOWN_TIME_S = -1e18
 """The `sort_at_s` of a trace whose source gave no time: earlier than every valid date."""

@@ -4,14 +4,13 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 
 import sqlalchemy as sa
-
-from inspector.model import ToolDefinition
-from storage import tables
-from storage.engine import insert_new
-from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
-from storage.packing.records import tool_from
-from storage.packing.values import pack, unpack
-from storage.tables import Row, Toolset, in_groups
+from weaklink.inspector.model import ToolDefinition
+from weaklink.storage import tables
+from weaklink.storage.engine import insert_new
+from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
+from weaklink.storage.packing.records import tool_from
+from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.tables import Row, Toolset, in_groups
 
 
 def intern_toolsets(connection: sa.Connection, toolsets: Mapping[bytes, Toolset]) -> dict[bytes, int]:

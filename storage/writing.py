@@ -11,18 +11,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
-
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.version import __version__
-from storage import tables
-from storage.derived_rows import DerivedRows, derived_rows, inspect_trace
-from storage.exchanges import replace_exchanges
-from storage.packing.blobs import escaped, unescaped
-from storage.record_rows import RecordRows, TraceExtent, record_rows
-from storage.search import remove_from_index
-from storage.tables import UNKNOWN_TIME_S, Row, in_groups
-from storage.toolsets import intern_toolsets
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.version import __version__
+from weaklink.storage import tables
+from weaklink.storage.derived_rows import DerivedRows, derived_rows, inspect_trace
+from weaklink.storage.exchanges import replace_exchanges
+from weaklink.storage.packing.blobs import escaped, unescaped
+from weaklink.storage.record_rows import RecordRows, TraceExtent, record_rows
+from weaklink.storage.search import remove_from_index
+from weaklink.storage.tables import UNKNOWN_TIME_S, Row, in_groups
+from weaklink.storage.toolsets import intern_toolsets
 
 _PLAIN_NAME = 300  # code points
 

@@ -4,10 +4,9 @@ from copy import copy
 from typing import TypeVar
 
 from msgspec.structs import replace
-
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.model.columns import Column, Entries
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.columns import Column, Entries
 
 _Entry = TypeVar("_Entry")
 

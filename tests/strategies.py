@@ -4,8 +4,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from hypothesis import strategies as st
-
-from inspector.model import (
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     Chunks,
@@ -37,8 +36,8 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.model.exchange import compacted
-from inspector.text import Range
+from weaklink.inspector.model.exchange import compacted
+from weaklink.inspector.text import Range
 
 _Value = TypeVar("_Value")
 _PIECES = (

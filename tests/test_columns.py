@@ -4,9 +4,8 @@ from array import array
 from typing import Any, TypeAlias
 
 import pytest
-
-from inspector.model import Chunks
-from inspector.model.columns import (
+from weaklink.inspector.model import Chunks
+from weaklink.inspector.model.columns import (
     Ascending,
     Column,
     ColumnSlice,

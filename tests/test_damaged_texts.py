@@ -5,10 +5,10 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import Role
 
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.model import Role
 from tests.mutations import mutated_texts
 from tests.test_invariants import cut, read_in_pieces
 

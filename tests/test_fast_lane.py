@@ -3,16 +3,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.checks.whole_text import whole_texts
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.api.parser import may_be_api
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import Role, ToolCall, ToolDefinition
+from weaklink.inspector.segmentation import Segmentation, Segmenter, segment, segment_whole
 
-from inspector.apis.openai.messages import read_tools
-from inspector.checks.tools import OfferedTools
-from inspector.checks.whole_text import whole_texts
-from inspector.facade import make_call
-from inspector.formats.api.parser import may_be_api
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.model import Role, ToolCall, ToolDefinition
-from inspector.segmentation import Segmentation, Segmenter, segment, segment_whole
 from tests.examples import in_the_gate
 from tests.mutations import mutated_texts, originals
 from tests.test_invariants import EXAMPLES, FORMATS, hostile

@@ -8,22 +8,22 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from weaklink.inspector import inspection
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.chain.analysis import Analysis, analyse
+from weaklink.inspector.chain.pairing import Pairing
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Trace
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.segmentation import segment
+from weaklink.ui.views.rule import read_example
 
-from inspector import inspection
-from inspector.apis.openai.messages import read_tools
-from inspector.chain.analysis import Analysis, analyse
-from inspector.chain.pairing import Pairing
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_scanner import read_json
-from inspector.model import Trace
-from inspector.rules.catalogue import RULES
-from inspector.segmentation import segment
 from tests.case_files import cases_of
 from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
 from tests.test_sample_traces import FILES, one_trace
-from ui.views.rule import read_example
 
 Inspected: TypeAlias = list[tuple[Trace, Inspection]]
 

@@ -11,18 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.api.parser import ApiOrText
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Json, Role, SpanKind, ToolCall
+from weaklink.inspector.rules.conversation import REPEATED_CALL
+from weaklink.inspector.segmentation import Segmentation, Segmenter, segment
+from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
+from weaklink.inspector.segmenter.machine import Machine
 
-from inspector.diagnostics import Diagnostic
-from inspector.facade import make_call
-from inspector.formats.api.parser import ApiOrText
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.json_scanner import read_json
-from inspector.model import Json, Role, SpanKind, ToolCall
-from inspector.rules.conversation import REPEATED_CALL
-from inspector.segmentation import Segmentation, Segmenter, segment
-from inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
-from inspector.segmenter.machine import Machine
 from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants

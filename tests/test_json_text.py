@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
 
-from inspector.json_text import write_json
-from inspector.model import Json
 from tests.strategies import json_values
 
 

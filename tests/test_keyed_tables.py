@@ -15,37 +15,36 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from inspector.chain.steps import Status, StepOutcome
-from inspector.model import SpanKind
-from inspector.rules.rule import Severity
-from storage.filter.terms import FilterKey
-from ui.views.status import status_run
-from ui.views.styled_text import style_of
-from ui.web.markup import COLOUR_NAMES
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage.filter.terms import FilterKey
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import style_of
+from weaklink.ui.web.markup import COLOUR_NAMES
 
 _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("inspector", "storage", "ui")
 
 _PARTIAL = {
-    ("inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
-    ("inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
+    ("weaklink.inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
+    ("weaklink.inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
     ("inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
     ("inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
-    ("inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
-    ("storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
-    ("storage.statistics", "_KEYS"): "days are computed before",
-    ("storage.statistics", "_OF_CODES"): "guarded by `in`",
-    ("ui.cli.console", "_SGR"): "guarded by `in`",
-    ("ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
-    ("ui.cli.run", "_ENDS"): "guarded by `in`",
-    ("ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
-    ("ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
-    ("ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
-    ("ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
-    ("ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
-    ("ui.views.status", "_TASK"): "an unknown outcome is not shown",
-    ("ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
+    ("weaklink.inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
+    ("weaklink.storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
+    ("weaklink.storage.statistics", "_KEYS"): "days are computed before",
+    ("weaklink.storage.statistics", "_OF_CODES"): "guarded by `in`",
+    ("weaklink.ui.cli.console", "_SGR"): "guarded by `in`",
+    ("weaklink.ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
+    ("weaklink.ui.cli.run", "_ENDS"): "guarded by `in`",
+    ("weaklink.ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
+    ("weaklink.ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
+    ("weaklink.ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
+    ("weaklink.ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
+    ("weaklink.ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
+    ("weaklink.ui.views.status", "_TASK"): "an unknown outcome is not shown",
+    ("weaklink.ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
 }
 _JSON_WORDS = ("inspector.json_scanner.values", "LITERALS")
 """`true`, `false` and `null` are words of JSON here, and names of kinds elsewhere."""

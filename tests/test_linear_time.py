@@ -12,9 +12,9 @@ from random import Random
 from time import process_time
 
 import pytest
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.segmentation import Segmenter
 
-from inspector.formats.registry import find_format, formats
-from inspector.segmentation import Segmenter
 from tests.mutations import CONTROLS, PIECES, markers, originals
 
 pytestmark = pytest.mark.invariants

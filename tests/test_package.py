@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 from msgspec import Struct
+from weaklink.inspector.formats import registry
+from weaklink.inspector.pytest_plugin import Weaklink
 
-import inspector
 import weaklink
-from inspector.formats import registry
-from inspector.pytest_plugin import Weaklink
 from tests import typed_example
 from tests.test_wheel import PACKAGES
+from weaklink import inspector
 
 ROOT = Path(__file__).parents[1]
 

@@ -15,8 +15,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
-
-from inspector.scanning import (
+from weaklink.inspector.scanning import (
     MOST_ROUNDS,
     QuoteSearch,
     _LazyPattern,
@@ -119,7 +118,7 @@ def print_compiled() -> None:
     _compiler.compile = note
     for package in PACKAGES:
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            if not module.name.startswith(("storage.migrations", "ui.web.script")):
+            if not module.name.startswith(("weaklink.storage.migrations", "weaklink.ui.web.script")):
                 importlib.import_module(module.name)
     for one in gc.get_objects():
         if isinstance(one, _LazyPattern):

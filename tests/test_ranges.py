@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Generation, Json, Part, Role, Span, ToolDefinition, Trace, Turn
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
+from weaklink.ui.cli.files import tool_definitions
 
-from inspector.diagnostics import Fault
-from inspector.facade import make_call
-from inspector.formats.registry import find_format
-from inspector.inspection import inspect_trace
-from inspector.json_scanner import read_json
-from inspector.json_text import write_json
-from inspector.model import Generation, Json, Part, Role, Span, ToolDefinition, Trace, Turn
-from inspector.segmentation import segment
-from inspector.text import Range
 from tests.mutations import mutated_texts
-from ui.cli.files import tool_definitions
 
 SCHEMA: Json = {
     "type": "object",

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.apis.openai.messages import read_tools
-from inspector.segmentation import segment
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.segmentation import segment
 
 SHARED = Path(__file__).parents[2] / "shared"
 RESULTS = sorted(SHARED.glob("samples/bfcl/v1-results/*/*.json"))

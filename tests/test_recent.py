@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-
-from inspector.memory import LruCache
+from weaklink.inspector.memory import LruCache
 
 _Looked = Callable[..., list[int]]
 

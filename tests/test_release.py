@@ -5,9 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-
-from inspector.version import __version__
-from ui.cli.group import COMMANDS
+from weaklink.inspector.version import __version__
+from weaklink.ui.cli.group import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 

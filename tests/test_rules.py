@@ -5,13 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.apis.openai.messages import read_tools
-from inspector.chain.layers import PlacedTexts
-from inspector.diagnostics import Diagnostic, Location, apply_fixes
-from inspector.errors import UnknownRuleError
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.diagnostics import Diagnostic, Location, apply_fixes
+from weaklink.inspector.errors import UnknownRuleError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     Chunks,
@@ -30,12 +29,13 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
-from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule, Severity
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule, select_rules
+from weaklink.inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule, Severity
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
+from weaklink.ui.views.rule import read_example
+
 from tests.case_files import CaseFields, load
-from ui.views.rule import read_example
 
 ROOT = Path(__file__).parent
 CASES = (ROOT / "cases" / "rules", ROOT / "cases" / "json")

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
-from inspector.chain.steps import Break
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.trace_file import read_trace_file, write_trace_file
+from weaklink.inspector.chain.steps import Break
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.trace_file import read_trace_file, write_trace_file
 
 SAMPLES = Path(__file__).parents[1] / "sample_traces"
 README = SAMPLES / "README.md"

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.spool import RecordSpool
+from weaklink.inspector.spool import RecordSpool
 
 
 @given(st.lists(st.binary(max_size=40), max_size=12), st.integers(0, 100))

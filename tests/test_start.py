@@ -8,11 +8,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.version import __version__
+from weaklink.storage import open_store
+from weaklink.ui.cli.group import weaklink
 
-from inspector.version import __version__
-from storage import open_store
 from tests.ui.cli.test_main import leaf_commands
-from ui.cli.group import weaklink
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),
@@ -31,15 +31,23 @@ finally:
 # Prints the help of the commands in its argument, and says on stderr what was loaded in the end.
 HELP = """
 import ast, sys
-from ui.cli.group import weaklink
+from weaklink.ui.cli.group import weaklink
 for words in ast.literal_eval(sys.argv[1]):
     weaklink.main([*words, "--help"], "weaklink", standalone_mode=False)
 print(*sys.modules, file=sys.stderr)
 """
 OWN = {"inspector", "storage", "ui", "weaklink"}
 LIGHT = {
-    *("inspector", "inspector.errors", "inspector.scanning", "inspector.version", "ui", "ui.cli", "ui.cli.reference"),
-    *("ui.cli.group", "ui.views", "ui.views.styled_text"),
+    *(
+        "inspector",
+        "weaklink.inspector.errors",
+        "weaklink.inspector.scanning",
+        "weaklink.inspector.version",
+        "ui",
+        "weaklink.ui.cli",
+        "weaklink.ui.cli.reference",
+    ),
+    *("weaklink.ui.cli.group", "weaklink.ui.views", "weaklink.ui.views.styled_text"),
 }
 THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - OWN - {"_distutils_hack", "sample_traces"}
 
@@ -60,14 +68,14 @@ def test_the_help_of_no_command_loads_what_carries_it_out() -> None:
     assert {name.partition(".")[0] for name in loaded} & THIRD_PARTY == {"click"}
     assert not loaded & {"asyncio", "multiprocessing", "sqlite3", "ssl", "subprocess"}
     own = {name for name in loaded if name.partition(".")[0] in OWN}
-    assert {name for name in own if not name.startswith("ui.cli.commands")} == LIGHT
+    assert {name for name in own if not name.startswith("weaklink.ui.cli.commands")} == LIGHT
 
 
 def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> None:
     file = tmp_path / "answer.txt"
     file.write_text("<tool_call>\n{}\n</tool_call>", encoding="utf-8")
     loaded = set(_run("check", "--fail-on", "never", str(file)).stderr.rpartition("loaded:")[2].split())
-    assert "inspector.inspection" in loaded
+    assert "weaklink.inspector.inspection" in loaded
     assert loaded & {"sqlalchemy", "storage", "streamlit", "textual", "aiohttp", "importlib.metadata", "ssl"} == set()
 
 
@@ -108,7 +116,7 @@ def _answer(folder: Path) -> str:
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
     loaded = _run(*words(tmp_path)).stderr.rpartition("loaded:")[2].split()
     own = [name for name in loaded if name.partition(".")[0] in OWN]
-    own = [name for name in own if not name.startswith("inspector.formats.dialects.")]
+    own = [name for name in own if not name.startswith("weaklink.inspector.formats.dialects.")]
     assert len(own) <= most, own
 
 
@@ -118,24 +126,28 @@ def test_a_command_runs_with_the_garbage_collector_that_its_start_did_without(tm
 
 def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:
     for words in (["rule", "J104"], _segment(tmp_path)):
-        assert "inspector.importers.registry" not in _run(*words).stderr.split()
+        assert "weaklink.inspector.importers.registry" not in _run(*words).stderr.split()
 
 
 def test_a_list_of_a_current_file_loads_no_upgrade_no_inspection_no_grammar_and_no_postgresql(tmp_path: Path) -> None:
     loaded = _run(*_list(tmp_path)).stderr.rpartition("loaded:")[2].split()
-    assert "storage.listing" in loaded
-    assert not {"inspector.inspection", "inspector.segmentation", "inspector.chain.analysis"} & set(loaded)
+    assert "weaklink.storage.listing" in loaded
+    assert not {
+        "weaklink.inspector.inspection",
+        "weaklink.inspector.segmentation",
+        "weaklink.inspector.chain.analysis",
+    } & set(loaded)
     assert not {"alembic", "lark", "psycopg", "sqlalchemy.dialects.postgresql"} & set(loaded)
-    assert not [name for name in loaded if name.startswith("inspector.formats.dialects.")]
+    assert not [name for name in loaded if name.startswith("weaklink.inspector.formats.dialects.")]
 
 
 def test_a_named_format_is_imported_alone() -> None:
     script = (
-        "import sys; from inspector.formats.registry import find_format; find_format('Hermes');"
-        "print(*(name for name in sys.modules if name.startswith('inspector.formats.dialects.')))"
+        "import sys; from weaklink.inspector.formats.registry import find_format; find_format('Hermes');"
+        "print(*(name for name in sys.modules if name.startswith('weaklink.inspector.formats.dialects.')))"
     )
     loaded = subprocess.check_output([sys.executable, "-c", script], text=True).split()
-    assert loaded == ["inspector.formats.dialects.hermes"]
+    assert loaded == ["weaklink.inspector.formats.dialects.hermes"]
 
 
 def test_version_is_the_one_in_the_source() -> None:

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
-from inspector.formats import registry
-from inspector.importers import source_names
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule
-from ui.cli.group import weaklink
+from weaklink.inspector.formats import registry
+from weaklink.inspector.importers import source_names
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule
+from weaklink.ui.cli.group import weaklink
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.errors import UnreadableFileError
-from inspector.model import (
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.model import (
     CallHeader,
     Chunks,
     ExternalId,
@@ -37,10 +36,11 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.text import Range
-from inspector.trace_file import VERSION, read_trace_file, write_trace_file
-from inspector.trace_file.lines import original_json, portable_json
-from inspector.trace_file.reading import STEPS
+from weaklink.inspector.text import Range
+from weaklink.inspector.trace_file import VERSION, read_trace_file, write_trace_file
+from weaklink.inspector.trace_file.lines import original_json, portable_json
+from weaklink.inspector.trace_file.reading import STEPS
+
 from tests.examples import in_the_gate
 from tests.strategies import json_values, texts, traces
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 from click.testing import CliRunner
-
-from ui.cli.group import weaklink
+from weaklink.ui.cli.group import weaklink
 
 
 @pytest.fixture(scope="module")

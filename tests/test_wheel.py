@@ -9,8 +9,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-
-from inspector.version import __version__
+from weaklink.inspector.version import __version__
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")

@@ -10,9 +10,9 @@ from weaklink.own_packages import NameCollisionError as NameCollisionError
 from weaklink.own_packages import import_own
 
 if TYPE_CHECKING:
-    from inspector import *  # noqa: F403  # `inspector.__all__` is the list
-    from inspector import __all__ as __all__
-    from inspector import __version__ as __version__
+    from weaklink.inspector import *  # noqa: F403  # `inspector.__all__` is the list
+    from weaklink.inspector import __all__ as __all__
+    from weaklink.inspector import __version__ as __version__
 
 
 def _public() -> list[str]:

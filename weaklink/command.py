@@ -18,12 +18,12 @@ def main() -> None:
     except NameCollisionError as error:
         sys.stderr.write(f"weaklink: {error}\n")
         sys.exit(2)
-    from inspector.version import __version__  # noqa: PLC0415  # the packages are checked before one is imported
+    from weaklink.inspector.version import __version__  # noqa: PLC0415  # the packages are checked before one is imported
 
     if sys.argv[1:] == ["--version"]:
         sys.stdout.write(f"weaklink {__version__}\n")
         sys.exit(0)
     gc.disable()  # saves a fifth of the start: it would scan all loaded objects repeatedly and free nothing
-    from ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
+    from weaklink.ui.cli.group import run  # noqa: PLC0415  # Click takes longer to load than Python to start
 
     sys.exit(run())

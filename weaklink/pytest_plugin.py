@@ -15,8 +15,8 @@ from weaklink.own_packages import NameCollisionError, import_own
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from inspector.pytest_plugin import Weaklink
-    from inspector.pytest_plugin.replaying import WeaklinkReplay
+    from weaklink.inspector.pytest_plugin import Weaklink
+    from weaklink.inspector.pytest_plugin.replaying import WeaklinkReplay
 
 __all__ = ["Weaklink", "weaklink", "weaklink_replay"]
 
@@ -48,7 +48,7 @@ def weaklink() -> Weaklink:
     """Checks a trace, a log, a raw text or a list of messages for faults and broken chains of tool calls."""
     if collision := _collision_message():
         pytest.fail(collision, pytrace=False)
-    from inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
+    from weaklink.inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
 
     return Weaklink()
 
@@ -62,7 +62,7 @@ def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     """
     if collision := _collision_message():
         pytest.fail(collision, pytrace=False)
-    from inspector.pytest_plugin.replaying import WeaklinkReplay  # noqa: PLC0415  # the server loads when it is needed
+    from weaklink.inspector.pytest_plugin.replaying import WeaklinkReplay  # noqa: PLC0415  # the server loads when it is needed
 
     is_recording = bool(request.config.getoption("--weaklink-record"))
     replays = WeaklinkReplay(request.path.parent, monkeypatch.setenv, is_recording=is_recording)
@@ -84,6 +84,6 @@ def __getattr__(name: str) -> object:
     if name != "Weaklink":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import_own("inspector")
-    from inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # as above
+    from weaklink.inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # as above
 
     return Weaklink

@@ -4,6 +4,6 @@ from weaklink.own_packages import require_own
 
 require_own("storage")
 
-from storage.live import StoreSink  # noqa: E402  # another package may have the name `storage`
+from weaklink.storage.live import StoreSink  # noqa: E402  # another package may have the name `storage`
 
 __all__ = ["StoreSink"]

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-
-from inspector.apis.located_pieces import (
+from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
     ResultPiece,
@@ -34,15 +33,15 @@ from inspector.apis.located_pieces import (
     text_of,
     truth,
 )
-from inspector.apis.refused_calls import refused_by_gemini
-from inspector.json_scanner import JsonKind, JsonNode
-from inspector.json_text import Json, word_of
-from inspector.model.calls import ToolDefinition
-from inspector.model.trace import CallHeader, FinishReason, Part, ResultHeader, Role, SpanKind, Turn, Usage
-from inspector.text import Range
-from inspector.wire import events
-from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
+from weaklink.inspector.apis.refused_calls import refused_by_gemini
+from weaklink.inspector.json_scanner import JsonKind, JsonNode
+from weaklink.inspector.json_text import Json, word_of
+from weaklink.inspector.model.calls import ToolDefinition
+from weaklink.inspector.model.trace import CallHeader, FinishReason, Part, ResultHeader, Role, SpanKind, Turn, Usage
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire import events
+from weaklink.inspector.wire.answer_reader import ObjectReader
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"

@@ -4,12 +4,11 @@ from collections.abc import Collection, Iterator
 from typing import Protocol, TypeAlias
 
 import msgspec
-
-from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind
-from inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner import JsonKind, JsonNode
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.recording import CUT_OFF_BY_LENGTH, ERROR_INSIDE_200, UNKNOWN_WIRE_EVENT
+from weaklink.inspector.text import Range
 
 _MAX_QUOTE = 200
 

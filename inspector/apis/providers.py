@@ -5,19 +5,18 @@ from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct, structs
-
-from inspector.apis import gemini, ollama
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.openai import chat, completions, responses
-from inspector.apis.openai.messages import read_chat_request
-from inspector.json_text import flag_of, objects_of, word_of
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
-from inspector.wire.answer_reader import NewReader
-from inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
-from inspector.wire.events import DecodedRequest
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.apis import gemini, ollama
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.openai import chat, completions, responses
+from weaklink.inspector.apis.openai.messages import read_chat_request
+from weaklink.inspector.json_text import flag_of, objects_of, word_of
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.answer_reader import NewReader
+from weaklink.inspector.wire.decoder import Decoder, Framing, UndecidedDecoder
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.provider_json import parse_json
 
 _CHAT = chat.API
 _COMPLETIONS = completions.API

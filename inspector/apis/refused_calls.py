@@ -12,10 +12,10 @@ Sources: Gemini's API reference (Candidate.finishMessage); Groq's documentation 
 groq/groq-typescript#28; ollama:harmony/harmonyparser.go and ollama/ollama#17638.
 """
 
-from inspector.apis.located_pieces import RefusedCall, is_filled, member, objects, string, text_of
-from inspector.json_scanner import JsonNode
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.apis.located_pieces import RefusedCall, is_filled, member, objects, string, text_of
+from weaklink.inspector.json_scanner import JsonNode
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 GEMINI_REFUSES = "MALFORMED_FUNCTION_CALL"
 _GEMINI_INTRO = lazy_pattern(r"\s*Malformed function call:?\s*")

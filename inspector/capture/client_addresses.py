@@ -12,9 +12,8 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from inspector.capture.proxy.config import Upstream, parse_upstream
-from inspector.capture.proxy.server import BoundAddress
+from weaklink.inspector.capture.proxy.config import Upstream, parse_upstream
+from weaklink.inspector.capture.proxy.server import BoundAddress
 
 _OLLAMA_PORT = 11434
 

@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from inspector.capture.events import Sink
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded_as, now_s
-from inspector.capture.sinks import open_sink
-from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, Observes, RequestHead
+from weaklink.inspector.capture.events import Sink
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded_as, now_s
+from weaklink.inspector.capture.sinks import open_sink
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, Observes, RequestHead
 
 # By the names of the exceptions' classes, which httpx and httpx2 share; the first match counts.
 _ENDS = (

@@ -10,7 +10,7 @@ from enum import Enum
 from threading import Event
 from typing import TypeAlias
 
-from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, RequestHead, header_of
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, RequestHead, header_of
 
 MAX_REQUEST_BYTES = 64 << 20
 """The most bytes that are kept of one request's body, as it was sent."""

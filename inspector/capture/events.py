@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field, structs
-
-from inspector.diagnostics import Diagnostic
-from inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 SINKS_ENTRY_POINT_GROUP = "weaklink.sinks"
 """Each entry point of this group names a callable that takes a place (path or URL) and returns a Sink."""

@@ -10,14 +10,13 @@ from itertools import accumulate
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-
-from inspector.apis.providers import decoder_for, parse_request
-from inspector.capture.event_buffer import ExchangeTape, Piece
-from inspector.capture.redacting import Redacts
-from inspector.model import Trace, Turn
-from inspector.model.exchange import RecordedExchange, RecordedTrace
-from inspector.sessions.exchange import ExchangeEnd, header_of
-from inspector.wire.events import TurnAssembly
+from weaklink.inspector.apis.providers import decoder_for, parse_request
+from weaklink.inspector.capture.event_buffer import ExchangeTape, Piece
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace
+from weaklink.inspector.sessions.exchange import ExchangeEnd, header_of
+from weaklink.inspector.wire.events import TurnAssembly
 
 NO_CONTENT = "The recording was made with `--no-content`."
 _SPREAD = "The answer contained a secret in several pieces; it is rebuilt from the redacted turn."

@@ -3,18 +3,18 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from inspector.capture.events import RecordingObserver
-from inspector.checks.arguments import check_structured_calls
-from inspector.checks.recording import check_recording
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic
-from inspector.formats.api.call_reading import read_structured_part
-from inspector.formats.detection import detect_format, expected_format
-from inspector.formats.format import Format
-from inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
-from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.segmentation import Segmenter
-from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
+from weaklink.inspector.capture.events import RecordingObserver
+from weaklink.inspector.checks.arguments import check_structured_calls
+from weaklink.inspector.checks.recording import check_recording
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.formats.api.call_reading import read_structured_part
+from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.model import CallHeader, Chunk, Part, Role, Span, Turn
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
+from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
 
 _FIRST_LOOK, _LAST_LOOK = 16, 512  # code points: a call at the start of an answer is detected within them
 _SAMPLE = 65_536

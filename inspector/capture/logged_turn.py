@@ -11,14 +11,21 @@ from typing import Any, Protocol, Self, SupportsFloat, SupportsInt, TypeVar, ove
 from uuid import uuid4
 
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import read_tools
-from inspector.apis.providers import decoder_for
-from inspector.capture.events import ChunksArrived, RecordEvent, Sink, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.redacting import Redacts
-from inspector.capture.safeguards import ErrorCounters, guarded, guarded_as, now_s
-from inspector.errors import SinkError
-from inspector.model import (
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    Sink,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.safeguards import ErrorCounters, guarded, guarded_as, now_s
+from weaklink.inspector.errors import SinkError
+from weaklink.inspector.model import (
     BodyState,
     Chunk,
     ErrorPhase,
@@ -35,10 +42,10 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.model.trace import RECORDING_ID
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.decoder import Decoder
-from inspector.wire.events import (
+from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.decoder import Decoder
+from weaklink.inspector.wire.events import (
     PROMPT_PART,
     CallNamed,
     FactsLearned,
@@ -47,7 +54,7 @@ from inspector.wire.events import (
     TurnAssembly,
     WireEvent,
 )
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.wire.provider_json import compact_json
 
 _CLOSING_S = 30.0
 """How long closing a recording waits for its sink."""

@@ -6,17 +6,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from inspector.capture.events import Sink
-from inspector.capture.logged_turn import LoggedTrace, LoggedTurn, Tokenizer, tool_definitions
-from inspector.capture.redacting import Redacts
-from inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
-from inspector.capture.sinks import open_sink
-from inspector.formats.registry import find_format
-from inspector.json_text import Json
-from inspector.model.calls import ToolDefinition
-from inspector.model.trace import Outcome, Part, Provenance, RecordedRun, ResultHeader, Role, Trace, Turn
-from inspector.redaction.redactor import Redactor
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.capture.events import Sink
+from weaklink.inspector.capture.logged_turn import LoggedTrace, LoggedTurn, Tokenizer, tool_definitions
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
+from weaklink.inspector.capture.sinks import open_sink
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.model.calls import ToolDefinition
+from weaklink.inspector.model.trace import Outcome, Part, Provenance, RecordedRun, ResultHeader, Role, Trace, Turn
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.wire.provider_json import compact_json
 
 SOURCE = "logger"
 """The source of traces that this logger records."""

@@ -7,18 +7,17 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
-
-from inspector.capture import events
-from inspector.capture.redacting import Redacts
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic
-from inspector.formats.detection import detect_format
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
-from inspector.model.exchange import RecordedExchange
-from inspector.segmentation import Segmenter
-from inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.capture import events
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import Role, Span, ToolCall, ToolDefinition, Turn
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 
 _SILENCE_S = 60.0
 _LONGEST = 300

@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 
 from msgspec import Struct, structs
-
-from inspector.apis.providers import decoder_for, find_api, parse_request
-from inspector.capture.event_buffer import EventBuffer, ExchangeEvent, ExchangeTape, Piece
-from inspector.capture.events import (
+from weaklink.inspector.apis.providers import decoder_for, find_api, parse_request
+from weaklink.inspector.capture.event_buffer import EventBuffer, ExchangeEvent, ExchangeTape, Piece
+from weaklink.inspector.capture.events import (
     ChunksArrived,
     ExchangeFacts,
     RecordingObserver,
@@ -24,18 +23,26 @@ from inspector.capture.events import (
     TurnStarted,
     with_losses,
 )
-from inspector.capture.exchange_record import ExchangeDraft
-from inspector.capture.live_reading import FormatChoice, LiveReading
-from inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
-from inspector.capture.redacting import Redacts
-from inspector.model import CallHeader, Chunk, Generation, Json, Role, Turn
-from inspector.redaction.redactor import Redactor
-from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead, header_of
-from inspector.sessions.gathering import answer_turn, request_of, started_generation
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.wire.content_encoding import MAX_BODY_BYTES, ContentDecoder
-from inspector.wire.decoder import Decoder
-from inspector.wire.events import WIRE_PREFIX, CallNamed, DecodedRequest, DecodedTurn, PartGrew, TurnAssembly, WireEvent
+from weaklink.inspector.capture.exchange_record import ExchangeDraft
+from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.model import CallHeader, Chunk, Generation, Json, Role, Turn
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead, header_of
+from weaklink.inspector.sessions.gathering import answer_turn, request_of, started_generation
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.wire.content_encoding import MAX_BODY_BYTES, ContentDecoder
+from weaklink.inspector.wire.decoder import Decoder
+from weaklink.inspector.wire.events import (
+    WIRE_PREFIX,
+    CallNamed,
+    DecodedRequest,
+    DecodedTurn,
+    PartGrew,
+    TurnAssembly,
+    WireEvent,
+)
 
 _OTHER_BYTES = 1 << 20  # of each body of an exchange that is no request to a model
 _LONG_CHUNK = 1 << 16  # code points; a longer text of one event is recorded as several chunks: see `_within_bounds`

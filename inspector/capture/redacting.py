@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from inspector.model import Chunk, ToolDefinition, Trace, Turn
+from weaklink.inspector.model import Chunk, ToolDefinition, Trace, Turn
 
 
 class RedactsChunks(Protocol):

@@ -15,19 +15,18 @@ from typing import Protocol
 
 from aiohttp import web
 from msgspec import Struct, field, structs
-
-from inspector.capture.exchange_record import masked_text
-from inspector.capture.proxy.access import not_connected, read_timed_out
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.capture.safeguards import now_s
-from inspector.capture.trace_file_sink import TracesInMemory
-from inspector.model import BodyState, Trace, Turn
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.replay.answers import error_answer, rebuilt_answer
-from inspector.replay.canonical import BodyDifference
-from inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
-from inspector.sessions.exchange import ExchangeObserver, Headers, Observes, RequestHead
+from weaklink.inspector.capture.exchange_record import masked_text
+from weaklink.inspector.capture.proxy.access import not_connected, read_timed_out
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.safeguards import now_s
+from weaklink.inspector.capture.trace_file_sink import TracesInMemory
+from weaklink.inspector.model import BodyState, Trace, Turn
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.replay.answers import error_answer, rebuilt_answer
+from weaklink.inspector.replay.canonical import BodyDifference
+from weaklink.inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
+from weaklink.inspector.sessions.exchange import ExchangeObserver, Headers, Observes, RequestHead
 
 _STREAMS = ("text/event-stream", "ndjson", "jsonl", "json-seq")
 _REFUSED = 400

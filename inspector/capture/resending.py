@@ -17,15 +17,14 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from msgspec import Struct
+from weaklink.inspector.apis import gemini
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.capture.proxy.config import parse_upstream
+from weaklink.inspector.capture.proxy.forwarding import decoded_headers, describe_error
+from weaklink.inspector.capture.safeguards import now_s
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Observes, RequestHead
 from yarl import URL
-
-from inspector.apis import gemini
-from inspector.apis.anthropic import messages as anthropic
-from inspector.capture.proxy.config import parse_upstream
-from inspector.capture.proxy.forwarding import decoded_headers, describe_error
-from inspector.capture.safeguards import now_s
-from inspector.errors import WeaklinkError
-from inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Observes, RequestHead
 
 SESSION_HEADER = "x-session-id"
 """The header that gives an observer the experiment's id of a request; it is never sent."""

@@ -3,8 +3,8 @@
 from collections import deque
 from threading import Event, RLock
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, TurnEnded
-from inspector.model import Chunk, Turn
+from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceStarted, TurnEnded
+from weaklink.inspector.model import Chunk, Turn
 
 ROOM_BYTES = 64 * 1024 * 1024
 """The default size limit of a queue."""

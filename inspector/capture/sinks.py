@@ -4,10 +4,10 @@ import re
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
-from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.errors import SinkError
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.errors import SinkError
+from weaklink.inspector.scanning import lazy_pattern
 
 STORE = "store"
 """The name of the entry point of weaklink's own database."""

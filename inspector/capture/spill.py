@@ -11,11 +11,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-
-from inspector.model import Trace
-from inspector.text import counted
-from inspector.trace_file.writing import write_trace_file
-from inspector.user_folder import user_folder
+from weaklink.inspector.model import Trace
+from weaklink.inspector.text import counted
+from weaklink.inspector.trace_file.writing import write_trace_file
+from weaklink.inspector.user_folder import user_folder
 
 _MAX_NAMED = 20  # sessions in a sentence
 _MAX_NAME = 60  # characters

@@ -13,16 +13,22 @@ from threading import Event, Thread
 from typing import assert_never
 
 from msgspec import Struct, field, structs
-
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
-from inspector.capture.spill import UnsavedTrace, spill
-from inspector.errors import SinkError
-from inspector.model import Chunk, Generation, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange, RecordedTrace, with_exchanges
-from inspector.model.trace import turn_so_far
-from inspector.trace_file.lines import HEADER_KEY, VERSION
-from inspector.trace_file.writing import header_line, trace_lines
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.capture.send_queue import ROOM_BYTES, SendQueue, event_weight
+from weaklink.inspector.capture.spill import UnsavedTrace, spill
+from weaklink.inspector.errors import SinkError
+from weaklink.inspector.model import Chunk, Generation, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, with_exchanges
+from weaklink.inspector.model.trace import turn_so_far
+from weaklink.inspector.trace_file.lines import HEADER_KEY, VERSION
+from weaklink.inspector.trace_file.writing import header_line, trace_lines
 
 _BATCH_BYTES = 1024 * 1024
 _RETRY_S = 1.0

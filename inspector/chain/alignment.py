@@ -6,16 +6,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
-
-from inspector.chain.sequence_diff import common_pairs
-from inspector.chain.similar_calls import intent_of
-from inspector.chain.steps import Step, quoted
-from inspector.checks.repetition import call_key
-from inspector.json_text import write_json
-from inspector.model import Generation, Json, Role, Trace, Turn, TurnFlag
-from inspector.model.columns import Column
-from inspector.text import counted
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.chain.sequence_diff import common_pairs
+from weaklink.inspector.chain.similar_calls import intent_of
+from weaklink.inspector.chain.steps import Step, quoted
+from weaklink.inspector.checks.repetition import call_key
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Generation, Json, Role, Trace, Turn, TurnFlag
+from weaklink.inspector.model.columns import Column
+from weaklink.inspector.text import counted
+from weaklink.inspector.wire.provider_json import parse_json
 
 _LONGEST_KEY = 2_000
 _LONGEST = 60

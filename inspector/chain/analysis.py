@@ -5,23 +5,22 @@ from functools import cache
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from inspector.chain.background_runs import with_judgements, with_originals
-from inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
-from inspector.chain.endings import (
+from weaklink.inspector.chain.background_runs import with_judgements, with_originals
+from weaklink.inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
+from weaklink.inspector.chain.endings import (
     abort_reason,
     keeps_last_answer,
     lacks_last_answer,
     stopped_by_user,
     truncation_clause,
 )
-from inspector.chain.failure_words import Speech
-from inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
-from inspector.chain.pairing import Pairing
-from inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
-from inspector.chain.result_kinds import KnownPaths
-from inspector.chain.similar_calls import link_retries, run_lengths
-from inspector.chain.steps import (
+from weaklink.inspector.chain.failure_words import Speech
+from weaklink.inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
+from weaklink.inspector.chain.pairing import Pairing
+from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
+from weaklink.inspector.chain.result_kinds import KnownPaths
+from weaklink.inspector.chain.similar_calls import link_retries, run_lengths
+from weaklink.inspector.chain.steps import (
     OUTCOME_RULES,
     Break,
     CallFaults,
@@ -37,10 +36,10 @@ from inspector.chain.steps import (
     quoted,
     tool_named,
 )
-from inspector.diagnostics import Diagnostic, Location
-from inspector.model import Role, Trace
-from inspector.rules.conversation import UNKNOWN_TOOL
-from inspector.rules.layers import CALL_LOST_BY_SERVER
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.model import Role, Trace
+from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
+from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 
 _REACTIONS = MappingProxyType(
     {Said.REPORTED: Reaction.REPORTED, Said.SILENT: Reaction.IGNORED, Said.CONCEALED: Reaction.CONCEALED}

@@ -20,9 +20,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
-
-from inspector.chain.failure_words import admits_failure
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.failure_words import admits_failure
+from weaklink.inspector.scanning import lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")

@@ -8,10 +8,9 @@ output.
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
-
-from inspector.chain.steps import Step, StepOutcome
-from inspector.model import ToolCall, ToolResult
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.model import ToolCall, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
 
 _STARTED = lazy_pattern(r"\b(?:running|started|background)\b[^\n]{0,60}?\b(?:session )?ID:? {0,2}[`\"']?([\w-]{1,60})")
 _ID_KEYS = ("session_id", "bash_id", "shell_id", "task_id", "process_id", "sessionId")

@@ -19,14 +19,13 @@ from itertools import islice
 from types import MappingProxyType
 
 from msgspec import structs
-
-from inspector.chain.assertions import Clause
-from inspector.chain.effects import Effect, EffectKind
-from inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
-from inspector.chain.steps import Step
-from inspector.chain.tool_kinds import bare_name
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.assertions import Clause
+from weaklink.inspector.chain.effects import Effect, EffectKind
+from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|works?|working|finished|ready|all set|in place|implement\w+|fixed|fertig|"

@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice, takewhile
 
 from msgspec import Struct, field, structs
-
-from inspector.chain.provenance_terms import (
+from weaklink.inspector.chain.provenance_terms import (
     ProvenanceTerm,
     Spellings,
     folded_words,
@@ -18,11 +17,11 @@ from inspector.chain.provenance_terms import (
     word_spans,
     words_of,
 )
-from inspector.chain.steps import Step
-from inspector.diagnostics import Location
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.model import Json, Role, Trace
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.model import Json, Role, Trace
+from weaklink.inspector.text import Range
 
 _MOST_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
 _MOST_PLACES = 64

@@ -23,11 +23,10 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.chain.shell_lines import ShellCommand, shell_commands
-from inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
-from inspector.model import Json, ToolCall
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.shell_lines import ShellCommand, shell_commands
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
 
 
 class EffectKind(StrEnum):

@@ -4,15 +4,14 @@ from collections.abc import Sequence
 from math import isnan
 
 import msgspec
-
-from inspector.chain.steps import Step, StepOutcome
-from inspector.chain.tool_kinds import ends_run
-from inspector.checks.recording import ERROR_RULES
-from inspector.json_text import Json, object_of
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
-from inspector.model.trace import ASKED_AGAIN, RECORDING_ID
-from inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ends_run
+from weaklink.inspector.checks.recording import ERROR_RULES
+from weaklink.inspector.json_text import Json, object_of
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
+from weaklink.inspector.model.trace import ASKED_AGAIN, RECORDING_ID
+from weaklink.inspector.rules.recording import ABORTED_STREAM, CUT_OFF_BY_LENGTH
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_ABORT_CHARS = 200
 _BY_PHASE = {

@@ -15,9 +15,8 @@ A reference is written in one of three forms; each call of a list may have anoth
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-
-from inspector.importers.records import NotJsonError, parse_json_bytes
-from inspector.model import Json, ToolCall
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.model import Json, ToolCall
 
 IDS = ("id", "task_id", "question_id")
 """The fields of a row for the id of its trace; the first one present counts."""

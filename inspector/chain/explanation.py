@@ -3,15 +3,14 @@
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
-
-from inspector.chain.analysis import others_texts
-from inspector.chain.background_runs import BackgroundRuns
-from inspector.chain.effects import effects_of, main_effect
-from inspector.chain.outcomes import ErrorPatterns, judged_result
-from inspector.chain.pairing import PlacedCall
-from inspector.chain.result_kinds import KnownPaths, ResultEvidence
-from inspector.chain.steps import Chain, Step
-from inspector.model import Trace
+from weaklink.inspector.chain.analysis import others_texts
+from weaklink.inspector.chain.background_runs import BackgroundRuns
+from weaklink.inspector.chain.effects import effects_of, main_effect
+from weaklink.inspector.chain.outcomes import ErrorPatterns, judged_result
+from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.result_kinds import KnownPaths, ResultEvidence
+from weaklink.inspector.chain.steps import Chain, Step
+from weaklink.inspector.model import Trace
 
 
 class StepExplanation(Struct, frozen=True):

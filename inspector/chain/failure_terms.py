@@ -18,12 +18,11 @@ from itertools import islice
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
-from inspector.chain.similar_calls import Intent
-from inspector.chain.steps import Step
-from inspector.chain.tool_kinds import bare_name
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.similar_calls import Intent
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.scanning import lazy_pattern
 
 _STEM = 5
 # Words as texts in any script write them: names of files whole, Chinese and Japanese apart from Latin.

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 FAILED_LINES = (
     r"(?:fehler|erreur|erro|fallo|ошибка)\s*(?:[:(\[]|$)",

@@ -7,26 +7,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, structs
-
-from inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
-from inspector.chain.effects import may_be_silent
-from inspector.chain.endings import abort_reason, has_completed
-from inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
-from inspector.chain.pairing import Pairing
-from inspector.chain.provenance_terms import leaves
-from inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
-from inspector.chain.steps import Certainty, Chain, Said, Step, StepOutcome, quoted, tool_named
-from inspector.chain.tool_kinds import bare_name, ends_run, is_search, is_terminal
-from inspector.checks.arguments import ArgumentPlaces
-from inspector.checks.repetition import repeated_message
-from inspector.checks.wording import at_end
-from inspector.diagnostics import Diagnostic, Fault, Location
-from inspector.model import BodyState, Role, RunState, ToolCall, ToolResult, Trace, Turn
-from inspector.rules import conversation as rules
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
+from weaklink.inspector.chain.effects import may_be_silent
+from weaklink.inspector.chain.endings import abort_reason, has_completed
+from weaklink.inspector.chain.outcomes import goes_on_after, is_empty, last_turn_with_words
+from weaklink.inspector.chain.pairing import Pairing
+from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
+from weaklink.inspector.chain.steps import Certainty, Chain, Said, Step, StepOutcome, quoted, tool_named
+from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_search, is_terminal
+from weaklink.inspector.checks.arguments import ArgumentPlaces
+from weaklink.inspector.checks.repetition import repeated_message
+from weaklink.inspector.checks.wording import at_end
+from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
+from weaklink.inspector.model import BodyState, Role, RunState, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.rules import conversation as rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _KNOWN_ALREADY = "Continue with the existing result."
 _ENDINGS = MappingProxyType({1: "st", 2: "nd", 3: "rd"})

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Chain, Status
-from inspector.diagnostics import Diagnostic
-from inspector.rules import conversation
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.steps import Chain, Status
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.rules import conversation
+from weaklink.inspector.scanning import lazy_pattern
 
 # Rules whose messages quote the tool first.
 _ABOUT_A_TOOL = frozenset(

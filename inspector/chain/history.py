@@ -8,16 +8,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
-
-from inspector.chain.layers import ResultDifference, result_difference, same_arguments, same_text, without_injected
-from inspector.chain.steps import quoted, tool_named
-from inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
-from inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
-from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
-from inspector.rules import layers as rules
-from inspector.rules.rule import Rule
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.chain.layers import (
+    ResultDifference,
+    result_difference,
+    same_arguments,
+    same_text,
+    without_injected,
+)
+from weaklink.inspector.chain.steps import quoted, tool_named
+from weaklink.inspector.diagnostics import SENT_PART, Diagnostic, Fault, Location
+from weaklink.inspector.model import Generation, Role, ToolDefinition, Trace, Turn, TurnFlag
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from weaklink.inspector.rules import layers as rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _SUMMARY = re.compile(
     r"summar|compact|previous conversation|ran out of context|continued from|omitted|truncated", re.IGNORECASE

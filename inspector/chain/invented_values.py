@@ -16,14 +16,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
-from inspector.chain.provenance_terms import folded_names
-from inspector.chain.session_facts import SessionFacts
-from inspector.chain.steps import Step
-from inspector.chain.tool_kinds import is_terminal
-from inspector.diagnostics import Location
-from inspector.model import Role, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.chain.provenance_terms import folded_names
+from weaklink.inspector.chain.session_facts import SessionFacts
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.tool_kinds import is_terminal
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Role, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _WORD = lazy_pattern(r"\w+")
 _THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")

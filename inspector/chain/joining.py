@@ -8,10 +8,9 @@ changed.
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
-
-from inspector.chain.layers import same_arguments
-from inspector.errors import WeaklinkError
-from inspector.model import RecordedRun, Role, Trace, Turn
+from weaklink.inspector.chain.layers import same_arguments
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model import RecordedRun, Role, Trace, Turn
 
 JOINED = "joined:"
 """Prefix of the source of a run that came from another trace; the source in that trace follows."""

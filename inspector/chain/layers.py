@@ -14,17 +14,16 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.chain.data_flow import DataFlow
-from inspector.chain.steps import Chain, Step, quoted, tool_named
-from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
-from inspector.json_text import write_json
-from inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
-from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
-from inspector.rules import layers as rules
-from inspector.rules.rule import Rule
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.chain.data_flow import DataFlow
+from weaklink.inspector.chain.steps import Chain, Step, quoted, tool_named
+from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
+from weaklink.inspector.rules import layers as rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MARKER = 400  # code points: the longest text that an agent puts in place of what it removed
 _BETWEEN_BLOCKS = ("\n", "", "\n\n")

@@ -9,8 +9,7 @@ from enum import Enum
 from math import sqrt
 
 from msgspec import Struct, structs
-
-from inspector.chain import intervals
+from weaklink.inspector.chain import intervals
 
 TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")
 """The measures that compare the chain with the source's own outcome; tables show them separately."""

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
 from msgspec import Struct, structs
-
-from inspector.chain.endings import source_says_success
-from inspector.chain.expected_calls import ExpectedCounts
-from inspector.chain.steps import Break, CallFaults, Chain, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic
-from inspector.model import Instant, InstantSource, Role, ToolDefinition, Trace
-from inspector.rules import schema
-from inspector.rules.rule import Severity
-from inspector.text import Range
+from weaklink.inspector.chain.endings import source_says_success
+from weaklink.inspector.chain.expected_calls import ExpectedCounts
+from weaklink.inspector.chain.steps import Break, CallFaults, Chain, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.model import Instant, InstantSource, Role, ToolDefinition, Trace
+from weaklink.inspector.rules import schema
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
 
 ENDINGS = (
     *("is_ok", "is_recovered", "is_broken", "is_aborted", "is_unknown"),

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
-
-from inspector.chain.intervals import NOISE, Difference, holm
-from inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
-from inspector.chain.metrics_figures import TraceFigures
-from inspector.rules.layers import RULES
+from weaklink.inspector.chain.intervals import NOISE, Difference, holm
+from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
+from weaklink.inspector.chain.metrics_figures import TraceFigures
+from weaklink.inspector.rules.layers import RULES
 
 COMPARED = (
     *("broken", "multi_step_success", "well_formed", "schema_compliance", "tool_selection"),

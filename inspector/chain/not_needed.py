@@ -18,7 +18,7 @@ The verdict is a guess, and has low certainty.
 
 import re
 
-from inspector.chain.effects import (
+from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
     asks_for_modules,
@@ -27,14 +27,14 @@ from inspector.chain.effects import (
     is_common,
     main_effect,
 )
-from inspector.chain.endings import source_says_success
-from inspector.chain.invented_values import InventedValues, distinctive_values
-from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
-from inspector.chain.similar_calls import Intent
-from inspector.chain.statements import Judged
-from inspector.chain.steps import ResultKind, Said, Step, StepOutcome
-from inspector.chain.tool_kinds import bare_name, is_interpreter
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.endings import source_says_success
+from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
+from weaklink.inspector.chain.similar_calls import Intent
+from weaklink.inspector.chain.statements import Judged
+from weaklink.inspector.chain.steps import ResultKind, Said, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
+from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
 _HEAD = 500

@@ -13,13 +13,12 @@ from typing import Any
 
 import msgspec
 from msgspec import structs
-
-from inspector.chain.background_runs import BackgroundRuns
-from inspector.chain.effects import effects_of, has_known_effect, runs_shell
-from inspector.chain.endings import ends_unanswered
-from inspector.chain.failure_words import error_line, first_line
-from inspector.chain.pairing import Pairing, PlacedCall
-from inspector.chain.result_kinds import (
+from weaklink.inspector.chain.background_runs import BackgroundRuns
+from weaklink.inspector.chain.effects import effects_of, has_known_effect, runs_shell
+from weaklink.inspector.chain.endings import ends_unanswered
+from weaklink.inspector.chain.failure_words import error_line, first_line
+from weaklink.inspector.chain.pairing import Pairing, PlacedCall
+from weaklink.inspector.chain.result_kinds import (
     Failure,
     Judgement,
     KnownPaths,
@@ -32,13 +31,13 @@ from inspector.chain.result_kinds import (
     stated_exit_code,
     words_decide,
 )
-from inspector.chain.steps import CallFaults, Certainty, ResultKind, Step, StepOutcome
-from inspector.chain.tool_kinds import ends_run
-from inspector.errors import InvalidPatternError
-from inspector.model import Role, RunState, ToolCall, ToolResult, Trace
-from inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
-from inspector.rules.layers import CALL_LOST_BY_SERVER
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.steps import CallFaults, Certainty, ResultKind, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ends_run
+from weaklink.inspector.errors import InvalidPatternError
+from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace
+from weaklink.inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
+from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
+from weaklink.inspector.scanning import lazy_pattern
 
 PATTERN_SEARCH_LIMIT = 65_536
 """How much of a result's beginning, and of its end, is searched, in code points."""

@@ -5,11 +5,10 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field, structs
-
-from inspector.checks.attempted.attempt import is_in_sentence
-from inspector.diagnostics import AttemptedCall, Diagnostic, Location
-from inspector.json_scanner import read_json
-from inspector.model import Role, ToolCall, ToolResult, Turn, arguments_key
+from weaklink.inspector.checks.attempted.attempt import is_in_sentence
+from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Location
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Role, ToolCall, ToolResult, Turn, arguments_key
 
 _MOST_SEARCHED = 1 << 20  # characters of earlier turns that are searched for a quoted call, the latest first
 

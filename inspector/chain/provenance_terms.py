@@ -7,9 +7,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
-
-from inspector.model import Json, ToolCall
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
 
 # Searched for within a longer text: ids, paths, addresses and numbers; the words between them are the agent's own.
 _RUN = lazy_pattern(r"[^\s\"'`<>()\[\]{},;|&=]+")

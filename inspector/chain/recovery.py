@@ -14,22 +14,21 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import structs
-
-from inspector.chain.effects import effects_of, main_effect
-from inspector.chain.failure_terms import FailedCall, terms_of
-from inspector.chain.failure_words import Speech
-from inspector.chain.invented_values import InventedValues, distinctive_values
-from inspector.chain.not_needed import Necessity
-from inspector.chain.outcomes import is_empty
-from inspector.chain.same_effect import Recovered, SameEffect
-from inspector.chain.session_facts import SessionFacts, known_turn
-from inspector.chain.similar_calls import Intent, intent_of
-from inspector.chain.statements import Judged, Statement, Statements
-from inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
-from inspector.chain.substitutes import NamedWays, Substitutes
-from inspector.diagnostics import Location
-from inspector.model import Trace
-from inspector.text import Range
+from weaklink.inspector.chain.effects import effects_of, main_effect
+from weaklink.inspector.chain.failure_terms import FailedCall, terms_of
+from weaklink.inspector.chain.failure_words import Speech
+from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
+from weaklink.inspector.chain.not_needed import Necessity
+from weaklink.inspector.chain.outcomes import is_empty
+from weaklink.inspector.chain.same_effect import Recovered, SameEffect
+from weaklink.inspector.chain.session_facts import SessionFacts, known_turn
+from weaklink.inspector.chain.similar_calls import Intent, intent_of
+from weaklink.inspector.chain.statements import Judged, Statement, Statements
+from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
+from weaklink.inspector.chain.substitutes import NamedWays, Substitutes
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Trace
+from weaklink.inspector.text import Range
 
 # A tool may accept what its schema forbids, or exist without having been offered; its own answer proves it.
 # A payload that is no call remains none, whatever a server made of it.

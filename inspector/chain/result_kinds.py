@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from msgspec import Struct
-
-from inspector.chain.assertions import denies
-from inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
-from inspector.chain.failure_words import error_line, first_line, last_line
-from inspector.chain.steps import Certainty, ResultKind
-from inspector.model import RecordedState, RunState, ToolCall, ToolResult
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.assertions import denies
+from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
+from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
+from weaklink.inspector.chain.steps import Certainty, ResultKind
+from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
 
 _HEAD, _TAIL, _HEAD_LINES = 2_000, 6_000, 12
 

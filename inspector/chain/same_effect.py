@@ -16,11 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
-
-from inspector.chain.effects import EffectKind, effects_of, main_effect
-from inspector.chain.similar_calls import Intent, intents_of, same_intent
-from inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
-from inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
+from weaklink.inspector.chain.similar_calls import Intent, intents_of, same_intent
+from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import bare_name
 
 _MAX_CANDIDATES = 8  # how many steps under one key are compared; more calls are alike only by chance
 

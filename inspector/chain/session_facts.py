@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from inspector.chain.effects import EffectKind, effects_of, main_effect
-from inspector.chain.failure_words import Speech
-from inspector.chain.provenance_terms import folded_names, leaves
-from inspector.chain.steps import Step
-from inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
-from inspector.model import Role, Trace
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
+from weaklink.inspector.chain.failure_words import Speech
+from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
+from weaklink.inspector.model import Role, Trace
 
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""

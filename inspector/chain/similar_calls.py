@@ -8,13 +8,12 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, share_target
-from inspector.chain.steps import Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
-from inspector.checks.repetition import FEWEST_IN_TURN, call_key
-from inspector.model import Json, ToolCall
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, share_target
+from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of
+from weaklink.inspector.checks.repetition import FEWEST_IN_TURN, call_key
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
 
 # Arguments that set how a tool works, not its target: equal ones do not show the same intent.
 _KNOBS = lazy_pattern(

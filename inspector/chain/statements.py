@@ -22,13 +22,12 @@ from itertools import islice
 
 import msgspec
 from msgspec import Struct, structs
-
-from inspector.chain.assertions import Clause, clauses_of, denies
-from inspector.chain.claims import claims_effect
-from inspector.chain.failure_terms import FailedCall
-from inspector.chain.failure_words import SPEECH_LIMIT, Speech
-from inspector.chain.steps import ResultKind, Said
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.assertions import Clause, clauses_of, denies
+from weaklink.inspector.chain.claims import claims_effect
+from weaklink.inspector.chain.failure_terms import FailedCall
+from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
+from weaklink.inspector.chain.steps import ResultKind, Said
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES, _MAX_SPEECHES = 120, 12
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)

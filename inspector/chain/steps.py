@@ -7,15 +7,14 @@ from enum import StrEnum
 from itertools import accumulate
 
 from msgspec import Struct
-
-from inspector.diagnostics import Diagnostic, Location
-from inspector.model import ToolCall, ToolResult
-from inspector.model.columns import Entries
-from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
-from inspector.rules.json_syntax import MALFORMED_JSON
-from inspector.rules.rule import Severity
-from inspector.rules.schema import CONSTRAINT_VIOLATED
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.model import ToolCall, ToolResult
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
+from weaklink.inspector.rules.json_syntax import MALFORMED_JSON
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.rules.schema import CONSTRAINT_VIOLATED
+from weaklink.inspector.text import Range
 
 _LONGEST = 80
 

@@ -22,16 +22,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 
-from inspector.chain.assertions import clauses_of
-from inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
-from inspector.chain.provenance_terms import folded_names, leaves
-from inspector.chain.same_effect import Recovered
-from inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
-from inspector.chain.similar_calls import Intent, IntentValue
-from inspector.chain.statements import Judged
-from inspector.chain.steps import Recovery, ResultKind, Said, Step
-from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.assertions import clauses_of
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.same_effect import Recovered
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from weaklink.inspector.chain.similar_calls import Intent, IntentValue
+from weaklink.inspector.chain.statements import Judged
+from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
 _MIN_WORDS = 4

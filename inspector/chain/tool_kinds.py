@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from inspector.model import ToolCall
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "

@@ -4,18 +4,17 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
-
-from inspector.checks.json_schema import DEPTH_OF_VALUES, Violation, unsafe_part
-from inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
-from inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
-from inspector.checks.violations import violation_faults
-from inspector.checks.wording import pointer
-from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.model import Json, ToolCall, ToolDefinition
-from inspector.rules import schema as rules
-from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON, TRUNCATED_PARAMETERS
-from inspector.text import Range
+from weaklink.inspector.checks.json_schema import DEPTH_OF_VALUES, Violation, unsafe_part
+from weaklink.inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
+from weaklink.inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool
+from weaklink.inspector.checks.violations import violation_faults
+from weaklink.inspector.checks.wording import pointer
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
+from weaklink.inspector.rules import schema as rules
+from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON, TRUNCATED_PARAMETERS
+from weaklink.inspector.text import Range
 
 _CUT_SHORT = (TRUNCATED_JSON, TRUNCATED_PARAMETERS)
 _TOO_DEEP = b"\n" + b" " * DEPTH_OF_VALUES  # in JSON that is indented by one

@@ -5,13 +5,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
-
-from inspector.checks.reasoning import estimated_tokens
-from inspector.checks.wording import at_end
-from inspector.diagnostics import Diagnostic
-from inspector.json_text import window_of_tokens
-from inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
-from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
+from weaklink.inspector.checks.reasoning import estimated_tokens
+from weaklink.inspector.checks.wording import at_end
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.json_text import window_of_tokens
+from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.rules.reasoning import CONTEXT_NEARLY_FULL
 
 CONTEXT_WINDOW = 131_072
 """The assumed size of a model's window in tokens if none is stated."""

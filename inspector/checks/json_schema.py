@@ -17,10 +17,9 @@ from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
-
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.rules.rule import Rule
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.rule import Rule
 
 Path = tuple[str | int, ...]
 """Keys and indexes from a schema's root, or a value's, to a place in it."""

@@ -14,14 +14,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct
-
-from inspector.checks import json_schema
-from inspector.checks.json_schema import Path, Problem, Violation, parent, places, short, violation_of
-from inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.rules import schema as rules
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.checks import json_schema
+from weaklink.inspector.checks.json_schema import Path, Problem, Violation, parent, places, short, violation_of
+from weaklink.inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules import schema as rules
+from weaklink.inspector.scanning import lazy_pattern
 
 MOST_VIOLATIONS = 50
 """The maximum number of violations reported for one call."""

@@ -7,10 +7,10 @@ just before. Anything else counts as a call that the model meant to make.
 
 from collections.abc import Sequence
 
-from inspector.checks.attempted.attempt import Fences
-from inspector.model import Span, SpanKind
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.attempted.attempt import Fences
+from weaklink.inspector.model import Span, SpanKind
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _READ_OF_REQUEST = 20_000  # code points of a user's text that are searched
 _CALL_WORDS = r"(?:tool|function)[ _-]?(?:calls?|calling|use)\b"

@@ -8,14 +8,13 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
-
-from inspector.checks.wording import at_end, at_start
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
-from inspector.model.columns import Entries
-from inspector.rules import reasoning as rules
-from inspector.rules.reasoning import REASONING_OVER_BUDGET
-from inspector.text import Range
+from weaklink.inspector.checks.wording import at_end, at_start
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.rules import reasoning as rules
+from weaklink.inspector.rules.reasoning import REASONING_OVER_BUDGET
+from weaklink.inspector.text import Range
 
 _LONGEST = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")

@@ -6,15 +6,14 @@ from operator import attrgetter
 from typing import TypeGuard
 
 import msgspec
-
-from inspector.checks.wording import at_end
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn
-from inspector.rules import recording as rules
-from inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
-from inspector.rules.rule import Rule
-from inspector.text import Range
-from inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
+from weaklink.inspector.checks.wording import at_end
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn
+from weaklink.inspector.rules import recording as rules
+from weaklink.inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
 
 ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,

@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
-
-from inspector.diagnostics import Edit, Fault, Fix, edited, without_clashes
-from inspector.json_text import write_json
-from inspector.model import ToolCall
-from inspector.rules.rule import Severity
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, edited, without_clashes
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
 
 _MOST_WORK = 250_000
 _LEAST_TRIALS = 8

@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.model import Span, SpanKind, ToolCall
-from inspector.rules.conversation import REPEATED_CALL
-from inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
-from inspector.rules.markers import EMPTY_CALL, NESTED_SPAN, SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.model import Span, SpanKind, ToolCall
+from weaklink.inspector.rules.conversation import REPEATED_CALL
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON, TRUNCATED_PARAMETERS
+from weaklink.inspector.rules.markers import EMPTY_CALL, NESTED_SPAN, SPECIAL_TOKEN_LEAK, STRAY_END_MARKER
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 FEWEST_IN_TURN = 3
 """How many identical calls in one turn are a loop; two may be intended."""

@@ -12,9 +12,8 @@ from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
-
-from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolDefinition
 
 # Keywords whose schemas apply to the same value, and those whose schemas apply to a part of it.
 _BESIDE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf")

@@ -16,16 +16,15 @@ Nothing here reads a text that has neither `NAME(` nor `"NAME"`, so most session
 from collections.abc import Iterable, Sequence
 
 from msgspec import structs
-
-from inspector.checks.attempted.call_search import CallSearch
-from inspector.checks.quoted_calls import quoted_ranges
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Fault
-from inspector.json_text import object_of
-from inspector.model import Json, Role, ToolDefinition, Turn
-from inspector.rules.markers import ATTEMPTED_CALL
-from inspector.text import Range
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.checks.attempted.call_search import CallSearch
+from weaklink.inspector.checks.quoted_calls import quoted_ranges
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import Json, Role, ToolDefinition, Turn
+from weaklink.inspector.rules.markers import ATTEMPTED_CALL
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.provider_json import parse_json
 
 _MAX_ARGUMENT_CHARS = 1 << 20  # of one call
 

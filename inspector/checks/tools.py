@@ -3,15 +3,15 @@
 from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
-from inspector.checks.json_schema import Path, Problem
-from inspector.checks.prepared_schema import PreparedSchema, prepared_schema
-from inspector.checks.wording import pointer, quoted
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import JsonNode, read_json
-from inspector.json_text import write_json
-from inspector.model import ToolCall, ToolDefinition
-from inspector.rules import conversation as rules
-from inspector.text import Range
+from weaklink.inspector.checks.json_schema import Path, Problem
+from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
+from weaklink.inspector.checks.wording import pointer, quoted
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_scanner import JsonNode, read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolCall, ToolDefinition
+from weaklink.inspector.rules import conversation as rules
+from weaklink.inspector.text import Range
 
 _MOST_NAMES = 500
 _LONGEST_NAME = 200

@@ -16,12 +16,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
-
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.model import Json, Parameter, ToolCall
-from inspector.rules.json_syntax import MALFORMED_PARAMETERS
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.model import Json, Parameter, ToolCall
+from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 
 _MOST_STEPS = 32
 _DEEPEST = 64

@@ -5,17 +5,16 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
-
-from inspector.checks.json_schema import Path, Violation
-from inspector.checks.tools import nearest_word
-from inspector.checks.wording import listed, pointer, quoted, shown
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.rules import schema as rules
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.json_schema import Path, Violation
+from weaklink.inspector.checks.tools import nearest_word
+from weaklink.inspector.checks.wording import listed, pointer, quoted, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules import schema as rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _MOST_EXTRAS = 20
 _SIZED = (str, list, dict)

@@ -10,20 +10,19 @@ from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.checks.arguments import check_arguments
-from inspector.checks.attempted.call_search import call_search
-from inspector.checks.tools import OfferedTools
-from inspector.checks.typed_arguments import typed_by
-from inspector.checks.wrappers import Wrappers
-from inspector.diagnostics import Fault
-from inspector.formats.format import Format
-from inspector.formats.markers import lane_of, markers_of
-from inspector.formats.registry import registered_formats
-from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
-from inspector.segmenter.assembler import Readings, is_quoted_marker
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.table import SECTION
+from weaklink.inspector.checks.arguments import check_arguments
+from weaklink.inspector.checks.attempted.call_search import call_search
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.checks.typed_arguments import typed_by
+from weaklink.inspector.checks.wrappers import Wrappers
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.markers import lane_of, markers_of
+from weaklink.inspector.formats.registry import registered_formats
+from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolResult
+from weaklink.inspector.segmenter.assembler import Readings, is_quoted_marker
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import SECTION
 
 
 class WholeText(msgspec.Struct):

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.json_text import write_json
-from inspector.model import Json, Part, Turn
-from inspector.rules.rule import Rule
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Part, Turn
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
 
 _MOST = 60
 

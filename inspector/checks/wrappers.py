@@ -3,20 +3,19 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
-
-from inspector.checks.wording import quoted
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.format import Format
-from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
-from inspector.formats.markers import markers_of
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.model import SpanKind
-from inspector.rules.json_syntax import FENCED_PAYLOAD
-from inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import SpanClosed
-from inspector.segmenter.table import SECTION
-from inspector.text import Range, shown
+from weaklink.inspector.checks.wording import quoted
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
+from weaklink.inspector.formats.markers import markers_of
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.json_syntax import FENCED_PAYLOAD
+from weaklink.inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import SpanClosed
+from weaklink.inspector.segmenter.table import SECTION
+from weaklink.inspector.text import Range, shown
 
 _FENCE = lazy_pattern(r"```\w*")
 _JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")

@@ -11,20 +11,19 @@ from collections.abc import Container, Iterator
 from random import Random
 
 from msgspec import Struct, structs
-
-from inspector.apis import gemini
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.providers import OLLAMA
-from inspector.checks.tools import OfferedTools
-from inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall, span_of_call
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.formats.registry import find_format
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, ToolDefinition, Trace, Turn
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.replay.answers import error_answer
+from weaklink.inspector.apis import gemini
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.providers import OLLAMA
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.dataset.faults_to_inject import KINDS, FaultyCall, SoundCall, span_of_call
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.replay.answers import error_answer
 
 DELIVERY = ("drop-after=1", "delay=1s", "status=429", "status=500")
 """The delivery faults that `all` tries."""

@@ -5,28 +5,34 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from msgspec import Struct, structs
-
-from inspector.apis.openai.messages import read_messages, read_tools
-from inspector.chain.expected_calls import ExpectedCall
-from inspector.chain.steps import Step
-from inspector.checks.tools import OfferedTools
-from inspector.dataset.context_values import ContextValues, FoldedText, Script, allowed_key, fold_text, scripts_of
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.references import reference_of
-from inspector.dataset.samples import read_sample
-from inspector.diagnostics import Diagnostic, Location
-from inspector.formats.format import Format
-from inspector.formats.transcript import read_transcript
-from inspector.importers.data.public_shapes import decoded_list, public_row, refusal
-from inspector.importers.data.training_rows import Shape
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject
-from inspector.inspected import Inspection, PartInspection
-from inspector.inspection import format_of, inspect_trace, read_part
-from inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace, Turn
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.apis.openai.messages import read_messages, read_tools
+from weaklink.inspector.chain.expected_calls import ExpectedCall
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.dataset.context_values import (
+    ContextValues,
+    FoldedText,
+    Script,
+    allowed_key,
+    fold_text,
+    scripts_of,
+)
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.references import reference_of
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspection import format_of, inspect_trace, read_part
+from weaklink.inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 _SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")

@@ -7,10 +7,9 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 from msgspec import Struct
-
-from inspector.dataset.context_values import ContextValues, FoldedText, fold_text
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.dataset.context_values import ContextValues, FoldedText, fold_text
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
 
 _NUMBER = lazy_pattern(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.\d+)?(?![\w/-])")
 _LIST_ITEM = lazy_pattern(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)

@@ -38,11 +38,10 @@ from itertools import chain, combinations, islice
 from math import isclose
 
 from msgspec import Struct
-
-from inspector.chain.faults import is_placeholder
-from inspector.chain.provenance_terms import spellings
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.faults import is_placeholder
+from weaklink.inspector.chain.provenance_terms import spellings
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _NUMBER = lazy_pattern(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from msgspec import Struct, structs
-
-from inspector.apis.openai.messages import read_tools
-from inspector.dataset.fitting import CallFitter, parse_output
-from inspector.dataset.messages import (
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.dataset.fitting import CallFitter, parse_output
+from weaklink.inspector.dataset.messages import (
     LISTS,
     in_call_order,
     read_answer,
@@ -21,7 +20,7 @@ from inspector.dataset.messages import (
     with_object,
     with_text,
 )
-from inspector.formats.completion import (
+from weaklink.inspector.formats.completion import (
     Completion,
     CompletionPiece,
     CompletionReasoning,
@@ -30,15 +29,15 @@ from inspector.formats.completion import (
     tidy,
     write_completion,
 )
-from inspector.formats.detection import detect_format
-from inspector.formats.format import Format
-from inspector.formats.json.call_shape import json_of
-from inspector.formats.templates.registry import find_template
-from inspector.formats.templates.template import Template
-from inspector.importers.data.public_shapes import public_row, refusal
-from inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.formats.templates.registry import find_template
+from weaklink.inspector.formats.templates.template import Template
+from weaklink.inspector.importers.data.public_shapes import public_row, refusal
+from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 _SAMPLE = 65_536
 

@@ -20,12 +20,11 @@ from pathlib import Path
 from random import Random
 
 from msgspec import Struct, structs
-
-from inspector.errors import UnreadableFileError, WeaklinkError
-from inspector.importers.remote import find_remote_files
-from inspector.importers.source import JsonObject, is_url, local_path
-from inspector.model import Json
-from inspector.text import decode
+from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
+from weaklink.inspector.importers.remote import find_remote_files
+from weaklink.inspector.importers.source import JsonObject, is_url, local_path
+from weaklink.inspector.model import Json
+from weaklink.inspector.text import decode
 
 _JSON_SUFFIXES = (".jsonl", ".json", ".ndjson")
 _PACKED = (".gz", ".zst")

@@ -16,17 +16,16 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
-
-from inspector.chain.steps import Step, StepOutcome
-from inspector.dataset.lint.duplicates import sample_keys
-from inspector.dataset.lint.linting import LintOptions, lint_sample
-from inspector.dataset.lint.templates import format_of
-from inspector.dataset.lint.texts import TokenCounter, language_of, token_count
-from inspector.dataset.samples import Sample
-from inspector.dataset.scoring import score_calls, score_sample
-from inspector.importers.records import parse_json_bytes
-from inspector.json_text import write_json
-from inspector.model import Json, Role, ToolDefinition
+from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.dataset.lint.duplicates import sample_keys
+from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample
+from weaklink.inspector.dataset.lint.templates import format_of
+from weaklink.inspector.dataset.lint.texts import TokenCounter, language_of, token_count
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.dataset.scoring import score_calls, score_sample
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, ToolDefinition
 
 Shares: TypeAlias = "dict[str, dict[str, float] | float]"
 

@@ -13,15 +13,14 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Step
-from inspector.dataset.context_values import is_free_text
-from inspector.dataset.json_faults import broken_json
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.inspected import PartInspection
-from inspector.model import Json, ToolCall, ToolDefinition
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.dataset.context_values import is_free_text
+from weaklink.inspector.dataset.json_faults import broken_json
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspected import PartInspection
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
+from weaklink.inspector.text import Range
 
 _OPENERS = ("<tool_call>", "[tool_call]")
 _MAX_NAME_WORDS = 4

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct, field
-
-from inspector.diagnostics import Diagnostic
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
-from inspector.formats.format import Format
-from inspector.model import Span, SpanKind, ToolCall, ToolDefinition
-from inspector.segmentation import Segmentation, segment
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition
+from weaklink.inspector.segmentation import Segmentation, segment
+from weaklink.inspector.text import Range
 
 _NEW_IDS = {"openai": "call_{}", "claude": "toolu_{}", "mistral": "call{:05}"}
 _NO_PLACE = Range(0, 0)

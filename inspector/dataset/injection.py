@@ -13,21 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
-from inspector.dataset.lint.engine_faults import TWINS
-from inspector.dataset.loss_marks import LOSS_MARKS, Trainer
-from inspector.dataset.messages import shape_of
-from inspector.dataset.samples import Sample, correction_of, read_sample
-from inspector.diagnostics import Diagnostic
-from inspector.formats.registry import find_format
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.data.training_rows import Shape
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json, Role
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call
+from weaklink.inspector.dataset.lint.engine_faults import TWINS
+from weaklink.inspector.dataset.loss_marks import LOSS_MARKS, Trainer
+from weaklink.inspector.dataset.messages import shape_of
+from weaklink.inspector.dataset.samples import Sample, correction_of, read_sample
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role
 
 LISTS = ("messages", "conversations", "conversation", "items")
 DEFAULT_RATES: Mapping[str, float] = {

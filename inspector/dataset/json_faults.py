@@ -11,8 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 _MakerResult: TypeAlias = tuple[str | None, tuple[str, ...], str]
 _PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")

@@ -13,7 +13,7 @@ Others, such as TRL, take no mark for a single message.
 from collections.abc import Mapping
 from enum import StrEnum
 
-from inspector.model import Json
+from weaklink.inspector.model import Json
 
 
 class Trainer(StrEnum):

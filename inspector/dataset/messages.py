@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-
-from inspector.apis.anthropic.messages import RESULT_ID
-from inspector.apis.openai.messages import CALLS, read_message
-from inspector.dataset.fitting import ParsedOutput, parse_output
-from inspector.formats.api.call_reading import read_structured_part
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
-from inspector.formats.format import Format
-from inspector.importers.records import parse_json_bytes
-from inspector.json_text import write_json
-from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.apis.anthropic.messages import RESULT_ID
+from weaklink.inspector.apis.openai.messages import CALLS, read_message
+from weaklink.inspector.dataset.fitting import ParsedOutput, parse_output
+from weaklink.inspector.formats.api.call_reading import read_structured_part
+from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 LISTS = ("messages", "conversations")
 """The members of a row that contain a conversation."""

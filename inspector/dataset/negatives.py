@@ -21,21 +21,20 @@ from itertools import pairwise
 from random import Random
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, is_interpreter, is_search, kind_of
-from inspector.dataset.claims import claimed_action
-from inspector.dataset.context_values import folded
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.messages import role_of, shape_of, text_of, with_text
-from inspector.dataset.no_tool_answers import no_tool_answer
-from inspector.dataset.samples import Sample, definitions_in, read_sample
-from inspector.formats.templates.template import openai_tool
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.data.training_rows import Shape
-from inspector.importers.source import JsonObject
-from inspector.model import Json, Role, ToolDefinition
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ToolKind, is_interpreter, is_search, kind_of
+from weaklink.inspector.dataset.claims import claimed_action
+from weaklink.inspector.dataset.context_values import folded
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.messages import role_of, shape_of, text_of, with_text
+from weaklink.inspector.dataset.no_tool_answers import no_tool_answer
+from weaklink.inspector.dataset.samples import Sample, definitions_in, read_sample
+from weaklink.inspector.formats.templates.template import openai_tool
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.model import Json, Role, ToolDefinition
+from weaklink.inspector.scanning import lazy_pattern
 
 KINDS = ("tool-removed", "irrelevant-tools", "already-given")
 _LISTS = ("messages", "conversations", "conversation", "items")

@@ -12,7 +12,7 @@ from functools import cache
 from random import Random
 from types import MappingProxyType
 
-from inspector.dataset.lint.texts import MIXED, language_of
+from weaklink.inspector.dataset.lint.texts import MIXED, language_of
 
 NO_TOOL_ANSWERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {

@@ -4,16 +4,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
-
-from inspector.apis.openai.located import call_arguments
-from inspector.apis.openai.messages import TEXT_BLOCKS
-from inspector.dataset.repair import AppliedRepair, PartPlace, Repair
-from inspector.diagnostics import Edit, edited
-from inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
-from inspector.json_text import write_json
-from inspector.model import Decoded, Literal, Trace
-from inspector.text import Range, lone_surrogates
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.apis.openai.located import call_arguments
+from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
+from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair
+from weaklink.inspector.diagnostics import Edit, edited
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Decoded, Literal, Trace
+from weaklink.inspector.text import Range, lone_surrogates
+from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")

@@ -7,10 +7,10 @@ calls in some wire format, such as ToolRL's `<tool_call>` lines.
 
 from collections.abc import Iterator, Mapping
 
-from inspector.chain.expected_calls import CALLS, ExpectedCall, expected_calls
-from inspector.importers.records import NotJsonError, parse_json_bytes
-from inspector.model import Json
-from inspector.segmentation import segment
+from weaklink.inspector.chain.expected_calls import CALLS, ExpectedCall, expected_calls
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.model import Json
+from weaklink.inspector.segmentation import segment
 
 _OTHER_USES = frozenset({"actions", "answers", "tool_calls"})  # also names of texts and of a row's own messages
 _MAX_SHOWN = 60

@@ -14,23 +14,29 @@ from itertools import groupby
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.dataset.convert import convert_row, find_tools_block
-from inspector.dataset.data_files import DataRow, missing_library
-from inspector.dataset.fitting import CallFitter
-from inspector.dataset.messages import in_call_order, read_answer, read_results, role_of, sorted_results, text_of
-from inspector.dataset.samples import Sample, read_sample
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.formats.templates.registry import TEMPLATES, find_template
-from inspector.formats.templates.template import TemplateMessage, openai_tool
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.data.training_rows import Shape
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.dataset.convert import convert_row, find_tools_block
+from weaklink.inspector.dataset.data_files import DataRow, missing_library
+from weaklink.inspector.dataset.fitting import CallFitter
+from weaklink.inspector.dataset.messages import (
+    in_call_order,
+    read_answer,
+    read_results,
+    role_of,
+    sorted_results,
+    text_of,
+)
+from weaklink.inspector.dataset.samples import Sample, read_sample
+from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
+from weaklink.inspector.formats.templates.template import TemplateMessage, openai_tool
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""

@@ -5,14 +5,13 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
-
-from inspector.diagnostics import Diagnostic, Edit, edited
-from inspector.inspected import Inspection
-from inspector.model import Trace, Turn
-from inspector.model.columns import Entries
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Diagnostic, Edit, edited
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
 
 _ROUNDS = 16
 _TRIALS = 64

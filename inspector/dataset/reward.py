@@ -17,16 +17,15 @@ from itertools import repeat
 from typing import Any, Protocol, cast
 
 from msgspec import Struct, structs
-
-from inspector.chain.expected_calls import CALLS
-from inspector.dataset.candidates import VerifierInput, candidate_of
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.samples import read_sample
-from inspector.dataset.scoring import score_calls
-from inspector.dataset.verifiers import Verifier, VerifierVerdict, find_verifier, run_verifier
-from inspector.model import Json
-from inspector.rules.verification import EMPTY_ANSWER
-from inspector.segmentation import AUTO
+from weaklink.inspector.chain.expected_calls import CALLS
+from weaklink.inspector.dataset.candidates import VerifierInput, candidate_of
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.scoring import score_calls
+from weaklink.inspector.dataset.verifiers import Verifier, VerifierVerdict, find_verifier, run_verifier
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.verification import EMPTY_ANSWER
+from weaklink.inspector.segmentation import AUTO
 
 _FACTS = (
     "schema",

@@ -22,17 +22,17 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol, TextIO
 
-from inspector.atomic_write import whole_file
-from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files, missing_library
-from inspector.errors import WeaklinkError
-from inspector.importers import records
-from inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.remote import find_remote_files
-from inspector.importers.source import JsonObject, Skipped, SourceFile, is_url
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.text import decode
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files, missing_library
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.importers import records
+from weaklink.inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.remote import find_remote_files
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile, is_url
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.text import decode
 
 _JSON_COLUMNS = b"weaklink.json_columns"
 _BATCH_ROWS = 64

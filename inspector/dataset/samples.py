@@ -16,28 +16,27 @@ from itertools import islice
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.apis.openai.messages import read_tools
-from inspector.chain.steps import Recovery, Step, StepOutcome
-from inspector.chain.tool_kinds import bare_name
-from inspector.checks.tools import nearest_word
-from inspector.dataset.data_files import DataRow
-from inspector.formats.detection import detect_format
-from inspector.formats.registry import find_format, formats
-from inspector.importers.data.public_shapes import decoded_list, public_row
-from inspector.importers.data.training_rows import Shape, read_training_row
-from inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
-from inspector.importers.source import JsonObject, Skipped, SourceFile
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_scanner import JsonNode, read_json
-from inspector.json_text import write_json
-from inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
-from inspector.redaction.redactor import Redactor
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import AUTO
-from inspector.text import Range, decode
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.chain.steps import Recovery, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.checks.tools import nearest_word
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row
+from weaklink.inspector.importers.data.training_rows import Shape, read_training_row
+from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_scanner import JsonNode, read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Part, Provenance, RecognisedBy, Role, SpanKind, ToolDefinition, Trace, Turn
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import Range, decode
 
 ROW_PART = "row"
 """The part of a reported trace's first turn that contains the row's JSON text; see `Sample.reported_trace`."""

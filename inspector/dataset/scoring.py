@@ -18,12 +18,11 @@ an argument, allow some arguments to be missing, and match calls in any order; a
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
-
-from inspector.chain.expected_calls import ExpectedCall, agrees
-from inspector.chain.steps import Step
-from inspector.dataset.references import reference_of
-from inspector.dataset.samples import Sample, deliberate_steps
-from inspector.model import Json, ToolDefinition
+from weaklink.inspector.chain.expected_calls import ExpectedCall, agrees
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.dataset.references import reference_of
+from weaklink.inspector.dataset.samples import Sample, deliberate_steps
+from weaklink.inspector.model import Json, ToolDefinition
 
 DIMENSIONS = ("completeness", "accuracy", "type_precision", "no_hallucination")
 

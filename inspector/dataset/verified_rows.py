@@ -12,16 +12,15 @@ from random import Random
 from statistics import fmean
 
 from msgspec import Struct, field, structs
-
-from inspector.chain.intervals import Interval, Mean, Share, around, wilson
-from inspector.dataset.candidates import CandidateReading, row_candidate
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.verifiers import find_verifier, run_verifier
-from inspector.diagnostics import Diagnostic
-from inspector.errors import UnknownFormatError
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json, Trace
+from weaklink.inspector.chain.intervals import Interval, Mean, Share, around, wilson
+from weaklink.inspector.dataset.candidates import CandidateReading, row_candidate
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.verifiers import find_verifier, run_verifier
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Trace
 
 PER_ROLLOUT = (
     *("tokens", "masks", "scores", "messages", "advantages", "ref_logprobs", "inference_logprobs", "overrides"),

@@ -12,31 +12,30 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from inspector.chain.expected_calls import ExpectedCall
-from inspector.chain.faults import is_placeholder
-from inspector.chain.provenance_terms import leaves
-from inspector.chain.steps import Step, StepOutcome, quoted, tool_named
-from inspector.chain.tool_kinds import bare_name, is_terminal
-from inspector.checks.arguments import ArgumentPlaces
-from inspector.checks.json_schema import unsafe_part
-from inspector.checks.prepared_schema import UncheckedValue, prepared_schema
-from inspector.checks.violations import listed_names, violation_faults
-from inspector.checks.wording import at_end, pointer, shown
-from inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
-from inspector.dataset.claims import invented_keys, unsupported_claim
-from inspector.dataset.samples import correction_of
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.errors import WeaklinkError
-from inspector.json_scanner import JsonNode, read_json
-from inspector.model import Json, Role, Span, SpanKind, ToolCall
-from inspector.plugins import entry_points_of
-from inspector.rules import conversation, json_syntax, schema, verification
-from inspector.rules.catalogue import select_rules
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.chain.expected_calls import ExpectedCall
+from weaklink.inspector.chain.faults import is_placeholder
+from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.steps import Step, StepOutcome, quoted, tool_named
+from weaklink.inspector.chain.tool_kinds import bare_name, is_terminal
+from weaklink.inspector.checks.arguments import ArgumentPlaces
+from weaklink.inspector.checks.json_schema import unsafe_part
+from weaklink.inspector.checks.prepared_schema import UncheckedValue, prepared_schema
+from weaklink.inspector.checks.violations import listed_names, violation_faults
+from weaklink.inspector.checks.wording import at_end, pointer, shown
+from weaklink.inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
+from weaklink.inspector.dataset.claims import invented_keys, unsupported_claim
+from weaklink.inspector.dataset.samples import correction_of
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.json_scanner import JsonNode, read_json
+from weaklink.inspector.model import Json, Role, Span, SpanKind, ToolCall
+from weaklink.inspector.plugins import entry_points_of
+from weaklink.inspector.rules import conversation, json_syntax, schema, verification
+from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 ENTRY_POINTS = "weaklink.verifiers"
 """The entry point group where packages register verifiers: a Verifier, or a function of a CandidateReading."""

@@ -14,19 +14,18 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
-
-from inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
-from inspector.chain.outcomes import is_empty
-from inspector.chain.steps import Break, CallFaults, Step, StepOutcome
-from inspector.chain.tool_kinds import bare_name
-from inspector.checks.arguments import ArgumentPlaces
-from inspector.diagnostics import Location
-from inspector.exporters.annotation_decisions import Condition, FollowingAction, NextActionFinder, conditions
-from inspector.inspected import Inspection
-from inspector.inspection import data_flow_of
-from inspector.model import Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
+from weaklink.inspector.chain.outcomes import is_empty
+from weaklink.inspector.chain.steps import Break, CallFaults, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.checks.arguments import ArgumentPlaces
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.exporters.annotation_decisions import Condition, FollowingAction, NextActionFinder, conditions
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import data_flow_of
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.provider_json import parse_json
 
 _MOST_PATHS = 40
 _MOST_VISITED = 4_000

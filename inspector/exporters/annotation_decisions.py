@@ -8,23 +8,22 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
-
-from inspector.chain.effects import may_be_silent
-from inspector.chain.failure_words import admits_failure
-from inspector.chain.outcomes import find_error, is_empty
-from inspector.chain.provenance_terms import folded_words
-from inspector.chain.similar_calls import intent_of, same_intent
-from inspector.chain.steps import OUTCOME_RULES, CallFaults, Step, StepOutcome
-from inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
-from inspector.checks.repetition import call_key
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.json_text import write_json
-from inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
-from inspector.rules import conversation as rules
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.chain.effects import may_be_silent
+from weaklink.inspector.chain.failure_words import admits_failure
+from weaklink.inspector.chain.outcomes import find_error, is_empty
+from weaklink.inspector.chain.provenance_terms import folded_words
+from weaklink.inspector.chain.similar_calls import intent_of, same_intent
+from weaklink.inspector.chain.steps import OUTCOME_RULES, CallFaults, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.checks.repetition import call_key
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
+from weaklink.inspector.rules import conversation as rules
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.provider_json import parse_json
 
 _LONGEST_WORDS = 600
 _MOST_COMPARED = 20

@@ -21,15 +21,14 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
-
-from inspector.apis.openai.messages import write_tool
-from inspector.chain.steps import Break, Status, Step
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection
-from inspector.json_text import write_json
-from inspector.model import Generation, Json, Role, Trace, Turn
-from inspector.text import lone_surrogates
-from inspector.version import __version__
+from weaklink.inspector.apis.openai.messages import write_tool
+from weaklink.inspector.chain.steps import Break, Status, Step
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Generation, Json, Role, Trace, Turn
+from weaklink.inspector.text import lone_surrogates
+from weaklink.inspector.version import __version__
 
 _INT_64 = 1 << 63
 _INTERNAL, _CLIENT = 1, 3

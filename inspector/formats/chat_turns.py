@@ -6,10 +6,20 @@ Gemma: `<start_of_turn>role\n ... <end_of_turn>\n`.
 """
 
 from msgspec.structs import replace
-
-from inspector.model import SpanKind
-from inspector.rules.markers import SPECIAL_TOKEN_LEAK
-from inspector.segmenter.table import HERE, HOME, ROLE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition, Unless
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
+from weaklink.inspector.segmenter.table import (
+    HERE,
+    HOME,
+    ROLE,
+    Lookahead,
+    MarkerSplit,
+    OneOf,
+    Repeat,
+    State,
+    Transition,
+    Unless,
+)
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
 LLAMA_HEADER = "<|start_header_id|>"

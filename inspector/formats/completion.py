@@ -19,11 +19,10 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
-
-from inspector.apis.openai.messages import call_object, message_object
-from inspector.formats.format import Format
-from inspector.formats.json.call_shape import json_of
-from inspector.model import Json, ToolCall
+from weaklink.inspector.apis.openai.messages import call_object, message_object
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.model import Json, ToolCall
 
 _ARROWS = ">>>"
 _HEADER = "<|start|>assistant"

@@ -13,10 +13,9 @@ from fnmatch import translate
 from functools import lru_cache
 
 from msgspec import Struct
-
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.registry import fallback, formats, registered_formats
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.registry import fallback, formats, registered_formats
+from weaklink.inspector.scanning import lazy_pattern
 
 _PLAIN = 0.8
 """From this confidence on the text contains calls of a format, rather than just resembling it."""

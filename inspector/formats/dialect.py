@@ -10,14 +10,13 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from inspector.formats import chat_turns
-from inspector.formats.format import NewParser
-from inspector.model import Role, SpanKind
-from inspector.rules import markers as rules
-from inspector.segmenter.events import JSON, FormatParser
-from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.formats import chat_turns
+from weaklink.inspector.formats.format import NewParser
+from weaklink.inspector.model import Role, SpanKind
+from weaklink.inspector.rules import markers as rules
+from weaklink.inspector.segmenter.events import JSON, FormatParser
+from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 

@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import Protocol
 
 from msgspec import Struct
-
-from inspector.model import Role, SpanKind, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import FormatParser, SpanReader
+from weaklink.inspector.model import Role, SpanKind, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import FormatParser, SpanReader
 
 _REGEX_TOKEN = lazy_pattern(
     r"(?P<escaped>\\[^a-zA-Z0-9])|(?P<repeat>[*+?]|\{\d*,?\d*\})|\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[.^$]"

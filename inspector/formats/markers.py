@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct, field
-
-from inspector.formats.api.parser import ApiOrText, may_be_api
-from inspector.formats.format import Format
-from inspector.model import Role
-from inspector.segmenter.fast_lane import FastLane
-from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import Lookahead
+from weaklink.inspector.formats.api.parser import ApiOrText, may_be_api
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.model import Role
+from weaklink.inspector.segmenter.fast_lane import FastLane
+from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.table import Lookahead
 
 
 class FormatMarkers(Struct, frozen=True):

@@ -8,20 +8,19 @@ import re
 from collections.abc import Iterator
 
 import msgspec
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.json.call_shape import ARGUMENT_KEYS
-from inspector.formats.json.calls import strict_object
-from inspector.formats.python.calls import empty_call
-from inspector.formats.span_readers import BareCall, ReasoningReader
-from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
+from weaklink.inspector.formats.json.calls import strict_object
+from weaklink.inspector.formats.python.calls import empty_call
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
+from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.text import Range, shown
 
 _INPUT_REACT_HEADINGS = lazy_pattern(r"^[ \t]*(?:\*\*)?(Action Input(?: \d{1,3})?(?:\*\*)?:)", re.MULTILINE)
 _DRAFT = r"^[ \t]*(?P<heading>Action:)[ \t]*[^\n]{1,128}\n[ \t]*Action Input:[ \t]*"

@@ -4,9 +4,9 @@ from functools import cache, lru_cache
 from importlib import import_module
 from types import MappingProxyType
 
-from inspector.errors import UnknownFormatError
-from inspector.formats.format import Format
-from inspector.plugins import entry_points_of
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.formats"
 """The entry point group of format plug-ins; each entry point refers to a Format."""

@@ -22,17 +22,16 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.errors import UnknownFormatError
-from inspector.formats.markers import markers_of
-from inspector.formats.registry import find_format
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.model.calls import ToolCall
-from inspector.model.trace import Span, SpanKind
-from inspector.rules.conversation import UNKNOWN_TOOL
-from inspector.rules.markers import (
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.markers import markers_of
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.model.calls import ToolCall
+from weaklink.inspector.model.trace import Span, SpanKind
+from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
+from weaklink.inspector.rules.markers import (
     CALL_LEFT_IN_CONTENT,
     INVENTED_RESULT,
     MALFORMED_HEADER,
@@ -41,8 +40,8 @@ from inspector.rules.markers import (
     TEXT_AFTER_CALL,
     UNTERMINATED_WRAPPER,
 )
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _MAX_CHARS = 50_000
 _TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_WRAPPER))
@@ -216,7 +215,7 @@ def formats_of_parser(word: str) -> tuple[str, ...]:
 @cache
 def known_parsers() -> tuple[ServerParser, ...]:
     """The measured parsers. The file is part of the package."""
-    content = files("inspector.formats").joinpath("server_behaviour.json").read_bytes()
+    content = files("weaklink.inspector.formats").joinpath("server_behaviour.json").read_bytes()
     return msgspec.json.decode(content, type=tuple[ServerParser, ...])
 
 

@@ -7,15 +7,14 @@ from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.json_scanner.values import read_strict
-from inspector.model import Span, SpanKind, ToolDefinition, ToolResult
-from inspector.rules.markers import CALL_INSIDE_REASONING
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, Payload, SpanClosed, SpanReader
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.json_scanner.values import read_strict
+from weaklink.inspector.model import Span, SpanKind, ToolDefinition, ToolResult
+from weaklink.inspector.rules.markers import CALL_INSIDE_REASONING
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, Payload, SpanClosed, SpanReader
+from weaklink.inspector.text import Range, shown
 
 _BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)

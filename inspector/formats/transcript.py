@@ -4,18 +4,17 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
-
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
-from inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
-from inspector.formats.dialects.harmony import HARMONY_TABLE
-from inspector.formats.dialects.hermes import HERMES_TABLE
-from inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseEvent, SpanClosed
-from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import Table
-from inspector.text import Range
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
+from weaklink.inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
+from weaklink.inspector.formats.dialects.harmony import HARMONY_TABLE
+from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
+from weaklink.inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
+from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.table import Table
+from weaklink.inspector.text import Range
 
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "text": Role.ASSISTANT}
 _WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)

@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from inspector.importers.reading import SourceReading, read_source
-    from inspector.importers.registry import ENTRY_POINT_GROUP, importers, source_names
-    from inspector.importers.source import FileSample, Importer, Skipped, SourceFile
+    from weaklink.inspector.importers.reading import SourceReading, read_source
+    from weaklink.inspector.importers.registry import ENTRY_POINT_GROUP, importers, source_names
+    from weaklink.inspector.importers.source import FileSample, Importer, Skipped, SourceFile
 
 __all__ = [
     "ENTRY_POINT_GROUP",
@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "inspector.importers.reading": ("SourceReading", "read_source"),
-    "inspector.importers.registry": ("ENTRY_POINT_GROUP", "importers", "source_names"),
-    "inspector.importers.source": ("FileSample", "Importer", "Skipped", "SourceFile"),
+    "weaklink.inspector.importers.reading": ("SourceReading", "read_source"),
+    "weaklink.inspector.importers.registry": ("ENTRY_POINT_GROUP", "importers", "source_names"),
+    "weaklink.inspector.importers.source": ("FileSample", "Importer", "Skipped", "SourceFile"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.errors import UnreadableFileError
-from inspector.importers.held_content import FileContent
-from inspector.importers.records import layout_of
-from inspector.importers.remote import RemoteFile, find_remote_files
-from inspector.importers.source import Numbering, SourceFile, is_url, local_path
-from inspector.memory import RECORD_BYTES
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.held_content import FileContent
+from weaklink.inspector.importers.records import layout_of
+from weaklink.inspector.importers.remote import RemoteFile, find_remote_files
+from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, local_path
+from weaklink.inspector.memory import RECORD_BYTES
 
 _COUNTED = 1 << 20
 _COUNTERS = 8

@@ -6,7 +6,7 @@ from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
-from inspector.spool import RecordSpool
+from weaklink.inspector.spool import RecordSpool
 
 MEMORY_BYTES = 32 << 20
 """How much of a content is kept in memory; the rest is in a temporary file without a name."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from inspector.apis.openai.chat_captures import CapturedAnswer
-from inspector.importers.records import Row
-from inspector.importers.source import JsonObject
-from inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
+from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
 """Members that name a session, under every name that logs use."""

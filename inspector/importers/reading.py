@@ -12,17 +12,16 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from msgspec import Struct, structs
-
-from inspector.diagnostics import Fault
-from inspector.errors import UnreadableFileError
-from inspector.importers.held_content import FileContent, HeldContent
-from inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
-from inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, too_long, too_much
-from inspector.model import Role, Trace, Turn
-from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex, Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.held_content import FileContent, HeldContent
+from weaklink.inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_MEMORY, too_long, too_much
+from weaklink.inspector.model import Role, Trace, Turn
+from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import LineIndex, Range
 
 MAX_FILE_BYTES = 8 << 20
 """A longer file is read separately."""
@@ -100,7 +99,7 @@ def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
 
 
 def _importers() -> tuple[Importer, ...]:
-    from inspector.importers.registry import importers  # noqa: PLC0415  # loads every importer: heavy
+    from weaklink.inspector.importers.registry import importers  # noqa: PLC0415  # loads every importer: heavy
 
     return importers()
 

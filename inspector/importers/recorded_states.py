@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from inspector.model import Json, RecordedState, RunState
+from weaklink.inspector.model import Json, RecordedState, RunState
 
 _MAX_EXIT_CODE = 1 << 32
 _FAILED_IF_FALSE = MappingProxyType({"false": RunState.FAILED})

@@ -14,13 +14,12 @@ from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct, structs
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
-from inspector.model import ExternalId, Json
-from inspector.scanning import closing_quote
-from inspector.text import decode
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
+from weaklink.inspector.model import ExternalId, Json
+from weaklink.inspector.scanning import closing_quote
+from weaklink.inspector.text import decode
 
 TEXT_AFTER_ARRAY = Skipped("end of file", "more text follows the array")
 """The last record of a file in which text follows the array, for example because the array is a member of an object."""

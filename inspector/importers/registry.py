@@ -2,38 +2,38 @@
 
 from functools import cache
 
-from inspector.importers.agents.claude_code import ClaudeCodeImporter
-from inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
-from inspector.importers.agents.codex import CodexImporter
-from inspector.importers.agents.codex_output import CodexOutputImporter
-from inspector.importers.agents.hermes_sessions import HermesSessionsImporter
-from inspector.importers.agents.llm import LlmDatabaseImporter
-from inspector.importers.agents.openhands import OpenHandsImporter
-from inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
-from inspector.importers.benchmarks.bfcl import BfclImporter
-from inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
-from inspector.importers.benchmarks.inspect_log import InspectImporter
-from inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
-from inspector.importers.data.atropos import AtroposImporter
-from inspector.importers.data.openai_messages import OpenAiMessagesImporter
-from inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
-from inspector.importers.data.sharegpt import ShareGptImporter
-from inspector.importers.data.trace_files import TraceFileImporter
-from inspector.importers.data.training_rows import TrainingDataImporter
-from inspector.importers.gateways.helicone import HELICONE
-from inspector.importers.gateways.litellm import LITELLM
-from inspector.importers.gateways.openrouter import OPENROUTER
-from inspector.importers.gateways.portkey import PORTKEY
-from inspector.importers.proxies.har import HarImporter
-from inspector.importers.proxies.mitmproxy import MitmproxyImporter
-from inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
-from inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
-from inspector.importers.source import Importer
-from inspector.importers.telemetry.langfuse import LangfuseImporter
-from inspector.importers.telemetry.langsmith import LangSmithImporter
-from inspector.importers.telemetry.otlp import OtlpImporter
-from inspector.importers.telemetry.phoenix import PhoenixImporter
-from inspector.plugins import entry_points_of
+from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
+from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
+from weaklink.inspector.importers.agents.codex import CodexImporter
+from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
+from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
+from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
+from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
+from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
+from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
+from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
+from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
+from weaklink.inspector.importers.data.atropos import AtroposImporter
+from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
+from weaklink.inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
+from weaklink.inspector.importers.data.sharegpt import ShareGptImporter
+from weaklink.inspector.importers.data.trace_files import TraceFileImporter
+from weaklink.inspector.importers.data.training_rows import TrainingDataImporter
+from weaklink.inspector.importers.gateways.helicone import HELICONE
+from weaklink.inspector.importers.gateways.litellm import LITELLM
+from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
+from weaklink.inspector.importers.gateways.portkey import PORTKEY
+from weaklink.inspector.importers.proxies.har import HarImporter
+from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
+from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
+from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
+from weaklink.inspector.importers.source import Importer
+from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
+from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
+from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
+from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
+from weaklink.inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """The group of entry points; each names an Importer."""

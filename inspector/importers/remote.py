@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
-
-from inspector.errors import UnreadableFileError, WeaklinkError
+from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 
 _BUFFER = 1 << 20
 _MAGIC = frozenset("*?[")

@@ -10,12 +10,11 @@ from typing import BinaryIO, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from msgspec import Struct
-
-from inspector.importers.compression import open_unpacked, packing_of
-from inspector.importers.held_content import FileContent, HeldContent
-from inspector.model import Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from weaklink.inspector.importers.compression import open_unpacked, packing_of
+from weaklink.inspector.importers.held_content import FileContent, HeldContent
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
 
 JsonObject: TypeAlias = dict[str, Json]
 

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject, SourceFile
-from inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
-from inspector.model import Json
-from inspector.text import decode
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
+from weaklink.inspector.model import Json
+from weaklink.inspector.text import decode
 
 OLD_SCHEMA = frozenset({"conversations", "responses"})
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})

@@ -8,8 +8,8 @@ and its arguments.
 import re
 from collections.abc import Iterable
 
-from inspector.model import Role, Turn
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.model import Role, Turn
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_TITLE_CHARS = 120
 _MAX_READ_CHARS = 20_000

@@ -1,8 +1,8 @@
 """Reads JSON payloads, valid or not: every value with its position, and every fault with its repair."""
 
-from inspector.json_scanner.document import read_json, read_values
-from inspector.json_scanner.strings import decode_string
-from inspector.json_scanner.values import (
+from weaklink.inspector.json_scanner.document import read_json, read_values
+from weaklink.inspector.json_scanner.strings import decode_string
+from weaklink.inspector.json_scanner.values import (
     MAX_DEPTH,
     JsonKind,
     JsonMember,

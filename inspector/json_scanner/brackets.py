@@ -1,13 +1,12 @@
 """The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
 from msgspec import Struct, structs
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import messages as say
-from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
-from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor
+from weaklink.inspector.json_scanner.values import JsonKind, JsonMember, JsonNode, read_container
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _NAME_LATER = lazy_pattern(r"""["']name["']\s*:""")
 

@@ -6,12 +6,11 @@ from enum import Enum, auto
 from operator import attrgetter
 
 from msgspec import Struct, field, structs
-
-from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.values import JsonMember, JsonNode
-from inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON
-from inspector.scanning import QuoteSearch
-from inspector.text import Range, counted, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.json_scanner.values import JsonMember, JsonNode
+from weaklink.inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON
+from weaklink.inspector.scanning import QuoteSearch
+from weaklink.inspector.text import Range, counted, shown
 
 MAX_FAULTS = 100
 """The maximum number of faults listed for one payload; one more fault then gives the number of the rest."""

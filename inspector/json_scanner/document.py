@@ -4,16 +4,15 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
-
-from inspector.diagnostics import Edit, Fault
-from inspector.json_scanner import messages as say
-from inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
-from inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFindings
-from inspector.json_scanner.reader import read_on, read_value, skip_trivia
-from inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
-from inspector.json_scanner.words import result_of
-from inspector.rules.rule import Severity
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault
+from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
+from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFindings
+from weaklink.inspector.json_scanner.reader import read_on, read_value, skip_trivia
+from weaklink.inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
+from weaklink.inspector.json_scanner.words import result_of
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
 
 _FENCE = re.compile(r"`{1,3}(?:[A-Za-z]\w{0,11}\b)?")
 _BEGINS = re.compile(r"""\{\s*+(?:["'“‘\\}{]|[\w$]{1,64}\s*+:|//|/\*|\Z)|\[\s*+(?:[{\["'\]]|-?\d)|```""")

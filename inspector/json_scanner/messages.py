@@ -5,12 +5,11 @@ range.
 """
 
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
-from inspector.rules import json_syntax
-from inspector.rules.rule import Rule
-from inspector.text import Range, counted, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.json_scanner.string_ends import QuoteRepair, StringExtent
+from weaklink.inspector.rules import json_syntax
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range, counted, shown
 
 
 class FaultMessage(Struct, frozen=True):

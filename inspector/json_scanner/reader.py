@@ -8,17 +8,17 @@ changes the expected token or closes a bracket. Nothing is held back, and nestin
 
 import re
 
-from inspector.json_scanner import brackets, strings, words
-from inspector.json_scanner import messages as say
-from inspector.json_scanner.brackets import JsonMachine
-from inspector.json_scanner.cursor import ExpectedToken, JsonCursor, ValueContext
-from inspector.json_scanner.messages import comment, escaped_space, unusual_space
-from inspector.json_scanner.strings import read_bare_key
-from inspector.json_scanner.truncation import close_all, report_cut_scalar
-from inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
-from inspector.json_scanner.words import run_end
-from inspector.scanning import end_of_repeats, repeated
-from inspector.text import Range
+from weaklink.inspector.json_scanner import brackets, strings, words
+from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner.brackets import JsonMachine
+from weaklink.inspector.json_scanner.cursor import ExpectedToken, JsonCursor, ValueContext
+from weaklink.inspector.json_scanner.messages import comment, escaped_space, unusual_space
+from weaklink.inspector.json_scanner.strings import read_bare_key
+from weaklink.inspector.json_scanner.truncation import close_all, report_cut_scalar
+from weaklink.inspector.json_scanner.values import MAX_DEPTH, JsonKind, JsonNode
+from weaklink.inspector.json_scanner.words import run_end
+from weaklink.inspector.scanning import end_of_repeats, repeated
+from weaklink.inspector.text import Range
 
 _CLOSERS = ("}", "]", ")")
 _COLON = re.compile(r":=|=>|=")

@@ -7,10 +7,9 @@ import re
 from enum import Enum, auto
 
 from msgspec import Struct
-
-from inspector.json_scanner.cursor import JsonCursor, ValueContext
-from inspector.scanning import closing_quote, lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.json_scanner.cursor import JsonCursor, ValueContext
+from weaklink.inspector.scanning import closing_quote, lazy_pattern
+from weaklink.inspector.text import Range
 
 _B = r"\s*+"
 _COMMENT = r"//|/\*|\#"

@@ -4,16 +4,15 @@ import re
 from json import dumps
 
 from msgspec import Struct, field, structs
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import messages as wording
-from inspector.json_scanner import string_ends as ends
-from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
-from inspector.json_scanner.string_ends import QuoteRepair, StringExtent
-from inspector.json_scanner.values import decoded, is_strict_content
-from inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
-from inspector.scanning import end_of_repeats, repeated
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner import string_ends as ends
+from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
+from weaklink.inspector.json_scanner.string_ends import QuoteRepair, StringExtent
+from weaklink.inspector.json_scanner.values import decoded, is_strict_content
+from weaklink.inspector.rules.json_syntax import INVALID_ESCAPE, UNESCAPED_CONTROL_CHARACTER
+from weaklink.inspector.scanning import end_of_repeats, repeated
+from weaklink.inspector.text import Range, shown
 
 SMART = "“”„‟″＂‘’‚‛′＇«»"
 _OPENING = re.compile(rf'["\'{SMART}]|\\"')

@@ -4,13 +4,13 @@ A call's root contains a name and arguments and nothing else. So if the text end
 name, and the object at just that depth ends with a `name`, the missing brackets belong before it (FAULTS.md, 13).
 """
 
-from inspector.diagnostics import Edit, Fix
-from inspector.json_scanner import messages as say
-from inspector.json_scanner.brackets import JsonMachine
-from inspector.json_scanner.cursor import ExpectedToken, Frame, Truncation
-from inspector.json_scanner.messages import missing_before_name
-from inspector.json_scanner.values import JsonKind, JsonMember, JsonNode
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fix
+from weaklink.inspector.json_scanner import messages as say
+from weaklink.inspector.json_scanner.brackets import JsonMachine
+from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, Truncation
+from weaklink.inspector.json_scanner.messages import missing_before_name
+from weaklink.inspector.json_scanner.values import JsonKind, JsonMember, JsonNode
+from weaklink.inspector.text import Range, shown
 
 _ARGUMENTS = ("arguments", "parameters")
 

@@ -12,11 +12,10 @@ from json import decoder
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.json_text import Json
-from inspector.scanning import end_of_repeats, repeated
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.scanning import end_of_repeats, repeated
+from weaklink.inspector.text import Range
 
 MAX_DEPTH = 512
 """The maximum number of open brackets; what is nested deeper is kept as text (rule J117)."""

@@ -4,14 +4,14 @@ import re
 from fractions import Fraction
 from json import dumps
 
-from inspector.diagnostics import Edit
-from inspector.json_scanner import messages as wording
-from inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
-from inspector.json_scanner.strings import read_content
-from inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
-from inspector.json_text import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit
+from weaklink.inspector.json_scanner import messages as wording
+from weaklink.inspector.json_scanner.cursor import JsonCursor, Truncation, ValueContext
+from weaklink.inspector.json_scanner.strings import read_content
+from weaklink.inspector.json_scanner.values import LITERALS, NUMBER, JsonKind, JsonNode, number_value
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _PYTHON = {"True": "true", "False": "false", "None": "null"}
 

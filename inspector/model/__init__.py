@@ -1,7 +1,7 @@
 """The data model: traces, turns, parts, chunks, spans, calls and results."""
 
-from inspector.json_text import Json
-from inspector.model.calls import (
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.model.calls import (
     Decoded,
     Literal,
     Parameter,
@@ -12,7 +12,7 @@ from inspector.model.calls import (
     ToolResult,
     arguments_key,
 )
-from inspector.model.trace import (
+from weaklink.inspector.model.trace import (
     BodyState,
     CallHeader,
     Chunk,

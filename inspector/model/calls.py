@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
-
-from inspector.json_text import Json, write_json
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.json_text import Json, write_json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _ESCAPE = lazy_pattern(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
 

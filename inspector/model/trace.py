@@ -7,10 +7,9 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector.model.calls import RecordedState, ToolDefinition
-from inspector.model.columns import Entries, first_above
-from inspector.text import Range
+from weaklink.inspector.model.calls import RecordedState, ToolDefinition
+from weaklink.inspector.model.columns import Entries, first_above
+from weaklink.inspector.text import Range
 
 
 class InstantSource(StrEnum):

@@ -1,5 +1,5 @@
 """The value of the pytest fixture `weaklink`; the plug-in itself is `weaklink.pytest_plugin`."""
 
-from inspector.pytest_plugin.fixture import Weaklink
+from weaklink.inspector.pytest_plugin.fixture import Weaklink
 
 __all__ = ["Weaklink"]

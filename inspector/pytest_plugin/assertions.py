@@ -7,24 +7,23 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.apis.openai.messages import read_messages, read_tools
-from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic
-from inspector.errors import UnreadableFileError
-from inspector.formats.transcript import read_transcript
-from inspector.importers.reading import read_source
-from inspector.importers.source import Skipped
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Json, Role, ToolsOrigin, Trace
-from inspector.rules.catalogue import RULES, select_rules
-from inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
-from inspector.rules.rule import Rule, Severity
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range
+from weaklink.inspector.apis.openai.messages import read_messages, read_tools
+from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Json, Role, ToolsOrigin, Trace
+from weaklink.inspector.rules.catalogue import RULES, select_rules
+from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import LineIndex, Range
 
 _LIKE_A_PATH = lazy_pattern(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
 _LONGEST_PATH = 4_096

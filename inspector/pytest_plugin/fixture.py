@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from inspector.errors import WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from inspector.inspected import Inspection
-    from inspector.pytest_plugin.assertions import MessageList, TraceInput
+    from weaklink.inspector.inspected import Inspection
+    from weaklink.inspector.pytest_plugin.assertions import MessageList, TraceInput
 
 
 class Weaklink:
@@ -40,7 +40,7 @@ class Weaklink:
         place; UnreadableFileError, UnknownFormatError, UnknownRuleError, and TypeError if `trace` is none of the above.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # imported on first use
+        from weaklink.inspector.pytest_plugin.assertions import unbroken  # noqa: PLC0415  # imported on first use
 
         try:
             report = unbroken(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
@@ -65,7 +65,7 @@ class Weaklink:
         broken chain fails too; with "broken", nothing else does. The rest is as with `assert_unbroken`.
         """
         __tracebackhide__ = True
-        from inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # imported on first use
+        from weaklink.inspector.pytest_plugin.assertions import clean  # noqa: PLC0415  # imported on first use
 
         try:
             report = clean(trace, select=select, ignore=ignore, fail_on=fail_on, format=format, tools=tools)
@@ -76,6 +76,6 @@ class Weaklink:
 
     def inspect(self, trace: TraceInput, *, format: str = "", tools: MessageList = ()) -> tuple[Inspection, ...]:
         """The inspection of each trace, for custom assertions. Raises as `assert_unbroken` does."""
-        from inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # imported on first use
+        from weaklink.inspector.pytest_plugin.assertions import inspected  # noqa: PLC0415  # imported on first use
 
         return tuple(one.inspection for one in inspected(trace, format, tools))

@@ -7,17 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
-from inspector.capture.client_addresses import client_variables, routes
-from inspector.capture.exchange_record import masked_text
-from inspector.capture.proxy import BoundAddress, Intercept, ProxyConfig, Upstream, running_proxy
-from inspector.capture.recorder import Recorder
-from inspector.capture.replay_server import IgnoringObserver, ReplayServer, place, sentence
-from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.errors import UnreadableFileError, WeaklinkError
-from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import ReplayDivergence, Replayer, recording_of
-from inspector.sessions.exchange import Observes
-from inspector.trace_file.reading import read_recordings
+from weaklink.inspector.capture.client_addresses import client_variables, routes
+from weaklink.inspector.capture.exchange_record import masked_text
+from weaklink.inspector.capture.proxy import BoundAddress, Intercept, ProxyConfig, Upstream, running_proxy
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.replay_server import IgnoringObserver, ReplayServer, place, sentence
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.replay.matching import ReplayDivergence, Replayer, recording_of
+from weaklink.inspector.sessions.exchange import Observes
+from weaklink.inspector.trace_file.reading import read_recordings
 
 _ANY_PATH = Upstream("", "http://recording.invalid")  # never contacted
 

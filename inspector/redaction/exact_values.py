@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from urllib.parse import quote, quote_plus
 
-from inspector.redaction import names
-from inspector.redaction.finding import FILLER, find_secrets
-from inspector.redaction.secret_values import can_be_quoted_secret
+from weaklink.inspector.redaction import names
+from weaklink.inspector.redaction.finding import FILLER, find_secrets
+from weaklink.inspector.redaction.secret_values import can_be_quoted_secret
 
 _MIN_CHARS = 8
 

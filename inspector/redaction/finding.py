@@ -22,13 +22,12 @@ from functools import lru_cache
 from itertools import islice
 
 from msgspec import Struct, structs
-
-from inspector.redaction import names
-from inspector.redaction.introductions import DETECTORS
-from inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
-from inspector.redaction.places import LONGEST_INTRODUCTION, WINDOW, Detector, FoundIntroduction
-from inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction import names
+from weaklink.inspector.redaction.introductions import DETECTORS
+from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
+from weaklink.inspector.redaction.places import LONGEST_INTRODUCTION, WINDOW, Detector, FoundIntroduction
+from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret
+from weaklink.inspector.scanning import lazy_pattern
 
 FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""

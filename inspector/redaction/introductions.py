@@ -8,11 +8,11 @@ ASCII, and of the same length.
 import re
 from collections.abc import Callable, Iterator
 
-from inspector.redaction import names, secret_values
-from inspector.redaction.named_values import CONTINUED, judge_bare, judge_before_name, judge_named
-from inspector.redaction.places import QUOTE, Detector, FoundIntroduction, ending_of, open_quote
-from inspector.redaction.secret_values import Secret, SecretConfidence
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction.named_values import CONTINUED, judge_bare, judge_before_name, judge_named
+from weaklink.inspector.redaction.places import QUOTE, Detector, FoundIntroduction, ending_of, open_quote
+from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
+from weaklink.inspector.scanning import lazy_pattern
 
 _AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,200}""")
 _AUTHORITY_REST = lazy_pattern(r"""[^\s"'`<>\\]{0,100}""")

@@ -20,9 +20,8 @@ from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from inspector.redaction import secret_values
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction import secret_values
+from weaklink.inspector.scanning import lazy_pattern
 
 _CHARACTERS = {
     "ALNUM": "A-Za-z0-9",

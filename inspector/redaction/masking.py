@@ -13,13 +13,12 @@ from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
-
-from inspector.formats.markers import markers_of
-from inspector.formats.registry import formats
-from inspector.model import Json, ToolDefinition
-from inspector.redaction.exact_values import ExactValues
-from inspector.redaction.finding import Finder, pattern_secrets, replaced
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.markers import markers_of
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.redaction.exact_values import ExactValues
+from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replaced
+from weaklink.inspector.scanning import lazy_pattern
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
 _MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""

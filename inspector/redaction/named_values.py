@@ -23,10 +23,9 @@ import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-
-from inspector.redaction import names, secret_values
-from inspector.redaction.keys import begins_word
-from inspector.redaction.places import (
+from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.places import (
     BACKSLASHES,
     BLANK,
     NEWLINE,
@@ -35,8 +34,8 @@ from inspector.redaction.places import (
     ending_of,
     open_quote,
 )
-from inspector.redaction.secret_values import Secret, SecretConfidence
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
+from weaklink.inspector.scanning import lazy_pattern
 
 CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
 """The end of a command's line that continues on the next, also as JSON escapes it."""

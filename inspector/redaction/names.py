@@ -8,8 +8,8 @@ of full width is plain there, and every other character that is not ASCII is `?`
 import re
 from collections.abc import Iterator
 
-from inspector.redaction.secret_values import SecretConfidence
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.secret_values import SecretConfidence
+from weaklink.inspector.scanning import lazy_pattern
 
 OTHER = "\x01"
 

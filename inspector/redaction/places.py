@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
-
-from inspector.redaction import secret_values
-from inspector.redaction.keys import begins_word
-from inspector.redaction.secret_values import Secret
+from weaklink.inspector.redaction import secret_values
+from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.secret_values import Secret
 
 LONGEST_INTRODUCTION = 512
 """The longest match of a detector's pattern, in code points."""

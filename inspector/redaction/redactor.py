@@ -10,15 +10,21 @@ from typing import TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from inspector import model
-from inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
-from inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from inspector.redaction.finding import FILLER, all_secrets, may_hold_secrets, replaced
-from inspector.redaction.keys import SECRET_HEADERS
-from inspector.redaction.masking import ContentStream, KeptWords, SecretStream, TextStream, kept_words, mask_content
-from inspector.scanning import lazy_pattern
-from inspector.wire.events import TOKENS_PART
+from weaklink.inspector import model
+from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
+from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
+from weaklink.inspector.redaction.finding import FILLER, all_secrets, may_hold_secrets, replaced
+from weaklink.inspector.redaction.keys import SECRET_HEADERS
+from weaklink.inspector.redaction.masking import (
+    ContentStream,
+    KeptWords,
+    SecretStream,
+    TextStream,
+    kept_words,
+    mask_content,
+)
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one cached text, and of all

@@ -11,8 +11,7 @@ from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""

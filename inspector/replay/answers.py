@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
-
-from inspector.apis import gemini, ollama
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.openai import responses
-from inspector.apis.providers import find_api, parse_request, read_request
-from inspector.json_text import object_of
-from inspector.model import CallHeader, Json, Turn
+from weaklink.inspector.apis import gemini, ollama
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.openai import responses
+from weaklink.inspector.apis.providers import find_api, parse_request, read_request
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import CallHeader, Json, Turn
 
 _EVENTS, _JSON, _LINES = "text/event-stream", "application/json", "application/x-ndjson"
 

@@ -16,11 +16,10 @@ from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
-
-from inspector.apis.providers import parse_request
-from inspector.json_text import list_of, object_of, word_of
-from inspector.model import Json
-from inspector.text import Range
+from weaklink.inspector.apis.providers import parse_request
+from weaklink.inspector.json_text import list_of, object_of, word_of
+from weaklink.inspector.model import Json
+from weaklink.inspector.text import Range
 
 _VOLATILE = frozenset({"user", "metadata", "idempotency_key", "idempotencyKey", "safety_identifier"})
 _IDS = frozenset({"id", "tool_call_id", "tool_use_id", "call_id", "previous_response_id"})

@@ -27,12 +27,11 @@ from enum import StrEnum
 from itertools import islice
 
 from msgspec import Struct, structs
-
-from inspector.apis.providers import parse_request, read_request
-from inspector.json_text import list_of, object_of, word_of
-from inspector.model import Json, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.canonical import (
+from weaklink.inspector.apis.providers import parse_request, read_request
+from weaklink.inspector.json_text import list_of, object_of, word_of
+from weaklink.inspector.model import Json, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.canonical import (
     BodyDifference,
     MatchLevel,
     body_value,
@@ -43,7 +42,7 @@ from inspector.replay.canonical import (
     messages_of,
     without_times,
 )
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that is rebuilt from turns: its request is a conversation, see `conversation_of`."""

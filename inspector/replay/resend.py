@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.openai import chat, messages, responses
-from inspector.apis.providers import find_api
-from inspector.diagnostics import Diagnostic
-from inspector.errors import WeaklinkError
-from inspector.json_text import list_of, object_of, objects_of, word_of
-from inspector.model import Json, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange, requests_of
-from inspector.replay.canonical import body_value, endpoint
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.openai import chat, messages, responses
+from weaklink.inspector.apis.providers import find_api
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.json_text import list_of, object_of, objects_of, word_of
+from weaklink.inspector.model import Json, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange, requests_of
+from weaklink.inspector.replay.canonical import body_value, endpoint
+from weaklink.inspector.wire.provider_json import parse_json
 
 _PATHS = {chat.API: "/chat/completions", anthropic.API: "/messages"}
 _MAX_TOKENS = 4096

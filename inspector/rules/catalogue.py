@@ -3,8 +3,8 @@
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from inspector.errors import UnknownRuleError
-from inspector.rules import (
+from weaklink.inspector.errors import UnknownRuleError
+from weaklink.inspector.rules import (
     conversation,
     json_syntax,
     layers,
@@ -15,8 +15,8 @@ from inspector.rules import (
     training,
     verification,
 )
-from inspector.rules import json_syntax as call_shape
-from inspector.rules.rule import Rule
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules.rule import Rule
 
 
 def _by_code(*rules: Rule) -> tuple[Rule, ...]:

@@ -1,6 +1,6 @@
 """T4xx: calls and results across turns."""
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 _WEATHER = '<|im_start|>system\n<tools>\n[{"name": "get_weather"}]\n</tools><|im_end|>\n<|im_start|>assistant\n'
 

@@ -1,6 +1,6 @@
 """J1xx: the JSON syntax of payloads, and whether a payload is a call."""
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 MALFORMED_JSON = Rule(
     "J101",

@@ -3,7 +3,7 @@
 Each rule names the `layer` at which the difference arose, and its `owner`: who made it.
 """
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 _ASK = "@user\nWeather in Oslo?\n"
 _CALL = '@call:0 name=get_weather id=call_1\n{"city": "Oslo"}\n'

@@ -1,6 +1,6 @@
 """F3xx: markers and spans, the layer that a server's parser processes first."""
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 _TOOLS = (
     '<|im_start|>system\n<tools>[{"name": "get_weather", "parameters": {"type": "object", "properties": '

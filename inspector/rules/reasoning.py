@@ -1,6 +1,6 @@
 """R6xx: the model's reasoning, and how much of its context window is used."""
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 REASONING_OVER_BUDGET = Rule(
     "R601",

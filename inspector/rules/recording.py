@@ -1,6 +1,6 @@
 """C5xx: the recording itself."""
 
-from inspector.rules.rule import FILE_FORMAT, Rule, Severity
+from weaklink.inspector.rules.rule import FILE_FORMAT, Rule, Severity
 
 SEQUENCE_GAP = Rule(
     "C501",

@@ -3,8 +3,7 @@
 from enum import StrEnum
 
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 _CODE = lazy_pattern(r"[A-Z]\d{3}")
 _NAME = lazy_pattern(r"[a-z0-9]+(-[a-z0-9]+)*")

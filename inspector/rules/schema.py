@@ -1,6 +1,6 @@
 """S2xx: arguments against the JSON Schema of the tool that was offered in that request."""
 
-from inspector.rules.rule import Rule, Severity
+from weaklink.inspector.rules.rule import Rule, Severity
 
 _TOOLS = (
     '<|im_start|>system\n<tools>\n[{"name": "f", "parameters": {"type": "object", "properties": {'

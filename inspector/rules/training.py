@@ -1,6 +1,6 @@
 """D7xx: samples of training data."""
 
-from inspector.rules.rule import DATA_FORMAT, Rule, Severity
+from weaklink.inspector.rules.rule import DATA_FORMAT, Rule, Severity
 
 _TOOL = (
     '{"name": "get_weather", "description": "Weather of a city.", "parameters": {"type": "object", "properties": '

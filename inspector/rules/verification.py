@@ -1,6 +1,6 @@
 """The rules of verifiers: what a candidate answer lacks or has in excess, given its context or its reference."""
 
-from inspector.rules.rule import ROW_FORMAT, Rule, Severity
+from weaklink.inspector.rules.rule import ROW_FORMAT, Rule, Severity
 
 _TOOLS = (
     '[{"type": "function", "function": {"name": "get_weather", "description": "Current weather of a city", '

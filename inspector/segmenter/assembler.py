@@ -6,17 +6,21 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.diagnostics import Fault
-from inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.rules.json_syntax import MALFORMED_PARAMETERS, TRAILING_DATA, TRUNCATED_JSON, TRUNCATED_PARAMETERS
-from inspector.rules.markers import NEAR_MARKER, TEXT_AFTER_CALL, TEXT_AROUND_CALLS
-from inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter import messages
-from inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
-from inspector.segmenter.table import SECTION
-from inspector.text import Range, lone_surrogates
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.rules.json_syntax import (
+    MALFORMED_PARAMETERS,
+    TRAILING_DATA,
+    TRUNCATED_JSON,
+    TRUNCATED_PARAMETERS,
+)
+from weaklink.inspector.rules.markers import NEAR_MARKER, TEXT_AFTER_CALL, TEXT_AROUND_CALLS
+from weaklink.inspector.rules.recording import INVALID_UTF8, NUL_CHARACTER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter import messages
+from weaklink.inspector.segmenter.events import Flagged, ParseEvent, ParseResult, SpanClosed, SpanOpened, SpanReader
+from weaklink.inspector.segmenter.table import SECTION
+from weaklink.inspector.text import Range, lone_surrogates
 
 _QUOTES = ("`", '"', "'")
 _LINE_END = 64  # code points before a marker that show whether it is within a sentence

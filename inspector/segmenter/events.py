@@ -11,11 +11,10 @@ from typing import NoReturn, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.json_scanner.tracker import JsonTracker, ends_within_string
-from inspector.model import Decoded, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string
+from weaklink.inspector.model import Decoded, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.text import Range
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _USUAL_SIZE = 65_536

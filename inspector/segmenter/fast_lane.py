@@ -17,12 +17,12 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-from inspector.model import Span, SpanKind, ToolCall
-from inspector.scanning import MOST_ROUNDS
-from inspector.segmenter.events import Payload, SpanClosed
-from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
-from inspector.text import Range
+from weaklink.inspector.model import Span, SpanKind, ToolCall
+from weaklink.inspector.scanning import MOST_ROUNDS
+from weaklink.inspector.segmenter.events import Payload, SpanClosed
+from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
+from weaklink.inspector.text import Range
 
 _SAMPLE = 1_024
 _DENSE = 1_500

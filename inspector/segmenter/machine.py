@@ -25,13 +25,21 @@ Offsets named `..._at` and `..._to` are in the whole text; `_pos` and a plain `a
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
-from inspector.model import Span, SpanKind
-from inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
-from inspector.segmenter.events import Ambiguity, Flagged, Follower, FormatParser, ParseEvent, SpanExtended, read_on
-from inspector.segmenter.messages import marker_fault, opened_by_prompt, token_outside
-from inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
-from inspector.segmenter.window import OpenSpan, SearchWindow
-from inspector.text import Range
+from weaklink.inspector.model import Span, SpanKind
+from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT, SPECIAL_TOKEN_LEAK, WRONG_OPENER
+from weaklink.inspector.segmenter.events import (
+    Ambiguity,
+    Flagged,
+    Follower,
+    FormatParser,
+    ParseEvent,
+    SpanExtended,
+    read_on,
+)
+from weaklink.inspector.segmenter.messages import marker_fault, opened_by_prompt, token_outside
+from weaklink.inspector.segmenter.table import HERE, HOME, ROLE, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.window import OpenSpan, SearchWindow
+from weaklink.inspector.text import Range
 
 
 def feeder(

@@ -3,14 +3,13 @@
 from types import MappingProxyType
 
 from msgspec.structs import replace
-
-from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.model import Span, SpanKind
-from inspector.rules import markers
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.model import Span, SpanKind
+from weaklink.inspector.rules import markers
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range
 
 _WRAPPERS_BEFORE = lazy_pattern(r"(?:<[^<>/\s][^<>\n]{0,60}>\s{0,4})+\Z")
 _LONGEST_WRAPPERS = 200

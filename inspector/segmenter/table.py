@@ -13,10 +13,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.model import SpanKind
-from inspector.rules.rule import Rule
-from inspector.segmenter.events import Payload
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.segmenter.events import Payload
 
 _WORD = re.compile(r"\s*([A-Za-z_]+)")
 _FEW = 3

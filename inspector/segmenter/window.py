@@ -2,10 +2,10 @@
 
 import re
 
-from inspector.model import Span, ToolCall
-from inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpened
-from inspector.segmenter.table import HERE, State, Table, Transition
-from inspector.text import Range
+from weaklink.inspector.model import Span, ToolCall
+from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed, SpanOpened
+from weaklink.inspector.segmenter.table import HERE, State, Table, Transition
+from weaklink.inspector.text import Range
 
 _SHORT = 512
 _LONG = 4_096

@@ -3,8 +3,7 @@
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
-
-from inspector.model.exchange import ExchangeEnd
+from weaklink.inspector.model.exchange import ExchangeEnd
 
 __all__ = ["Exchange", "ExchangeEnd", "ExchangeObserver", "Headers", "Observes", "RequestHead", "header_of"]
 

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct, structs
-
-from inspector.apis import ollama
-from inspector.apis.openai import completions as openai_completions
-from inspector.formats.transcript import split_turns
-from inspector.memory import RECORD_MEMORY, transcript_memory
-from inspector.model import Json, Part, Role, Turn
-from inspector.scanning import lazy_pattern
-from inspector.wire.events import WIRE_PREFIX, DecodedRequest
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.apis import ollama
+from weaklink.inspector.apis.openai import completions as openai_completions
+from weaklink.inspector.formats.transcript import split_turns
+from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
+from weaklink.inspector.model import Json, Part, Role, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
+from weaklink.inspector.wire.provider_json import parse_json
 
 _SIZE = 16
 

@@ -11,16 +11,15 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from msgspec import Struct, field, structs
-
-from inspector import model
-from inspector.apis.providers import decoder_for, parse_request, read_request
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.spool import RecordSpool
-from inspector.wire.content_encoding import ContentDecoder
-from inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.providers import decoder_for, parse_request, read_request
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.spool import RecordSpool
+from weaklink.inspector.wire.content_encoding import ContentDecoder
+from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
+from weaklink.inspector.wire.provider_json import parse_json
 
 _NO_ANSWER = "The body is not an answer of a model."
 _NOTHING = "The body ended without any part of an answer."

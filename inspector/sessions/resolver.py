@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.model.trace import RECORDING_ID
-from inspector.sessions import fingerprints, trace_matching
-from inspector.sessions.exchange import RequestHead
-from inspector.sessions.session_cache import CachedTrace, SessionCache
-from inspector.wire.events import DecodedRequest, DecodedTurn
+from weaklink.inspector import model
+from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.inspector.sessions import fingerprints, trace_matching
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache
+from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
 
 _NAME_LENGTH = 80
 _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})

@@ -12,10 +12,9 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from msgspec import Struct, field
-
-from inspector.model import ExternalId, Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
-from inspector.sessions.fingerprints import exact_digest, message_digest
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.model import ExternalId, Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
+from weaklink.inspector.sessions.fingerprints import exact_digest, message_digest
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 _MAX_TEXT_ENDS = 256
 

@@ -10,14 +10,13 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from enum import StrEnum
 
 from msgspec import Struct
-
-from inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
-from inspector.scanning import lazy_pattern
-from inspector.sessions import fingerprints
-from inspector.sessions.exchange import RequestHead
-from inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
-from inspector.wire.events import DecodedRequest
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions import fingerprints
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.provider_json import parse_json
 
 RETRY_WITHIN_S = 120.0
 """How long after a first request the same request still counts as its repetition, if the client does not count.

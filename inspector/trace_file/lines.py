@@ -18,8 +18,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
-
-from inspector.model import (
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,
@@ -35,8 +34,8 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.scanning import lazy_pattern
 
 _LOST = "The request cannot be read: the exchange that it extends is missing."
 _SMALLEST_SHARE = 64  # bytes; below it a request is written whole

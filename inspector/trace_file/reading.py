@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
-
-from inspector import model
-from inspector.errors import UnreadableFileError
-from inspector.model.exchange import RecordedExchange, with_exchanges
-from inspector.text import Range
-from inspector.trace_file import lines
+from weaklink.inspector import model
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.model.exchange import RecordedExchange, with_exchanges
+from weaklink.inspector.text import Range
+from weaklink.inspector.trace_file import lines
 
 INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
 """The exceptions for a line that is JSON, but no valid record."""

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TextIO, assert_never
 
 import msgspec
-
-from inspector import model
-from inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
-from inspector.trace_file import lines
+from weaklink.inspector import model
+from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
+from weaklink.inspector.trace_file import lines
 
 
 def write_trace_file(target: str | Path | TextIO, traces: Iterable[model.Trace]) -> None:

@@ -2,11 +2,11 @@
 
 from typing import Protocol
 
-from inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
-from inspector.rules import recording
-from inspector.scanning import lazy_pattern
-from inspector.wire import events
-from inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
+from weaklink.inspector.rules import recording
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire import events
+from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
 _INDEX = lazy_pattern(r"\[\d+\]")
 _MAX_QUOTE = 60

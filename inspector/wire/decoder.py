@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Protocol
 
-from inspector.rules.recording import UNKNOWN_WIRE_EVENT
-from inspector.text import decode, incremental_decoder
-from inspector.wire.answer_reader import AnswerReader, NewReader
-from inspector.wire.events import (
+from weaklink.inspector.rules.recording import UNKNOWN_WIRE_EVENT
+from weaklink.inspector.text import decode, incremental_decoder
+from weaklink.inspector.wire.answer_reader import AnswerReader, NewReader
+from weaklink.inspector.wire.events import (
     COMMENTS_PART,
     UNREAD_PART,
     DecodedTurn,
@@ -20,7 +20,7 @@ from inspector.wire.events import (
     TurnAssembly,
     WireEvent,
 )
-from inspector.wire.framing import (
+from weaklink.inspector.wire.framing import (
     MAX_EVENT_LENGTH,
     MAX_TEXT_LENGTH,
     JsonArrayDecoder,
@@ -29,7 +29,7 @@ from inspector.wire.framing import (
     ServerSentEvent,
     SseDecoder,
 )
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 _MAX_START = 64
 DONE = "[DONE]"

@@ -5,10 +5,9 @@ from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector.diagnostics import Fault
-from inspector.json_text import write_json
-from inspector.model import (
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     Chunks,
@@ -24,9 +23,9 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.rules.rule import Rule
-from inspector.text import Range
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.provider_json import compact_json
 
 WIRE_PREFIX = "wire:"
 """The prefix of the names of parts that are only on the wire and do not belong to the answer."""

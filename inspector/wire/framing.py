@@ -4,12 +4,11 @@ import codecs
 from typing import Protocol
 
 import msgspec
-
-from inspector.scanning import lazy_pattern
-from inspector.text import incremental_decoder
-from inspector.wire.answer_reader import AnswerReader
-from inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import incremental_decoder
+from weaklink.inspector.wire.answer_reader import AnswerReader
+from weaklink.inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
+from weaklink.inspector.wire.provider_json import parse_json
 
 MAX_EVENT_LENGTH = 16 * 1024 * 1024
 """Code points after which an event that does not end is returned as it is, so that no stream fills the memory.

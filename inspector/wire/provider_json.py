@@ -9,10 +9,9 @@ from functools import cache
 from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
-
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.memory import SMALL_JSON, check_json
-from inspector.model import Json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.memory import SMALL_JSON, check_json
+from weaklink.inspector.model import Json
 
 _EMPTY: tuple[Any, ...] = (None, "", [], {})
 NOTHING = msgspec.Raw(b"")

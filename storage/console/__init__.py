@@ -1,6 +1,6 @@
 """User-written SQL over stable views: it can read only what the views show, for a bounded time."""
 
-from storage.console.sql_executor import QueryResult, Value, ask
-from storage.console.views import VIEWS, View, ViewColumn
+from weaklink.storage.console.sql_executor import QueryResult, Value, ask
+from weaklink.storage.console.views import VIEWS, View, ViewColumn
 
 __all__ = ["VIEWS", "QueryResult", "Value", "View", "ViewColumn", "ask"]

@@ -35,11 +35,10 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
-
-from inspector.errors import StoreError
-from inspector.scanning import lazy_pattern
-from storage.console import statement_reader
-from storage.console.statement_reader import (
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage.console import statement_reader
+from weaklink.storage.console.statement_reader import (
     MOST_COLUMNS,
     QueryReply,
     SqlRequest,
@@ -47,8 +46,8 @@ from storage.console.statement_reader import (
     collect,
     tables_reply_to,
 )
-from storage.console.views import VIEWS
-from storage.engine import DatabaseLocation, database_errors
+from weaklink.storage.console.views import VIEWS
+from weaklink.storage.engine import DatabaseLocation, database_errors
 
 MOST_ROWS = 1_000
 VALUE_BYTES = 100_000

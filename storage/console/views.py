@@ -8,8 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from storage import tables
+from weaklink.storage import tables
 
 
 class ViewColumn(Struct, frozen=True):

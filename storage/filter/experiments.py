@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from typing import assert_never
 
 import sqlalchemy as sa
-
-from inspector.model.trace import EXPERIMENT_SOURCES
-from storage import tables
-from storage.filter.terms import (
+from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
+from weaklink.storage import tables
+from weaklink.storage.filter.terms import (
     AllTerms,
     AnyTerm,
     ArgumentTerm,

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from functools import cache
 
 import lark
-
-from storage.filter.reading import read_field, read_phrase, read_word
-from storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
+from weaklink.storage.filter.reading import read_field, read_phrase, read_word
+from weaklink.storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
 
 MOST_TERMS, DEEPEST = 200, 50
 """Maximum number of terms in a filter, and maximum nesting of parentheses."""

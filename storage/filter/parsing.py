@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator
 
 import sqlalchemy as sa
 from msgspec import Struct
-
-from inspector.scanning import lazy_pattern
-from storage import tables
-from storage.filter.reading import UNITS, WORDS_OF
-from storage.filter.sql import COLUMNS, TABLES, stored_values
-from storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
-from storage.packing.blobs import unescaped
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import tables
+from weaklink.storage.filter.reading import UNITS, WORDS_OF
+from weaklink.storage.filter.sql import COLUMNS, TABLES, stored_values
+from weaklink.storage.filter.terms import ALIASES, KEYS, Filter, FilterError, FilterKey
+from weaklink.storage.packing.blobs import unescaped
 
 LONGEST = 10_000
 """Maximum number of characters in a filter."""
@@ -75,7 +74,7 @@ def parse_filter(text: str) -> Filter:
         return ()
     if len(text) > LONGEST:
         raise FilterError(f"a filter has at most {LONGEST:,} characters; this one has {len(text):,}", LONGEST)
-    from storage.filter.grammar import read  # noqa: PLC0415  # Lark takes 40 ms, and most commands use no filter
+    from weaklink.storage.filter.grammar import read  # noqa: PLC0415  # Lark takes 40 ms, and most commands use no filter
 
     return read(text)
 

@@ -6,16 +6,15 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
-
-from inspector.chain.steps import Status, VerdictCertainty
-from inspector.model import Liveness, SpanKind, TaskOutcome
-from inspector.rules import layers
-from inspector.rules.catalogue import RULES
-from inspector.rules.reasoning import CONTEXT_NEARLY_FULL
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from storage.derived_rows import path_of
-from storage.filter.terms import (
+from weaklink.inspector.chain.steps import Status, VerdictCertainty
+from weaklink.inspector.model import Liveness, SpanKind, TaskOutcome
+from weaklink.inspector.rules import layers
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.reasoning import CONTEXT_NEARLY_FULL
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage.derived_rows import path_of
+from weaklink.storage.filter.terms import (
     ALIASES,
     KEYS,
     AnyTerm,
@@ -31,7 +30,7 @@ from storage.filter.terms import (
     nearest,
     one_of,
 )
-from storage.filter.wildcards import matching_values
+from weaklink.storage.filter.wildcards import matching_values
 
 SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 COUNTS = {"k": 1e3, "m": 1e6}

@@ -17,14 +17,13 @@ from math import floor
 from typing import Any, TypeVar, assert_never
 
 import sqlalchemy as sa
-
-from inspector.model import Liveness
-from inspector.model.trace import EXPERIMENT_SOURCES
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from storage import tables
-from storage.derived_rows import LONGEST_VALUE, value_key
-from storage.filter.terms import (
+from weaklink.inspector.model import Liveness
+from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import tables
+from weaklink.storage.derived_rows import LONGEST_VALUE, value_key
+from weaklink.storage.filter.terms import (
     AllTerms,
     AnyTerm,
     ArgumentTerm,
@@ -37,11 +36,11 @@ from storage.filter.terms import (
     Term,
     TimeTerm,
 )
-from storage.filter.wildcards import as_stored, like, matching_values
-from storage.liveness import traces_in
-from storage.packing.blobs import escaped, key
-from storage.search import Phrase, ids_holding
-from storage.tables import in_groups
+from weaklink.storage.filter.wildcards import as_stored, like, matching_values
+from weaklink.storage.liveness import traces_in
+from weaklink.storage.packing.blobs import escaped, key
+from weaklink.storage.search import Phrase, ids_holding
+from weaklink.storage.tables import in_groups
 
 _Value = TypeVar("_Value")
 _Condition = sa.ColumnElement[bool]

@@ -6,8 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct
-
-from inspector.errors import WeaklinkError
+from weaklink.inspector.errors import WeaklinkError
 
 
 class FilterKey(StrEnum):

@@ -8,7 +8,7 @@ expression would try every division of the gaps, which is exponential for `*b*b*
 import re
 from collections.abc import Iterable, Sequence
 
-from storage.packing.blobs import escaped, key
+from weaklink.storage.packing.blobs import escaped, key
 
 _ANYTHING = "*"
 

@@ -1,9 +1,8 @@
 """Alembic's entry point: runs the scripts on the connection that `storage.schema` provides."""
 
 from alembic import context
-
-from storage.schema import VERSION_TABLE
-from storage.tables import metadata
+from weaklink.storage.schema import VERSION_TABLE
+from weaklink.storage.tables import metadata
 
 connection = context.config.attributes["connection"]
 context.configure(

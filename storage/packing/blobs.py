@@ -12,7 +12,7 @@ from itertools import chain
 from struct import Struct
 from zlib import crc32
 
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 _PLAIN, _ZSTD = b"\x3c", b"\xc3"
 _BARE_PLAIN, _BARE_ZSTD = b"\0", b"\1"  # without a checksum

@@ -6,12 +6,11 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
-
-from inspector.model import Chunks
-from inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
-from storage.packing import values
-from storage.packing.blobs import from_blob, to_blob
-from storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
+from weaklink.inspector.model import Chunks
+from weaklink.inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
+from weaklink.storage.packing import values
+from weaklink.storage.packing.blobs import from_blob, to_blob
+from weaklink.storage.packing.paged_blobs import PagedBlob, Read, is_paged, page_reader, paged_blob
 
 WINDOW = 4096
 """Number of chunks in a window: about 100 KB of numbers."""

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
-
-from inspector.chain.steps import (
+from weaklink.inspector.chain.steps import (
     OUTCOME_RULES,
     Break,
     Certainty,
@@ -19,17 +18,17 @@ from inspector.chain.steps import (
     Step,
     StepOutcome,
 )
-from inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
-from inspector.errors import UnknownRuleError
-from inspector.inspected import PartInspection
-from inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult, Trace, Turn
-from inspector.model.columns import Column
-from inspector.rules.catalogue import find_rule
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
-from storage.packing.paged_blobs import StringPool
-from storage.packing.records import state_facts, state_from, tool_facts, tool_from
-from storage.packing.values import packable, unpack, unpack_list
+from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Edit, Fault, Fix, Location, Related
+from weaklink.inspector.errors import UnknownRuleError
+from weaklink.inspector.inspected import PartInspection
+from weaklink.inspector.model import Json, Parameter, Span, SpanKind, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model.columns import Column
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
+from weaklink.storage.packing.paged_blobs import StringPool
+from weaklink.storage.packing.records import state_facts, state_from, tool_facts, tool_from
+from weaklink.storage.packing.values import packable, unpack, unpack_list
 
 LAYOUT = 2
 """The first value of a packed inspection: increase it whenever the packed values or their order change."""

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from inspector.chain.steps import Chain, Status, Step, VerdictCertainty
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Span, ToolCall, ToolResult
-from inspector.model.columns import ColumnSlice, Entries, Uneven
-from storage.packing import derived_values, paged_blobs
-from storage.packing.blobs import from_blob, to_blob
-from storage.packing.records import tool_facts, tool_from
-from storage.packing.values import pack, unpack, unpack_list
+from weaklink.inspector.chain.steps import Chain, Status, Step, VerdictCertainty
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Span, ToolCall, ToolResult
+from weaklink.inspector.model.columns import ColumnSlice, Entries, Uneven
+from weaklink.storage.packing import derived_values, paged_blobs
+from weaklink.storage.packing.blobs import from_blob, to_blob
+from weaklink.storage.packing.records import tool_facts, tool_from
+from weaklink.storage.packing.values import pack, unpack, unpack_list
 
 _DIGEST = 16  # bytes
 _MOST = 2_000  # maximum number of items in an inspection that is not wide

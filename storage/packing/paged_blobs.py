@@ -19,10 +19,9 @@ from weakref import finalize
 from zlib import crc32
 
 import msgspec
-
-from inspector.model.columns import LazyColumn, Uneven
-from storage.packing.blobs import DamagedBlobError, from_blob, to_blob
-from storage.packing.values import Packed, pack, pack_integers, unpack, unpack_integers, unpack_list
+from weaklink.inspector.model.columns import LazyColumn, Uneven
+from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
+from weaklink.storage.packing.values import Packed, pack, pack_integers, unpack, unpack_integers, unpack_list
 
 _ROOM = 4 << 20
 _PIECE = 1 << 18

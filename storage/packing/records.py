@@ -5,10 +5,10 @@ They are keyed by field name, so that fields can be added later; empty values an
 
 from typing import Any, assert_never
 
-from inspector import model
-from inspector.model.exchange import shared_prefix, shared_suffix
-from inspector.text import Range
-from storage.packing.values import packable
+from weaklink.inspector import model
+from weaklink.inspector.model.exchange import shared_prefix, shared_suffix
+from weaklink.inspector.text import Range
+from weaklink.storage.packing.values import packable
 
 _SHARED = 32  # code points that a result must share with the text that was read, to be stored as a reference to it
 

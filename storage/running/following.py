@@ -13,18 +13,24 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 from msgspec import Struct, field
-
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import Chunk, Role, Turn
-from storage import tables
-from storage.engine import DAMAGE_ERRORS
-from storage.filter import Filter
-from storage.filter.sql import matching
-from storage.filter.terms import with_known_words, words_in
-from storage.running.session import chunks_in, opened_turn
-from storage.salvage import read_stored_facts, read_stored_turns
-from storage.search_queries import held_words
-from storage.tables import in_groups
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.model import Chunk, Role, Turn
+from weaklink.storage import tables
+from weaklink.storage.engine import DAMAGE_ERRORS
+from weaklink.storage.filter import Filter
+from weaklink.storage.filter.sql import matching
+from weaklink.storage.filter.terms import with_known_words, words_in
+from weaklink.storage.running.session import chunks_in, opened_turn
+from weaklink.storage.salvage import read_stored_facts, read_stored_turns
+from weaklink.storage.search_queries import held_words
+from weaklink.storage.tables import in_groups
 
 _AT_ONCE = 50  # new traces in one poll; an import at the same time may add a hundred thousand
 _Value = TypeVar("_Value")

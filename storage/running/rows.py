@@ -9,21 +9,20 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 from msgspec.structs import replace
-
-from inspector.inspected import Inspection
-from inspector.model import Trace, Turn
-from inspector.model.columns import Entries
-from inspector.model.trace import RECORDING_ID
-from storage import tables, writing
-from storage.exchanges import move_exchanges, put_exchanges
-from storage.liveness import IDLE_AFTER_S, SILENT_S
-from storage.marks import move_marks
-from storage.reading import NOT_INSPECTED
-from storage.record_rows import RecordRows
-from storage.running.session import SessionWrite, read_so_far
-from storage.salvage import read_stored
-from storage.search import remove_from_index
-from storage.tables import Row, in_groups
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.storage import tables, writing
+from weaklink.storage.exchanges import move_exchanges, put_exchanges
+from weaklink.storage.liveness import IDLE_AFTER_S, SILENT_S
+from weaklink.storage.marks import move_marks
+from weaklink.storage.reading import NOT_INSPECTED
+from weaklink.storage.record_rows import RecordRows
+from weaklink.storage.running.session import SessionWrite, read_so_far
+from weaklink.storage.salvage import read_stored
+from weaklink.storage.search import remove_from_index
+from weaklink.storage.tables import Row, in_groups
 
 # From its first step on, a running trace has a row in `trace`, with a random identity. When it ends, it is saved like
 # any other trace: it gets its real identity, or is merged into the trace that already has this identity.

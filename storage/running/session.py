@@ -9,8 +9,7 @@ from threading import RLock
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field, structs
-
-from inspector.capture.events import (
+from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,
     TraceEnded,
@@ -19,22 +18,22 @@ from inspector.capture.events import (
     TurnStarted,
     with_losses,
 )
-from inspector.capture.send_queue import event_weight
-from inspector.capture.spill import UnsavedTrace
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.model import BodyState, Chunk, ExternalId, Generation, Part, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange, with_exchanges
-from inspector.model.trace import parts_of, turn_so_far
-from inspector.trace_file.lines import ExchangePacker
-from storage.engine import DAMAGE_ERRORS
-from storage.exchanges import pack_exchange, unpacked_exchanges
-from storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
-from storage.packing.chunks import pack_chunks, unpack_chunks
-from storage.packing.records import tool_facts, tool_from, turn_facts, turn_from
-from storage.packing.values import pack, unpack
-from storage.record_rows import NOTHING, RecordRows, record_rows
-from storage.writing import TraceRows, trace_rows
+from weaklink.inspector.capture.send_queue import event_weight
+from weaklink.inspector.capture.spill import UnsavedTrace
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import BodyState, Chunk, ExternalId, Generation, Part, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange, with_exchanges
+from weaklink.inspector.model.trace import parts_of, turn_so_far
+from weaklink.inspector.trace_file.lines import ExchangePacker
+from weaklink.storage.engine import DAMAGE_ERRORS
+from weaklink.storage.exchanges import pack_exchange, unpacked_exchanges
+from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
+from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
+from weaklink.storage.packing.records import tool_facts, tool_from, turn_facts, turn_from
+from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.record_rows import NOTHING, RecordRows, record_rows
+from weaklink.storage.writing import TraceRows, trace_rows
 
 _FOR_CHUNKS = 0.75  # share of the buffer; the rest is for the ends of turns, which contain their chunks again
 _FOR_SHORTENED = 1.25

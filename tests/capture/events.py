@@ -4,9 +4,9 @@ import time
 from collections.abc import Callable, Iterable
 from threading import Lock
 
-from inspector.capture.events import RecordEvent
-from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.model import Trace
+from weaklink.inspector.capture.events import RecordEvent
+from weaklink.inspector.capture.trace_file_sink import TraceAssembler
+from weaklink.inspector.model import Trace
 
 
 class Remembering:

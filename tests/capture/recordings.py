@@ -9,8 +9,7 @@ from typing import Any, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.capture.events import (
+from weaklink.inspector.capture.events import (
     ChunksArrived,
     ExchangeFacts,
     RecordEvent,
@@ -19,10 +18,11 @@ from inspector.capture.events import (
     TurnEnded,
     TurnStarted,
 )
-from inspector.capture.recorder import Recorder
-from inspector.diagnostics import Diagnostic
-from inspector.model import Chunk, Span, ToolCall, Trace, Turn
-from inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver, Headers, RequestHead
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.model import Chunk, Span, ToolCall, Trace, Turn
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver, Headers, RequestHead
+
 from tests.sessions.transcripts import EPOCH_S
 
 DEADLINE_S = 20.0

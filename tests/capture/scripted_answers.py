@@ -5,7 +5,8 @@ import json
 import zlib
 from collections.abc import Iterable
 
-from inspector.model import Json
+from weaklink.inspector.model import Json
+
 from tests.capture.upstream import Answer, Framing, Piece
 
 _EVENTS = (("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-cache"))

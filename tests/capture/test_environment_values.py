@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.capture.client_recording import recorded
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.pytest_plugin.replaying import Replay
 
-from inspector.capture.client_recording import recorded
-from inspector.capture.logger import TraceLogger
-from inspector.pytest_plugin.replaying import Replay
 from tests.capture import scripted_answers as scripted
 from tests.capture.test_clients_record import client_of
 from tests.capture.upstream import running_upstream

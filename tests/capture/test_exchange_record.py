@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.model import Json
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.trace_file.lines import ExchangePacker, exchanges_of
+from weaklink.inspector.trace_file.reading import read_recordings, read_trace_file
+from weaklink.storage import StoreSink, open_store
 
-from inspector.capture.recorder import Recorder
-from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.model import Json
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.redaction.redactor import Redactor
-from inspector.sessions.exchange import RequestHead
-from inspector.trace_file.lines import ExchangePacker, exchanges_of
-from inspector.trace_file.reading import read_recordings, read_trace_file
-from storage import StoreSink, open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.answer import Answer
 

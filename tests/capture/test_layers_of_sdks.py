@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from weaklink.inspector import TraceLogger, inspect_trace
+from weaklink.inspector.capture.client_recording import record, unrecord
+from weaklink.inspector.chain.joining import join_traces
+from weaklink.inspector.model import Trace
+from weaklink.inspector.trace_file import read_trace_file
 
-from inspector import TraceLogger, inspect_trace
-from inspector.capture.client_recording import record, unrecord
-from inspector.chain.joining import join_traces
-from inspector.model import Trace
-from inspector.trace_file import read_trace_file
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.lazy_module import LazyModule

@@ -11,12 +11,11 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
-
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded
-from inspector.capture.logger import TraceLogger
-from inspector.errors import SinkError, UnknownFormatError
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.errors import SinkError, UnknownFormatError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     ErrorPhase,
@@ -30,7 +29,8 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.trace_file import read_trace_file
+from weaklink.inspector.trace_file import read_trace_file
+
 from tests.capture.events import Remembering, traces_of, wait_until
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
@@ -442,7 +442,7 @@ def test_a_tool_may_be_given_as_a_definition() -> None:
 
 FORGOTTEN = """
 import sys
-from inspector import TraceLogger
+from weaklink.inspector import TraceLogger
 log = TraceLogger(sys.argv[1], name="forgotten")
 log.user("Hello")
 turn = log.assistant()

@@ -8,16 +8,16 @@ from threading import Event
 import aiohttp
 import pytest
 from aiohttp import web
+from weaklink.inspector.capture import recorder as recording
+from weaklink.inspector.capture.events import RECORDING_PART
+from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy
+from weaklink.inspector.capture.proxy.config import Upstream
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import NoRedaction, RedactsChunks
+from weaklink.inspector.checks.recording import check_recording
+from weaklink.inspector.model import BodyState, Chunk, ToolDefinition
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
-from inspector.capture import recorder as recording
-from inspector.capture.events import RECORDING_PART
-from inspector.capture.proxy import ProxyConfig, running_proxy
-from inspector.capture.proxy.config import Upstream
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import NoRedaction, RedactsChunks
-from inspector.checks.recording import check_recording
-from inspector.model import BodyState, Chunk, ToolDefinition
-from inspector.sessions.exchange import ExchangeEnd
 from tests.capture.recordings import Call, ToldSink, user
 
 
@@ -83,7 +83,7 @@ def test_an_event_beyond_the_bound_is_kept_undecoded_and_the_stream_goes_on() ->
 
 def test_a_whole_body_beyond_the_bound_is_kept_undecoded_and_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its JSON would be decoded in one call, during which no stream gets a byte."""
-    monkeypatch.setattr("inspector.wire.decoder.MAX_TEXT_LENGTH", 1_000)
+    monkeypatch.setattr("weaklink.inspector.wire.decoder.MAX_TEXT_LENGTH", 1_000)
     sink = ToldSink()
     recorder = Recorder(sink)
     text = "ä" * 600

@@ -8,10 +8,10 @@ import threading
 import time
 
 import pytest
+from weaklink.inspector.capture.proxy import ProxyConfig, ProxyConfigError, parse_upstream, running_proxy
+from weaklink.inspector.capture.proxy.access import _UNKNOWN_HOST, Gate
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
-from inspector.capture.proxy import ProxyConfig, ProxyConfigError, parse_upstream, running_proxy
-from inspector.capture.proxy.access import _UNKNOWN_HOST, Gate
-from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Keeps, Proxy, recording
 from tests.capture.test_proxy_wire import OK, connected, request, talk, until, until_closed

@@ -7,8 +7,8 @@ import asyncio
 import os
 
 import aiohttp
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
-from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import recording
 from tests.capture.upstream import Answer, Gap, Received, running_upstream

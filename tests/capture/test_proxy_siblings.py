@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ParentWhy, Trace
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
-from inspector.capture.recorder import Recorder
-from inspector.inspection import inspect_trace
-from inspector.model import ParentWhy, Trace
-from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import recording
 from tests.capture.recordings import Call, ToldSink, user

@@ -4,8 +4,8 @@ import json
 import socket
 
 import pytest
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
-from inspector.sessions.exchange import ExchangeEnd
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Proxy, recording
 from tests.capture.upstream import DEADLINE_S, Answer, Drop, Framing, Pause, Raw, running_upstream

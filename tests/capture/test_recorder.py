@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.apis.providers import decoder_for, parse_request
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.model import Trace
+from weaklink.inspector.sessions.exchange import Exchange, RequestHead
+from weaklink.inspector.sessions.gathering import traces_of
+from weaklink.inspector.wire.decoder import decode_answer
 
-from inspector.apis.providers import decoder_for, parse_request
-from inspector.capture.recorder import Recorder
-from inspector.model import Trace
-from inspector.sessions.exchange import Exchange, RequestHead
-from inspector.sessions.gathering import traces_of
-from inspector.wire.decoder import decode_answer
 from tests.capture.recordings import Cut, ToldSink, ToldWatch, play, whole
 from tests.sessions.transcripts import EPOCH_S, plain, read_case
 

@@ -6,11 +6,11 @@ import zlib
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
+from weaklink.inspector.capture.events import RECORDING_PART
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.model import BodyState
+from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
 
-from inspector.capture.events import RECORDING_PART
-from inspector.capture.recorder import Recorder
-from inspector.model import BodyState
-from inspector.sessions.exchange import ExchangeEnd, RequestHead
 from tests.capture.recordings import Call, ToldSink, delta_event, user, words_event
 
 if sys.version_info >= (3, 14):

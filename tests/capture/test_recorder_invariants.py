@@ -4,10 +4,10 @@ from collections import Counter
 
 from hypothesis import example, given
 from hypothesis import strategies as st
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 
-from inspector.capture.recorder import Recorder
-from inspector.inspection import inspect_trace
-from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 from tests.capture.recordings import Call, ToldSink, ToldWatch, play, user
 from tests.capture.test_recorder import BODIES, REQUESTS
 from tests.examples import in_the_gate

@@ -2,10 +2,11 @@
 
 from threading import Thread
 
-from inspector.capture.events import ChunksArrived, RecordEvent
-from inspector.capture.recorder import Recorder
-from inspector.model import SpanKind
-from inspector.sessions.exchange import ExchangeEnd, RequestHead
+from weaklink.inspector.capture.events import ChunksArrived, RecordEvent
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
+
 from tests.capture.recordings import Call, ToldSink, ToldWatch, delta_event, until, user
 
 TOOL = {

@@ -7,16 +7,16 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.capture import sinks
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.send_queue import SendQueue, event_weight
+from weaklink.inspector.capture.sinks import is_database, open_sink
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.errors import SinkError, StoreError
+from weaklink.inspector.model import Chunk, Role
+from weaklink.inspector.model.trace import parts_of
+from weaklink.storage import StoreSink, open_store
 
-from inspector.capture import sinks
-from inspector.capture.logger import TraceLogger
-from inspector.capture.send_queue import SendQueue, event_weight
-from inspector.capture.sinks import is_database, open_sink
-from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.errors import SinkError, StoreError
-from inspector.model import Chunk, Role
-from inspector.model.trace import parts_of
-from storage import StoreSink, open_store
 from tests.capture.conftest import ROOT, Offer
 from tests.capture.events import wait_until
 from tests.capture.test_sinks_trace_file import session
@@ -66,7 +66,7 @@ def test_an_address_of_a_recorder_of_earlier_versions_is_refused_with_what_to_us
 
 
 def test_another_package_may_offer_a_sink_by_its_scheme(offer: Offer) -> None:
-    offer({"made": "inspector.capture.trace_file_sink:TraceFileSink", "torn": "no.such.module:Sink"})
+    offer({"made": "weaklink.inspector.capture.trace_file_sink:TraceFileSink", "torn": "no.such.module:Sink"})
     with pytest.raises(SinkError, match="made:/none/x cannot be opened"):
         open_sink("made://none/x")
     with pytest.raises(SinkError, match=r"The sink `torn` cannot be loaded: No module named 'no'\."):

@@ -9,13 +9,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.errors import SinkError
+from weaklink.inspector.model import BodyState, Chunk, Outcome, Part, Role, Trace, Turn
+from weaklink.inspector.trace_file import read_trace_file, write_trace_file
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.logger import TraceLogger
-from inspector.capture.trace_file_sink import TraceFileSink
-from inspector.errors import SinkError
-from inspector.model import BodyState, Chunk, Outcome, Part, Role, Trace, Turn
-from inspector.trace_file import read_trace_file, write_trace_file
 from tests.capture.conftest import ROOT
 from tests.capture.events import wait_until
 
@@ -110,7 +117,7 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 READ_ONLY = """
 import os, sys
-from inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.logger import TraceLogger
 if os.getuid() == 0:
     os.setuid(65_534)  # nothing is read-only for root
 TraceLogger(sys.argv[1] + "/runs.jsonl")
@@ -130,9 +137,9 @@ FULL = """
 import resource, signal, sys
 from pathlib import Path
 from tests.capture.test_sinks_trace_file import session, give, traces_in, wait_until
-from inspector.capture import trace_file_sink
-from inspector.capture.events import TraceEnded
-from inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.capture import trace_file_sink
+from weaklink.inspector.capture.events import TraceEnded
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 
 trace_file_sink._RETRY_S = 0.1
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -189,8 +196,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.capture.test_sinks_trace_file import session, give, traces_in, wait_until
-from inspector.capture.events import TraceEnded
-from inspector.capture.trace_file_sink import TraceFileSink
+from weaklink.inspector.capture.events import TraceEnded
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 
 sink = TraceFileSink(sys.argv[1])
 give(sink, *session("ended"), TraceEnded("ended"), *session("open"))
@@ -228,7 +235,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
 def test_what_a_full_disk_does_not_take_is_in_a_trace_file_of_the_user(
     full_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.capture.spill.user_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr("weaklink.inspector.capture.spill.user_folder", lambda: tmp_path / "data")
     sink = TraceFileSink(full_disk / "runs.jsonl")
     give(sink, *session("small"), TraceEnded("small"))
     wait_until(lambda: [trace.name for trace in traces_in(full_disk / "runs.jsonl")] == ["small"])
@@ -249,7 +256,7 @@ def test_what_a_full_disk_does_not_take_is_in_a_trace_file_of_the_user(
 def test_a_logger_names_the_file_that_has_what_its_own_did_not_take(
     full_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.capture.spill.user_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr("weaklink.inspector.capture.spill.user_folder", lambda: tmp_path / "data")
     logger = TraceLogger(full_disk / "runs.jsonl", name="agent")
     logger.user("Hello")
     with logger.assistant() as turn:
@@ -265,8 +272,8 @@ def test_a_logger_names_the_file_that_has_what_its_own_did_not_take(
 def test_more_than_memory_holds_goes_into_other_files_while_the_recording_goes_on(
     full_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("inspector.capture.spill.user_folder", lambda: tmp_path / "data")
-    monkeypatch.setattr("inspector.capture.trace_file_sink._RETRY_S", 0.1)
+    monkeypatch.setattr("weaklink.inspector.capture.spill.user_folder", lambda: tmp_path / "data")
+    monkeypatch.setattr("weaklink.inspector.capture.trace_file_sink._RETRY_S", 0.1)
     sink = TraceFileSink(full_disk / "runs.jsonl", room_bytes=400_000)
     for number in range(12):
         give(sink, *session(str(number), said="x" * 70_000), TraceEnded(str(number)))

@@ -10,10 +10,10 @@ say: It is 4 degrees.
 import re
 from collections.abc import Sequence
 
-from inspector.chain.steps import Chain
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Generation, Outcome, Part, ResultHeader, Role, Trace, Turn
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, Generation, Outcome, Part, ResultHeader, Role, Trace, Turn
 
 _LINE = re.compile(r"(user|say|call|also|result)(?: ([\w-]+))?(!?): ?(.*)", re.DOTALL)
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
-
-from inspector.facade import make_call
-from inspector.formats.registry import find_format
-from inspector.model import (
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import (
     CallHeader,
     ErrorPhase,
     FinishReason,
@@ -21,6 +20,7 @@ from inspector.model import (
     Trace,
     Turn,
 )
+
 from tests.chain.known_chains import PADDING, Known, Story
 
 _SCHEMA: dict[str, Any] = {"type": "object", "properties": {"count": {"type": "integer"}}}

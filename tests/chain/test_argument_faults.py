@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from weaklink.inspector.checks import arguments
+from weaklink.inspector.json_scanner import JsonReading, read_json
 
-from inspector.checks import arguments
-from inspector.json_scanner import JsonReading, read_json
 from tests.chain.building import codes, inspection_of
 
 

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Json, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.ui.views.trace_summary import break_words
 
-from inspector.chain.steps import StepOutcome
-from inspector.errors import UnreadableFileError
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Json, Part, Role, ToolDefinition, Trace, Turn
-from inspector.rules.catalogue import find_rule
 from tests.chain.known_chains import Story, stories
 from tests.chain.telling import told
 from tests.examples import in_the_gate
 from tests.mutations import mutated_texts
 from tests.strategies import traces
-from ui.views.trace_summary import break_words
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(

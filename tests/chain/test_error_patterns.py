@@ -1,10 +1,10 @@
 """A user's own signs of a failed result."""
 
 import pytest
+from weaklink.inspector.errors import InvalidPatternError, WeaklinkError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
 
-from inspector.errors import InvalidPatternError, WeaklinkError
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
 from tests.chain.building import trace_of
 
 CALL = 'call: book {"seat": "12A"}'

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.chain.outcomes import find_error, is_empty
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolResult
+from weaklink.inspector.text import Range
 
-from inspector.chain.outcomes import find_error, is_empty
-from inspector.json_text import write_json
-from inspector.model import ToolResult
-from inspector.text import Range
 from tests.strategies import json_values, texts
 
 

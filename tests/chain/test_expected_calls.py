@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.chain.expected_calls import agreement, expected_of
-from inspector.facade import make_call
-from inspector.model import Json, ToolCall
-from inspector.text import Range
+from weaklink.inspector.chain.expected_calls import agreement, expected_of
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.text import Range
 
 _FILE = Path(__file__).parents[1] / "cases" / "statistics" / "expected.jsonl"
 CASES = [json.loads(line) for line in _FILE.read_text("utf-8").splitlines()]

@@ -6,8 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-
-from inspector.chain.failure_words import _SHAPES, SIGNS_WITHIN, _Where, error_line
+from weaklink.inspector.chain.failure_words import _SHAPES, SIGNS_WITHIN, _Where, error_line
 
 _ANYTHING = "\0"
 

@@ -2,13 +2,13 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.chain.grouping import by_cause, cause_of, causes_of, grouped, with_count
+from weaklink.inspector.chain.steps import Chain, Status
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.rules import conversation, schema
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.text import Range
 
-from inspector.chain.grouping import by_cause, cause_of, causes_of, grouped, with_count
-from inspector.chain.steps import Chain, Status
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.rules import conversation, schema
-from inspector.rules.catalogue import RULES
-from inspector.text import Range
 from tests.chain.building import inspection_of
 
 CALL = 'call: get {"city": "Oslo"}'

@@ -2,11 +2,11 @@
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.layers import INJECTED_TAGS, without_injected
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace
+from weaklink.inspector.model.trace import ResultHeader
 
-from inspector.chain.layers import INJECTED_TAGS, without_injected
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace
-from inspector.model.trace import ResultHeader
 from tests.chain.building import trace_of
 
 _RESULT = "4 degrees and light rain until the evening"

@@ -12,8 +12,7 @@ from statistics import mean, stdev
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.chain.intervals import (
+from weaklink.inspector.chain.intervals import (
     Mean,
     Share,
     around,
@@ -26,7 +25,7 @@ from inspector.chain.intervals import (
     two_sided_p,
     wilson,
 )
-from inspector.chain.metrics import Tally, tally_of, total
+from weaklink.inspector.chain.metrics import Tally, tally_of, total
 
 _RECORDED = Path(__file__).parents[1] / "cases" / "statistics" / "scipy.jsonl"
 CASES = [json.loads(line) for line in _RECORDED.read_text("utf-8").splitlines()]

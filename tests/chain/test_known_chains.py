@@ -2,9 +2,9 @@
 
 import pytest
 from hypothesis import event, given
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
 
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
 from tests.chain.building import codes
 from tests.chain.known_chains import Story, stories
 from tests.chain.telling import told

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
-
-from inspector.chain.steps import Break
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.chain.steps import Break
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     Generation,
     Json,
     Part,
@@ -19,7 +18,8 @@ from inspector.model import (
     ToolDefinition,
     Turn,
 )
-from inspector.model.trace import Trace
+from weaklink.inspector.model.trace import Trace
+
 from tests.chain.building import trace_of
 
 _ORDER = '{"customer": "Ada", "items": ["lamp", "chair", "table"], "order_id": "A-4711-889", "state": "open"}'

@@ -4,14 +4,24 @@ import json
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.layers import PlacedTexts, result_difference
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    Generation,
+    Part,
+    RecordedRun,
+    Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
+    Trace,
+    Turn,
+)
+from weaklink.inspector.text import Range
+from weaklink.ui.views.layers import TraceLayers
 
-from inspector.chain.layers import PlacedTexts, result_difference
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Part, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace, Turn
-from inspector.text import Range
 from tests.chain.building import trace_of
-from ui.views.layers import TraceLayers
 
 RESULT = "4 degrees and light rain until the evening"
 

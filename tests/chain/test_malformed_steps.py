@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.chain.steps import CallFaults, Step, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, Part, Role, Trace, Turn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.wire.events import PROMPT_PART
 
-from inspector.chain.steps import CallFaults, Step, StepOutcome
-from inspector.diagnostics import Diagnostic
-from inspector.errors import WeaklinkError
-from inspector.formats.registry import formats
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Part, Role, Trace, Turn
-from inspector.rules.rule import Severity
-from inspector.wire.events import PROMPT_PART
 from tests.mutations import originals
 
 ROOT = Path(__file__).parents[2]

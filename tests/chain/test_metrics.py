@@ -4,12 +4,23 @@ from collections.abc import Iterable
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.metrics import BY_NAME, MEASURES, Estimate, Tally, added, difference, estimate, tallies_of
+from weaklink.inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures, figures_of
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    Generation,
+    Instant,
+    InstantSource,
+    Json,
+    Outcome,
+    Part,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
 
-from inspector.chain.metrics import BY_NAME, MEASURES, Estimate, Tally, added, difference, estimate, tallies_of
-from inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures, figures_of
-from inspector.chain.steps import Status
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Instant, InstantSource, Json, Outcome, Part, Role, ToolDefinition, Trace, Turn
 from tests.chain.building import trace_of
 
 CITY: Json = {

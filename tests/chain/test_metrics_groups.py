@@ -1,10 +1,9 @@
 """Traces in groups, their breaks counted, and groups compared."""
 
 import pytest
-
-from inspector.chain.metrics import added, tallies_of
-from inspector.chain.metrics_figures import TraceFigures, figures_of
-from inspector.chain.metrics_groups import (
+from weaklink.inspector.chain.metrics import added, tallies_of
+from weaklink.inspector.chain.metrics_figures import TraceFigures, figures_of
+from weaklink.inspector.chain.metrics_groups import (
     Aspect,
     FigureGroups,
     FigureSlices,
@@ -14,6 +13,7 @@ from inspector.chain.metrics_groups import (
     TraceKeys,
     compared_groups,
 )
+
 from tests.chain.building import inspection_of, trace_of
 
 GOOD = ("user: Go.", "call a: one {}", "result a: 1", "call b: two {}", "result b: 2", "say: Done.")

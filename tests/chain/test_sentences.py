@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.json_text import write_json
 
-from inspector.json_text import write_json
 from tests.chain.building import chain_of
 
 ROWS = [

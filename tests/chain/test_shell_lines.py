@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.chain.shell_lines import shell_commands
+from weaklink.inspector.chain.shell_lines import shell_commands
 
 
 def read(line: str) -> list[str]:

@@ -1,13 +1,13 @@
 """What the agent said of a failure, and what became of it, by the effects of calls."""
 
 import pytest
+from weaklink.inspector.chain.background_runs import BackgroundRuns
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolResult
+from weaklink.inspector.text import Range
 
-from inspector.chain.background_runs import BackgroundRuns
-from inspector.chain.steps import Chain
-from inspector.facade import make_call
-from inspector.json_text import write_json
-from inspector.model import ToolResult
-from inspector.text import Range
 from tests.chain.building import chain_of, codes, inspection_of
 
 ASK = "user: Mend it, please."

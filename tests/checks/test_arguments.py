@@ -6,10 +6,9 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
-
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Generation, Part, Role, ToolDefinition, Trace, Turn
-from inspector.segmentation import Segmentation, Segmenter, segment
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, Generation, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.segmentation import Segmentation, Segmenter, segment
 
 CASES = Path(__file__).parents[1] / "cases" / "schema"
 CITY: dict[str, Any] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

@@ -1,12 +1,11 @@
 """A call that the end of the stream cuts short: nothing is said about its unfinished values."""
 
 import pytest
-
-from inspector import segment
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.model import Json, ToolCall, ToolDefinition
-from inspector.text import Range
+from weaklink.inspector import segment
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
+from weaklink.inspector.text import Range
 
 _TOOL = ToolDefinition(
     "f",

@@ -4,9 +4,8 @@ import json
 from typing import Any
 
 import pytest
-
-from inspector.model import Json, ToolDefinition
-from inspector.segmentation import Segmentation, segment
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.segmentation import Segmentation, segment
 
 
 def doubled(levels: int, keyword: str) -> dict[str, Any]:

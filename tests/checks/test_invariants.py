@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.segmentation import segment
 
-from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition
-from inspector.segmentation import segment
 from tests.strategies import json_values
 
 pytestmark = pytest.mark.invariants

@@ -1,8 +1,7 @@
 """Whether a turn reasoned, what a request asked for, and how tokens are estimated where nobody counted them."""
 
 import pytest
-
-from inspector.checks.reasoning import (
+from weaklink.inspector.checks.reasoning import (
     ReasoningMode,
     ReasoningSwitch,
     estimated_place,
@@ -10,8 +9,8 @@ from inspector.checks.reasoning import (
     reasoned_turns,
     requested_reasoning,
 )
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     Generation,

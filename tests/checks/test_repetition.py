@@ -3,11 +3,11 @@
 import random
 
 import pytest
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.segmentation import Segmenter, segment
+from weaklink.inspector.text import Range
 
-from inspector.formats.registry import formats
-from inspector.model import ToolCall
-from inspector.segmentation import Segmenter, segment
-from inspector.text import Range
 from tests.checks.attempted.shapes import TOOLS, made_up_call
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]

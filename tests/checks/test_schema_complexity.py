@@ -1,9 +1,8 @@
 """How intricate a schema is said to be, and that hostile ones are measured all the same."""
 
 import pytest
-
-from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from inspector.model import Json, ToolDefinition
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from weaklink.inspector.model import Json, ToolDefinition
 
 
 def measured(parameters: Json) -> SchemaComplexity:

@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-
-from inspector.checks.typed_arguments import typed
-from inspector.json_text import write_json
-from inspector.model import Json, Parameter, ToolCall, ToolDefinition
-from inspector.segmentation import Segmentation, segment
-from inspector.text import Range
+from weaklink.inspector.checks.typed_arguments import typed
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Parameter, ToolCall, ToolDefinition
+from weaklink.inspector.segmentation import Segmentation, segment
+from weaklink.inspector.text import Range
 
 NOWHERE = Range(0, 0)
 

@@ -3,12 +3,11 @@
 import json
 
 import pytest
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import read_sample
-from inspector.model import Json
-from inspector.rules.rule import Severity
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.rule import Severity
 
 TOOL: Json = {
     "name": "get_weather",

@@ -13,9 +13,8 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
-
-from inspector.dataset.verified_rows import PER_ROLLOUT, is_group, rollouts, scored_group
-from inspector.importers.data.atropos import AtroposImporter
+from weaklink.inspector.dataset.verified_rows import PER_ROLLOUT, is_group, rollouts, scored_group
+from weaklink.inspector.importers.data.atropos import AtroposImporter
 
 ROOT = Path(__file__).parents[2]
 TOOLS = [

@@ -4,14 +4,13 @@ import json
 from typing import Any
 
 import pytest
-
-from inspector.dataset.convert import convert_row
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.formats.templates.chatml import present_tools
-from inspector.formats.templates.registry import find_template
-from inspector.model import ToolDefinition
-from inspector.segmentation import segment
+from weaklink.inspector.dataset.convert import convert_row
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.formats.templates.chatml import present_tools
+from weaklink.inspector.formats.templates.registry import find_template
+from weaklink.inspector.model import ToolDefinition
+from weaklink.inspector.segmentation import segment
 
 HERMES, PHI4 = find_format("hermes"), find_format("phi4")
 TOOL = ToolDefinition("f", "Does it.", {"type": "object", "properties": {"a": {"type": "integer"}}})

@@ -1,16 +1,21 @@
 """Raw outputs rewritten from one format into another: what survives, and what is told where it does not."""
 
 import pytest
-
-from inspector.dataset.convert import convert_text
-from inspector.formats.completion import CompletionCalls, CompletionReasoning, CompletionText, tidy, write_completion
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.formats.templates.registry import TEMPLATES
-from inspector.json_text import write_json
-from inspector.model import ToolCall, ToolDefinition
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.dataset.convert import convert_text
+from weaklink.inspector.formats.completion import (
+    CompletionCalls,
+    CompletionReasoning,
+    CompletionText,
+    tidy,
+    write_completion,
+)
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.formats.templates.registry import TEMPLATES
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolCall, ToolDefinition
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 HERMES = find_format("hermes")
 ELEVEN = frozenset(TEMPLATES)

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-
-from inspector.dataset.data_files import find_data_files, find_set_files
-from inspector.errors import UnreadableFileError
+from weaklink.inspector.dataset.data_files import find_data_files, find_set_files
+from weaklink.inspector.errors import UnreadableFileError
 
 _FILES = (
     "raw/notes.jsonl",

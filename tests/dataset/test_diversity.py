@@ -4,11 +4,10 @@ import json
 from typing import Any
 
 import pytest
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
-from inspector.dataset.samples import read_sample
-from inspector.model import ToolDefinition
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.model import ToolDefinition
 
 
 def call(tool: str, **arguments: Any) -> str:

@@ -6,22 +6,21 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.chain.steps import Status
-from inspector.dataset import json_faults
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.faults_to_inject import KINDS
-from inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
-from inspector.dataset.json_faults import JSON_KINDS
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.loss_marks import LOSS_MARKS, Trainer, is_left_out
-from inspector.dataset.samples import read_sample
-from inspector.dataset.verifiers import TOOL_USE, run_verifier
-from inspector.formats.registry import find_format
-from inspector.model import Json, ToolCall
-from inspector.rules.rule import Severity
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.dataset import json_faults
+from weaklink.inspector.dataset.candidates import row_candidate
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.faults_to_inject import KINDS
+from weaklink.inspector.dataset.injection import InjectedRow, NotInjected, inject_faults
+from weaklink.inspector.dataset.json_faults import JSON_KINDS
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.loss_marks import LOSS_MARKS, Trainer, is_left_out
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.verifiers import TOOL_USE, run_verifier
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
 
 TOOLS = [
     {

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.lint.texts import language_of
-from inspector.dataset.negatives import (
+from weaklink.inspector.dataset.candidates import row_candidate
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.lint.texts import language_of
+from weaklink.inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,
     NegativeRow,
@@ -22,11 +21,11 @@ from inspector.dataset.negatives import (
     tool_fits,
     tool_pool,
 )
-from inspector.dataset.no_tool_answers import NO_TOOL_ANSWERS, language_of_question, no_tool_answer
-from inspector.dataset.samples import read_sample
-from inspector.dataset.verifiers import TOOL_USE, run_verifier
-from inspector.model import Json, ToolDefinition
-from inspector.rules.rule import Severity
+from weaklink.inspector.dataset.no_tool_answers import NO_TOOL_ANSWERS, language_of_question, no_tool_answer
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.verifiers import TOOL_USE, run_verifier
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.rules.rule import Severity
 
 
 def tool(name: str, description: str, *required: str) -> dict[str, Any]:

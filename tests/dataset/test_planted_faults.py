@@ -4,10 +4,9 @@ import json
 from typing import Any
 
 import pytest
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.samples import read_sample
 
 TOOL = {
     "name": "get_weather",

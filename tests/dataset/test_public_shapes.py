@@ -4,18 +4,18 @@ import json
 from typing import Any
 
 import pytest
+from weaklink.inspector.dataset.candidates import row_candidate
+from weaklink.inspector.dataset.convert import convert_row
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.samples import Sample, read_sample
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.data.public_shapes import public_row, refusal
+from weaklink.inspector.model import Role
+from weaklink.inspector.rules.rule import Severity
 
 import weaklink
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.convert import convert_row
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.injection import InjectedRow, inject_faults
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import Sample, read_sample
-from inspector.formats.registry import find_format
-from inspector.importers.data.public_shapes import public_row, refusal
-from inspector.model import Role
-from inspector.rules.rule import Severity
 
 SCHEMA = {
     "type": "object",

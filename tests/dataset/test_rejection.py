@@ -6,9 +6,8 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.dataset.verified_rows import CandidateGroup, ScoredCandidate, group_key, pass_all, pass_at
-from inspector.model import Json
+from weaklink.inspector.dataset.verified_rows import CandidateGroup, ScoredCandidate, group_key, pass_all, pass_at
+from weaklink.inspector.model import Json
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=6)
 

@@ -6,15 +6,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
-from inspector.dataset.samples import read_sample
-from inspector.formats.registry import find_format
-from inspector.formats.transcript import read_transcript
-from inspector.inspection import inspect_trace
-from inspector.model import Json
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json
 
 TOOLS = [
     {

@@ -6,16 +6,16 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.dataset.record_rewrite import rewrite_record
+from weaklink.inspector.dataset.repair import RepairInput, repair_trace
+from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.rules.json_syntax import SINGLE_QUOTED_JSON, TRAILING_COMMA
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
 
-from inspector.dataset.record_rewrite import rewrite_record
-from inspector.dataset.repair import RepairInput, repair_trace
-from inspector.diagnostics import Diagnostic, Edit, Fault, Fix
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Part, Role, Trace, Turn
-from inspector.rules.json_syntax import SINGLE_QUOTED_JSON, TRAILING_COMMA
-from inspector.rules.rule import Rule
-from inspector.text import Range
 from tests.examples import in_the_gate
 
 

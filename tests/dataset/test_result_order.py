@@ -5,12 +5,11 @@ import json
 from typing import Any
 
 import pytest
-
-from inspector.dataset.convert import convert_row
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.rendering import FORMATS, RowLayout, render_sample
-from inspector.dataset.samples import read_sample
-from inspector.formats.registry import find_format
+from weaklink.inspector.dataset.convert import convert_row
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.rendering import FORMATS, RowLayout, render_sample
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.formats.registry import find_format
 
 CITIES = ("Oslo", "Rome", "Lima")
 WEATHER: dict[str, Any] = {

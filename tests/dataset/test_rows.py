@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-
-from inspector.atomic_write import UnwritableFileError
-from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
-from inspector.dataset.rows import OutputIsInputError, open_row_file, read_data, read_file
-from inspector.errors import UnreadableFileError
+from weaklink.inspector.atomic_write import UnwritableFileError
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
+from weaklink.inspector.dataset.rows import OutputIsInputError, open_row_file, read_data, read_file
+from weaklink.inspector.errors import UnreadableFileError
 
 TOOL = {"name": "f", "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}}}
 ROWS: list[dict[str, Any]] = [

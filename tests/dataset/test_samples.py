@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import lint_sample
-from inspector.dataset.samples import ROW_PART, Sample, read_sample
-from inspector.importers.data.training_rows import Shape
-from inspector.model import Json, Role
-from inspector.rules.rule import Severity
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.samples import ROW_PART, Sample, read_sample
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.model import Json, Role
+from weaklink.inspector.rules.rule import Severity
 
 FUNCTION = {
     "name": "tide_table",

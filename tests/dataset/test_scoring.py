@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.chain.expected_calls import agrees
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.samples import read_sample
-from inspector.dataset.scoring import CallScore, score_arguments, score_sample
+from weaklink.inspector.chain.expected_calls import agrees
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.scoring import CallScore, score_arguments, score_sample
 
 REQUIRED, PROPERTIES = ("from", "to"), ("from", "to", "seats", "night")
 TOOL: dict[str, Any] = {

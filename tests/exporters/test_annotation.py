@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from weaklink.inspector.exporters.annotation import annotation
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Part, Role, Trace, Turn
 
-from inspector.exporters.annotation import annotation
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Part, Role, Trace, Turn
 from tests.chain.building import trace_of
 from tests.strategies import traces
 

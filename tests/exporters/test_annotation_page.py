@@ -8,12 +8,11 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
-
-from inspector.exporters.annotation import annotation
-from inspector.exporters.annotation_decisions import Action
-from inspector.importers.reading import read_source
-from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
+from weaklink.inspector.exporters.annotation import annotation
+from weaklink.inspector.exporters.annotation_decisions import Action
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import inspect_trace
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "annotations.md"

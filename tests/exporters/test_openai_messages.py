@@ -5,13 +5,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import read_message
-from inspector.exporters import messages_row
-from inspector.importers import read_source
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.apis.openai.messages import read_message
+from weaklink.inspector.exporters import messages_row
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))

@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it brings no types
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
-
-from inspector.exporters import otlp_request
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import (
+from weaklink.inspector.exporters import otlp_request
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
@@ -27,6 +26,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
+
 from tests.ui.scenes import broken_trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.formats.registry import formats
 
-from inspector.formats.registry import formats
 from tests.case_files import CaseFields, cases_of
 from tests.formats.test_cases import answer
 

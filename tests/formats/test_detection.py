@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from weaklink.inspector.formats import registry
+from weaklink.inspector.formats.detection import bare_name, detect_format
+from weaklink.inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
-from inspector.formats import registry
-from inspector.formats.detection import bare_name, detect_format
-from inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
-from inspector.formats.registry import formats
-from inspector.model import ToolCall
-from inspector.segmentation import segment
-from inspector.text import Range
 from tests.strategies import texts
 
 NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"

@@ -3,12 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.diagnostics import apply_fixes
-from inspector.formats.gemma.calls import gemma_text, is_gemma_value
-from inspector.formats.gemma.dicts import GemmaReader, gemma_payload
-from inspector.model import Json
-from inspector.segmenter.events import read_on
+from weaklink.inspector.diagnostics import apply_fixes
+from weaklink.inspector.formats.gemma.calls import gemma_text, is_gemma_value
+from weaklink.inspector.formats.gemma.dicts import GemmaReader, gemma_payload
+from weaklink.inspector.model import Json
+from weaklink.inspector.segmenter.events import read_on
 
 DELIMITER = '<|"|>'
 PIECES = (

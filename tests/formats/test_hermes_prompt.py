@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.formats.templates.chatml import render_prompt
-from inspector.formats.transcript import read_transcript
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Part, Role, ToolDefinition, Turn
-from inspector.segmentation import segment
+from weaklink.inspector.formats.templates.chatml import render_prompt
+from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, Part, Role, ToolDefinition, Turn
+from weaklink.inspector.segmentation import segment
 
 CASES = Path(__file__).parent.parent / "cases" / "hermes_prompt"
 

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
-
-from inspector.formats.detection import detect_format
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.model import ToolCall
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 CALL = ToolCall("f", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
 BARS = ("||", "｜", "｜｜", "‖", "¦")

@@ -1,13 +1,12 @@
 """A closer of reasoning without an opener: the prompt opened it, in every format and in imported turns."""
 
 import pytest
-
-from inspector.formats.api.parser import ApiOrText
-from inspector.formats.registry import formats
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
-from inspector.segmentation import Segmenter, segment
-from inspector.segmenter.machine import Machine
+from weaklink.inspector.formats.api.parser import ApiOrText
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
+from weaklink.inspector.segmentation import Segmenter, segment
+from weaklink.inspector.segmenter.machine import Machine
 
 
 def _closers() -> list[tuple[str, str]]:

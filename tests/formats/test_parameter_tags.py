@@ -3,14 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.facade import make_call
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.formats.xml.calls import XmlCallReader, regular_call
-from inspector.model import Json, ToolDefinition
-from inspector.segmentation import Segmenter, segment
-from inspector.text import Range
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.xml.calls import XmlCallReader, regular_call
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.segmentation import Segmenter, segment
+from weaklink.inspector.text import Range
 
 NAMES = (
     *("qwen3_coder", "claude", "glm45", "minimax_m2", "deepseek_v32", "deepseek_v4", "seed_oss"),

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.rendering import render_sample
-from inspector.dataset.samples import read_sample
-from inspector.formats.registry import find_format
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.rendering import render_sample
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.formats.registry import find_format
 
 TOOLS: Any = [
     {

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.diagnostics import Fault, apply_fixes
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.python.calls import read_calls
+from weaklink.inspector.formats.python.follower import PYTHON
+from weaklink.inspector.formats.python.writing import write_call
+from weaklink.inspector.json_scanner import MAX_DEPTH
+from weaklink.inspector.model import Json
+from weaklink.inspector.segmenter.events import read_on
 
-from inspector.diagnostics import Fault, apply_fixes
-from inspector.facade import make_call
-from inspector.formats.python.calls import read_calls
-from inspector.formats.python.follower import PYTHON
-from inspector.formats.python.writing import write_call
-from inspector.json_scanner import MAX_DEPTH
-from inspector.model import Json
-from inspector.segmenter.events import read_on
 from tests.case_files import cases_of
 
 CASES = Path(__file__).parents[1] / "cases" / "formats" / "pythonic" / "malformed.yaml"

@@ -1,12 +1,11 @@
 """ReAct's headings in turns that the model does not write: instructions are no calls, observations are results."""
 
 import pytest
-
-from inspector.formats.registry import find_format
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
-from inspector.rules.markers import NEAR_MARKER
-from inspector.segmentation import segment_whole
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.rules.markers import NEAR_MARKER
+from weaklink.inspector.segmentation import segment_whole
 
 _INSTRUCTIONS = """Use this format:
 

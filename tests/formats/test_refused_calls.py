@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector import Inspection, Trace, inspect_trace
-from inspector.apis.providers import decoder_for
-from inspector.json_text import Json, write_json
-from inspector.model import Part, ResultHeader, Role, Turn
-from inspector.wire.events import ERROR_PART, TurnAssembly
+from weaklink.inspector import Inspection, Trace, inspect_trace
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.json_text import Json, write_json
+from weaklink.inspector.model import Part, ResultHeader, Role, Turn
+from weaklink.inspector.wire.events import ERROR_PART, TurnAssembly
 
 GEMINI = "/v1beta/models/gemini-3-pro:generateContent"
 CHAT = "/v1/chat/completions"

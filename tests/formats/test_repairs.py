@@ -4,19 +4,19 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+from weaklink.inspector.dataset.json_faults import broken_json
+from weaklink.inspector.diagnostics import Fault, edited, without_clashes
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.segmentation import Segmentation, segment
+from weaklink.ui.cli.files import tool_definitions
 
-from inspector.dataset.json_faults import broken_json
-from inspector.diagnostics import Fault, edited, without_clashes
-from inspector.facade import make_call
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.segmentation import Segmentation, segment
 from tests.case_files import cases_of
 from tests.mutations import CASES, markers
 from tests.servers.texts import TOOLS
-from ui.cli.files import tool_definitions
 
 _SETS: tuple[tuple[tuple[str, dict[str, Json]], ...], ...] = (
     (("get_weather", {"city": "Oslo", "days": 3}),),

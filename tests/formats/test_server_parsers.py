@@ -2,10 +2,10 @@
 
 import pytest
 from hypothesis import given
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
+from weaklink.inspector.segmentation import Segmentation, segment
 
-from inspector.errors import UnknownFormatError
-from inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
-from inspector.segmentation import Segmentation, segment
 from tests.examples import in_the_gate
 from tests.mutations import mutated_texts
 from tests.strategies import texts

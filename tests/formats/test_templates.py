@@ -3,15 +3,14 @@
 from pathlib import Path
 
 import pytest
-
-from inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format, formats
-from inspector.formats.templates.registry import TEMPLATES, find_template
-from inspector.formats.templates.template import Template, TemplateMessage
-from inspector.model import Role, ToolCall, ToolDefinition, ToolResult
-from inspector.segmentation import segment
-from inspector.text import Range
+from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
+from weaklink.inspector.formats.templates.template import Template, TemplateMessage
+from weaklink.inspector.model import Role, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
 
 CASES = Path(__file__).parent.parent / "cases" / "templates"
 ELEVEN = {

@@ -2,8 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.formats.transcript import read_transcript, split_turns
 
-from inspector.formats.transcript import read_transcript, split_turns
 from tests.strategies import texts
 
 

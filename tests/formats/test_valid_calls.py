@@ -4,11 +4,11 @@ import json
 from functools import cache
 
 import pytest
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.segmentation import segment
 
-from inspector.facade import make_call
-from inspector.formats.registry import find_format, formats
-from inspector.model import Json, ToolCall
-from inspector.segmentation import segment
 from tests.mutations import mutated_texts
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]

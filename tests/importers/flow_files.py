@@ -3,7 +3,7 @@
 import itertools
 import json
 
-from inspector.model import Json
+from weaklink.inspector.model import Json
 
 PORT = 8080
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-
-from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, read_source
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,

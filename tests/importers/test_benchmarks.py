@@ -7,13 +7,13 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 
-from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, read_source
-from inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
-from inspector.inspection import inspect_trace
-from inspector.memory import RECORD_BYTES
-from inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
 from tests.importers.archives import Packed, archive
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"

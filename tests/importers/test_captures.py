@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-
-from inspector.apis.providers import decoder_for
-from inspector.importers import Skipped, read_source
-from inspector.importers.servers.api_captures import ApiCaptureDecoder
-from inspector.model import BodyState, Json, Trace, Turn
-from inspector.wire.decoder import decode_answer
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.servers.api_captures import ApiCaptureDecoder
+from weaklink.inspector.model import BodyState, Json, Trace, Turn
+from weaklink.inspector.wire.decoder import decode_answer
 
 WIRE = Path(__file__).parents[1] / "cases" / "wire"
 PATHS = {

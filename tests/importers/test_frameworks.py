@@ -3,8 +3,7 @@
 import json
 
 import pytest
-
-from inspector.importers.telemetry.framework_calls import (
+from weaklink.inspector.importers.telemetry.framework_calls import (
     failure,
     read_answer_output,
     read_request_input,
@@ -13,15 +12,15 @@ from inspector.importers.telemetry.framework_calls import (
     unwrapped_json,
     usage_of,
 )
-from inspector.importers.telemetry.framework_messages import (
+from weaklink.inspector.importers.telemetry.framework_messages import (
     KnownMessages,
     message_shown,
     read_any_messages,
     without_flattened,
 )
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn
-from inspector.wire.events import DecodedRequest
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Json, Role, Turn
+from weaklink.inspector.wire.events import DecodedRequest
 
 RAW = '{"city":  "Oslo"}'
 OBJECT: Json = {"city": "Oslo"}

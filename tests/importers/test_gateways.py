@@ -8,15 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-
-from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, read_source
-from inspector.importers import reading as together_module
-from inspector.importers.gateways import logged_requests as gateway_tables
-from inspector.importers.gateways import logged_requests as gateways
-from inspector.importers.gateways.logged_requests import body_of, entries_of
-from inspector.importers.reading import group_files, read_group
-from inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn, TurnFlag
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers import reading as together_module
+from weaklink.inspector.importers.gateways import logged_requests as gateway_tables
+from weaklink.inspector.importers.gateways import logged_requests as gateways
+from weaklink.inspector.importers.gateways.logged_requests import body_of, entries_of
+from weaklink.inspector.importers.reading import group_files, read_group
+from weaklink.inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn, TurnFlag
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"

@@ -9,12 +9,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
-
-from inspector.importers import SourceFile, read_source
-from inspector.importers.held_content import HeldContent
-from inspector.importers.source import Skipped
-from inspector.model import Trace
-from ui.importing.file_places import held_file, read_placed
+from weaklink.inspector.importers import SourceFile, read_source
+from weaklink.inspector.importers.held_content import HeldContent
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.model import Trace
+from weaklink.ui.importing.file_places import held_file, read_placed
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -94,7 +93,7 @@ def test_a_packed_file_leaves_no_file(name: str, tmp_path: Path, monkeypatch: py
 
 
 def test_a_database_that_is_no_file_is_read_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.sqlite_tables.HELD_BYTES", 4_096)
+    monkeypatch.setattr("weaklink.inspector.importers.sqlite_tables.HELD_BYTES", 4_096)
     packed = tmp_path / "logs.db.gz"
     packed.write_bytes(gzip.compress(_case("llm-database/threads.db").read_bytes()))
     (record,) = read_source(packed).records

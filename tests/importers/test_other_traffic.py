@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import RecordedRun, Trace
 
-from inspector.importers import Skipped, read_source
-from inspector.inspection import inspect_trace
-from inspector.model import RecordedRun, Trace
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 
 READ = "17:42 and 05:12"

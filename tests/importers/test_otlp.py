@@ -7,13 +7,19 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-
-from inspector.importers import Skipped, read_source
-from inspector.importers.telemetry.otlp import SpanSpool, read_span
-from inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
-from inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpEvent, OtlpSpan, RequestMessages, unfolded
-from inspector.importers.telemetry.spans import OperationKind
-from inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.telemetry.otlp import SpanSpool, read_span
+from weaklink.inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
+from weaklink.inspector.importers.telemetry.otlp_span import (
+    ERROR,
+    Messages,
+    OtlpEvent,
+    OtlpSpan,
+    RequestMessages,
+    unfolded,
+)
+from weaklink.inspector.importers.telemetry.spans import OperationKind
+from weaklink.inspector.model import BodyState, ErrorPhase, ExternalId, Json, Provenance, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SHARED = Path(__file__).parents[3] / "shared" / "samples"

@@ -4,10 +4,10 @@ import json
 import sqlite3
 from pathlib import Path
 
-from inspector.importers import Skipped, read_source
-from inspector.importers.source import JsonObject
-from inspector.importers.telemetry.phoenix import read_phoenix_span
-from inspector.model import Trace
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry.phoenix import read_phoenix_span
+from weaklink.inspector.model import Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers" / "phoenix"
 

@@ -15,12 +15,11 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.proxies.har import HarDocument, open_har
-from inspector.importers.proxies.mitmproxy import (
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, SourceFile, read_source
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.proxies.har import HarDocument, open_har
+from weaklink.inspector.importers.proxies.mitmproxy import (
     MAX_ENTRIES,
     FlowSplitter,
     MalformedValueError,
@@ -28,7 +27,8 @@ from inspector.importers.proxies.mitmproxy import (
     read_flow,
     value_at,
 )
-from inspector.model import BodyState, ErrorPhase, Generation, Json, Trace
+from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Trace
+
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 
 ASKED = asked({"role": "user", "content": "When is high tide?"})
@@ -290,8 +290,8 @@ def test_a_har_file_cut_anywhere_raises_nothing_and_keeps_what_came_before(tmp_p
 
 
 def test_a_zlib_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zhar", zlib.compress(bomb))
     assert text_of(traces) == ["At 17:42."]
@@ -307,8 +307,8 @@ def archive(*members: tuple[str, bytes]) -> bytes:
 
 
 def test_a_zip_bomb_stops_at_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
-    monkeypatch.setattr("inspector.importers.proxies.har._GROWTH", 1)
+    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._LEAST_BOUND", 1 << 20)
+    monkeypatch.setattr("weaklink.inspector.importers.proxies.har._GROWTH", 1)
     bomb = har(entry(STORED))[:-3] + b"," + b" " * (4 << 20) + b"]}}"
     traces, skipped = read(tmp_path / "x.zip", archive(("a.har", bomb)))
     assert text_of(traces) == ["At 17:42."]

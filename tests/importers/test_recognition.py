@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from inspector.importers import FileSample, Skipped, SourceFile
-from inspector.importers.reading import most_confident
-from inspector.model import Trace
+from weaklink.inspector.importers import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.reading import most_confident
+from weaklink.inspector.model import Trace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.importers.reading import read_source
-from inspector.importers.recorded_states import STATE_FIELDS, read_state
-from inspector.model import Json, RecordedState, Role, RunState, Trace
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.recorded_states import STATE_FIELDS, read_state
+from weaklink.inspector.model import Json, RecordedState, Role, RunState, Trace
 
 PAGE = Path(__file__).parents[2] / "docs" / "verdicts.md"
 

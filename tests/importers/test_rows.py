@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.importers.records import (
+from weaklink.inspector.importers.records import (
     Element,
     Line,
     Row,
@@ -21,8 +20,9 @@ from inspector.importers.records import (
     read_lines,
     read_rows,
 )
-from inspector.importers.source import Skipped, SourceFile
-from inspector.model import Json
+from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.model import Json
+
 from tests.strategies import texts
 
 _JSON: st.SearchStrategy[Json] = st.recursive(

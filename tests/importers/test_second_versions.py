@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.importers import read_source
-from inspector.inspection import inspect_trace
-from inspector.model import Trace, Turn
-from inspector.trace_file import read_trace_file, write_trace_file
-from storage import open_store
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.trace_file import read_trace_file, write_trace_file
+from weaklink.storage import open_store
 
 _OUTPUT = "".join(f"line {number} of the build\n" for number in range(200))
 OWN_FORM = "kept in the form of the source"

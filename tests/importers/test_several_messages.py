@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector.importers import Skipped, read_source
-from inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
-from inspector.importers.telemetry.otlp import read_span
-from inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
-from inspector.importers.telemetry.span_traces import traces_of_spans
-from inspector.importers.telemetry.spans import merge_duplicates
-from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
+from weaklink.inspector.importers.telemetry.otlp import read_span
+from weaklink.inspector.importers.telemetry.otlp_span import Messages, OtlpSpan
+from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
+from weaklink.inspector.importers.telemetry.spans import merge_duplicates
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 
 WORDS = st.text("ab\n", max_size=4)
 

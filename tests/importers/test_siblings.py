@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.model import Json, ParentWhy, Trace
 
-from inspector.importers import read_source
-from inspector.model import Json, ParentWhy, Trace
 from tests.importers.flow_files import flow, request, response, tnetstring
 
 OPENING: Json = [{"role": "system", "content": "You plan."}, {"role": "user", "content": "Plan the week."}]

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, SourceFile, read_source
+from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.memory import TOO_MANY_ROWS
+from weaklink.inspector.model import CallHeader, ErrorPhase, InstantSource, Outcome, Part, RecognisedBy, Role, Trace
 
-from inspector.errors import UnreadableFileError
-from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.data.openai_messages import read_conversations
-from inspector.memory import TOO_MANY_ROWS
-from inspector.model import CallHeader, ErrorPhase, InstantSource, Outcome, Part, RecognisedBy, Role, Trace
 from tests.strategies import texts
 
 TOOL = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}

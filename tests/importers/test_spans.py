@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import read_message, read_messages, read_tools
-from inspector.importers.telemetry.span_traces import traces_of_spans
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from inspector.model import ExternalId, Generation, Instant, Json, ParentWhy, Role, Trace, Usage
-from inspector.wire.events import DecodedRequest
+from weaklink.inspector.apis.openai.messages import read_message, read_messages, read_tools
+from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from weaklink.inspector.model import ExternalId, Generation, Instant, Json, ParentWhy, Role, Trace, Usage
+from weaklink.inspector.wire.events import DecodedRequest
 
 IDS = (ExternalId("session.id", "s"),)
 HELLO: Json = {"role": "user", "content": "Weather?"}

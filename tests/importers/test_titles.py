@@ -1,9 +1,8 @@
 """A session without a title is named after what the user wanted."""
 
 import pytest
-
-from inspector.importers.titles import first_words
-from inspector.model import Part, Role, Turn, TurnFlag
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.model import Part, Role, Turn, TurnFlag
 
 _COMMAND = (
     "<command-message>review…</command-message>\n<command-name>/review</command-name>\n"

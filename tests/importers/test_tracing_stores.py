@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from inspector.importers import Skipped, SourceFile, read_source
-from inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
-from inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
-from inspector.model import ExternalId, ParentWhy, Role, Trace
+from weaklink.inspector.importers import Skipped, SourceFile, read_source
+from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
+from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
+from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 BODY = CASES / "langsmith" / "ingest.multipart"

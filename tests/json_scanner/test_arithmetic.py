@@ -1,8 +1,7 @@
 """The results that are suggested for arithmetic, and where none is."""
 
 import pytest
-
-from inspector.json_scanner.words import result_of
+from weaklink.inspector.json_scanner.words import result_of
 
 
 @pytest.mark.parametrize(

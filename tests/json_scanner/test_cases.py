@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.rules.json_syntax import RULES
 
-from inspector.json_scanner import read_json
-from inspector.rules.json_syntax import RULES
 from tests.case_files import CaseFields, compare, load
 from tests.json_scanner.case_files import FOLDER, KEYS, expectation
 

@@ -3,9 +3,8 @@
 import json
 
 import pytest
-
-from inspector.diagnostics import apply_fixes
-from inspector.json_scanner import JsonKind, read_json
+from weaklink.inspector.diagnostics import apply_fixes
+from weaklink.inspector.json_scanner import JsonKind, read_json
 
 
 def faults_of(text: str, *, call: bool = False) -> list[tuple[str, str]]:

@@ -3,8 +3,8 @@
 import json
 import random
 
-from inspector.json_scanner import read_json
-from inspector.model import Json
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Json
 
 
 def _value(seed: random.Random, depth: int) -> Json:

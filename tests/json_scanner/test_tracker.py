@@ -4,8 +4,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
+from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 
 PIECES = st.lists(
     st.sampled_from(

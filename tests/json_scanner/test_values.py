@@ -4,9 +4,8 @@ import json
 from decimal import Decimal
 
 import pytest
-
-from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, decode_string, read_json
-from inspector.text import Range
+from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, decode_string, read_json
+from weaklink.inspector.text import Range
 
 
 def _value_at(node: JsonNode, pointer: str) -> object:

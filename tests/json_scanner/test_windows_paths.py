@@ -3,8 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.json_scanner import read_json
+from weaklink.inspector.json_scanner import read_json
 
 _WRONG = st.sampled_from(["data", "Users", "System32", "x64", "etc", "über"])
 _PIECE = st.sampled_from(["temp", "new", "bin", "files", "run", "uface", "u12", "app data"])

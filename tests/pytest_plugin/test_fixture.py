@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import weaklink.inspector.pytest_plugin.assertions  # noqa: F401  # here once: what a run in this process loads, it forgets again
 
-import inspector.pytest_plugin.assertions  # noqa: F401  # here once: what a run in this process loads, it forgets again
 from weaklink import pytest_plugin
 from weaklink.own_packages import PACKAGES
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import weaklink.inspector.pytest_plugin.replaying  # noqa: F401  # here once: what a run in this process loads, it forgets again
 
-import inspector.pytest_plugin.replaying  # noqa: F401  # here once: what a run in this process loads, it forgets again
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from weaklink import pytest_plugin

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
+from weaklink.inspector import ToolCall, ToolCallParser
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.redaction.keys import KEYS, KeyShape
+from weaklink.inspector.text import Range
 
-from inspector import ToolCall, ToolCallParser
-from inspector.formats.registry import formats
-from inspector.redaction.keys import KEYS, KeyShape
-from inspector.text import Range
 from tests.redaction.secrets_made_up import INTRODUCED
 from tests.redaction.secrets_made_up import KEYS as BY_HAND
 

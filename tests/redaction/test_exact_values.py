@@ -7,10 +7,9 @@ import random
 from urllib.parse import quote, quote_plus
 
 import pytest
-
-from inspector.redaction.exact_values import ExactValues, secret_variables
-from inspector.redaction.masking import SecretStream
-from inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction.exact_values import ExactValues, secret_variables
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
 _VALUE = 'gr8 "Fjörd" pass/w0rd&<x>'
 _PLAIN = "Zx81-blue-harbour"

@@ -4,9 +4,8 @@ import json
 from random import Random
 
 import pytest
-
-from inspector.redaction import finding
-from inspector.redaction.finding import find_secrets
+from weaklink.inspector.redaction import finding
+from weaklink.inspector.redaction.finding import find_secrets
 
 _FRAMES = (
     '{{"choices": [{{"index": 0, "delta": {{"content": {}}}, "finish_reason": null}}]}}',

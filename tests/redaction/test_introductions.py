@@ -4,10 +4,10 @@ import json
 import random
 
 import pytest
+from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Turn
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
-from inspector.model import Generation, Json, Role, ToolDefinition, Turn
-from inspector.redaction.masking import SecretStream
-from inspector.redaction.redactor import Redactor
 from tests.redaction.introductions import CONTAINERS, introduced
 from tests.redaction.planted import Planted
 from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES

@@ -7,8 +7,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.model import (
+from weaklink.inspector.model import (
     Chunk,
     ErrorPhase,
     ExternalId,
@@ -22,9 +21,10 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.redaction import names
-from inspector.redaction.masking import SecretStream
-from inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction import names
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
+
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
 from tests.strategies import texts
 

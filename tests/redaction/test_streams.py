@@ -4,9 +4,9 @@ import random
 from collections.abc import Iterator
 
 import pytest
+from weaklink.inspector.redaction.keys import KEYS
+from weaklink.inspector.redaction.redactor import Redactor
 
-from inspector.redaction.keys import KEYS
-from inspector.redaction.redactor import Redactor
 from tests.redaction.secrets_made_up import INTRODUCED
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -5,12 +5,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.apis.providers import decoder_for, parse_request
-from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
-from inspector.replay.answers import rebuilt_answer
-from inspector.replay.matching import Match, ReplayDivergence, Replayer, recording_of
-from inspector.wire.events import TurnAssembly
+from weaklink.inspector.apis.providers import decoder_for, parse_request
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
+from weaklink.inspector.replay.answers import rebuilt_answer
+from weaklink.inspector.replay.matching import Match, ReplayDivergence, Replayer, recording_of
+from weaklink.inspector.wire.events import TurnAssembly
 
 _REQUESTS: dict[str, dict[str, Json]] = {
     "/v1/chat/completions": {"messages": []},

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.capture.replay_server import place
+from weaklink.inspector.model import Json
+from weaklink.inspector.replay.canonical import DifferenceKind, differences
 
-from inspector.capture.replay_server import place
-from inspector.model import Json
-from inspector.replay.canonical import DifferenceKind, differences
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text

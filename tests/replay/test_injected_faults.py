@@ -5,17 +5,16 @@ from itertools import count
 
 import pytest
 from msgspec.structs import replace
-
-from inspector.capture.events import RecordEvent
-from inspector.capture.recorder import Recorder
-from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.dataset.answer_faults import CALLS, DELIVERY, InjectionError, answer_fault
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, ErrorPhase, Generation, GenerationError, Json, Part, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.answers import error_answer, rebuilt_answer
-from inspector.sessions.exchange import RequestHead
+from weaklink.inspector.capture.events import RecordEvent
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.trace_file_sink import TraceAssembler
+from weaklink.inspector.dataset.answer_faults import CALLS, DELIVERY, InjectionError, answer_fault
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, ErrorPhase, Generation, GenerationError, Json, Part, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.answers import error_answer, rebuilt_answer
+from weaklink.inspector.sessions.exchange import RequestHead
 
 _SCHEMA: Json = {
     "type": "object",

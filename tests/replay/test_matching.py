@@ -7,12 +7,11 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.model import Json
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.canonical import differences
-from inspector.replay.matching import DivergenceKind, Match, Recording, ReplayDivergence, Replayer
-from inspector.text import Range
+from weaklink.inspector.model import Json
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.canonical import differences
+from weaklink.inspector.replay.matching import DivergenceKind, Match, Recording, ReplayDivergence, Replayer
+from weaklink.inspector.text import Range
 
 _PATH = "/v1/chat/completions"
 

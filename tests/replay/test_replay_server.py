@@ -5,11 +5,11 @@ import json
 from itertools import accumulate
 from random import Random
 
-from inspector.capture.replay_server import ReplayServer
-from inspector.model.exchange import ExchangeEnd, RecordedExchange
-from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import Recording, Replayer
-from ui.experiments.serving import serving
+from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.replay.matching import Recording, Replayer
+from weaklink.ui.experiments.serving import serving
 
 _PATH = "/v1/chat/completions"
 _STREAM, _JSON = (("content-type", "text/event-stream"),), (("content-type", "application/json"),)

@@ -6,13 +6,12 @@ import json
 import pytest
 from aiohttp import ClientSession
 from msgspec.structs import replace
-
-from inspector.capture.redacting import NoRedaction
-from inspector.capture.replay_server import ReplayServer
-from inspector.model import Json
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.matching import Recording, Replayer
-from ui.experiments.serving import serving
+from weaklink.inspector.capture.redacting import NoRedaction
+from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.model import Json
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.matching import Recording, Replayer
+from weaklink.ui.experiments.serving import serving
 
 _PIECES = (b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n", b"data: 4\n\n")
 _OFFSETS_S = (0.25, 0.25, None, 1.5)

@@ -4,14 +4,13 @@ import gc
 import weakref
 
 import pytest
-
-from inspector.formats.dialects.hermes import HERMES_TABLE
-from inspector.model import SpanKind
-from inspector.segmentation import Segmenter
-from inspector.segmenter import events as doubt
-from inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
-from inspector.segmenter.machine import Machine
-from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.segmenter import events as doubt
+from weaklink.inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
+from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 
 def events(text: str, size: int, prompt: str = "", role: str = "assistant") -> list[ParseEvent]:

@@ -26,7 +26,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from inspector.formats.server_parsers import (
+from weaklink.inspector.formats.server_parsers import (
     FACTS,
     BehaviourRow,
     ParserOutcome,
@@ -37,13 +37,14 @@ from inspector.formats.server_parsers import (
     predictions,
     text_kind,
 )
-from inspector.rules.markers import FOREIGN_FORMAT
-from inspector.segmentation import Segmentation, segment
+from weaklink.inspector.rules.markers import FOREIGN_FORMAT
+from weaklink.inspector.segmentation import Segmentation, segment
+from weaklink.ui.cli.files import tool_definitions
+
 from tests.case_files import load
 from tests.mutations import CASES
 from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
 from tests.servers.texts import TOOLS, texts_of
-from ui.cli.files import tool_definitions
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "inspector" / "formats" / "server_behaviour.json"

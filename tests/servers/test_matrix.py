@@ -10,9 +10,9 @@ from functools import cache
 from typing import Any
 
 import pytest
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 
-from inspector.formats.registry import find_format
-from inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 from tests.servers.measuring import ANSWERS, MATRIX, agrees, predicted
 
 

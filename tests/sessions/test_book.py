@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector.apis.providers import read_request
-from inspector.model import ExternalId, Json, Part, Role, Turn
-from inspector.sessions.exchange import RequestHead
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.wire.events import DecodedTurn
+from weaklink.inspector.apis.providers import read_request
+from weaklink.inspector.model import ExternalId, Json, Part, Role, Turn
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.wire.events import DecodedTurn
 
 PATH = "/v1/chat/completions"
 

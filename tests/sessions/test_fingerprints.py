@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.openai.messages import read_message
+from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Turn
+from weaklink.inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
 
-from inspector.apis.openai.messages import read_message
-from inspector.model import CallHeader, Part, ResultHeader, Role, Turn
-from inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
 from tests.strategies import json_values
 
 

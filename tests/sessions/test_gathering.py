@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.sessions.exchange import Exchange, RequestHead
+from weaklink.inspector.sessions.gathering import ExchangeSpool, SkippedExchange, traces_of
 
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Json, Trace
-from inspector.sessions.exchange import Exchange, RequestHead
-from inspector.sessions.gathering import ExchangeSpool, SkippedExchange, traces_of
 from tests.sessions.transcripts import plain, read_case
 from tests.strategies import json_values
 

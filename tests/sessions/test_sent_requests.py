@@ -4,11 +4,10 @@ import json
 from random import Random
 
 import pytest
-
-from inspector.model import Role, SentMessage, Trace, Turn
-from inspector.model.exchange import ReadRequest, compacted, expanded, requests_of
-from inspector.sessions.exchange import Exchange, RequestHead
-from inspector.sessions.gathering import traces_of
+from weaklink.inspector.model import Role, SentMessage, Trace, Turn
+from weaklink.inspector.model.exchange import ReadRequest, compacted, expanded, requests_of
+from weaklink.inspector.sessions.exchange import Exchange, RequestHead
+from weaklink.inspector.sessions.gathering import traces_of
 
 Message = dict[str, object]
 _CLOCK = "You are a helper with tools. " * 20

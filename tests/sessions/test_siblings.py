@@ -7,8 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-
-from inspector.model import (
+from weaklink.inspector.model import (
     ErrorPhase,
     Generation,
     GenerationError,
@@ -19,8 +18,9 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.wire.events import DecodedTurn
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.wire.events import DecodedTurn
+
 from tests.sessions.test_book import answer, ask, assistant, new_book, user
 
 FAILED = DecodedTurn(

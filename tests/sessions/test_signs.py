@@ -5,10 +5,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.model import ExternalId, Json, RecognisedBy
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.sessions.trace_matching import SessionHints, read_session_hints
 
-from inspector.model import ExternalId, Json, RecognisedBy
-from inspector.sessions.exchange import RequestHead
-from inspector.sessions.trace_matching import SessionHints, read_session_hints
 from tests.strategies import json_values
 
 UUID = "0197c1f0-1111-7000-8000-000000000001"

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from inspector.model import Generation, Trace, Turn
-from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
-from inspector.sessions.gathering import SkippedExchange
+from weaklink.inspector.model import Generation, Trace, Turn
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
+from weaklink.inspector.sessions.gathering import SkippedExchange
 
 EPOCH_S = 1_700_000_000.0
 

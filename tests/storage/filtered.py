@@ -8,11 +8,10 @@ from random import Random
 from typing import TypeAlias
 
 from hypothesis import strategies as st
-
-from inspector.chain.endings import source_says_success
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.chain.endings import source_says_success
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     Chunks,
     ExternalId,
     Generation,

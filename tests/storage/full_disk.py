@@ -8,10 +8,10 @@ import sys
 import time
 
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from weaklink.inspector.model import Chunk, Role
+from weaklink.storage import StoreSink
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from inspector.model import Chunk, Role
-from storage import StoreSink
 from tests.storage.samples import trace
 
 

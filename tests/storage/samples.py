@@ -1,8 +1,8 @@
 """Small traces for the tests of the store."""
 
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     ExternalId,
     Generation,
     Instant,

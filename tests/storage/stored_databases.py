@@ -10,11 +10,11 @@ from pathlib import Path
 
 import psycopg
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunks, Trace, Turn
+from weaklink.storage import open_store
 
 from benchmarks.postgresql_server import programs
-from inspector.inspection import inspect_trace
-from inspector.model import Chunks, Trace, Turn
-from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 
 FOLDER = Path(__file__).parents[1] / "cases" / "databases"

@@ -4,10 +4,9 @@ import time
 
 import pytest
 import sqlalchemy as sa
-
-from inspector.errors import StoreError
-from storage import Store, tables
-from storage.access_tokens import TokenRole
+from weaklink.inspector.errors import StoreError
+from weaklink.storage import Store, tables
+from weaklink.storage.access_tokens import TokenRole
 
 
 def test_a_token_is_known_by_its_word_alone(store: Store) -> None:
@@ -62,9 +61,9 @@ def test_a_token_ends_when_it_was_to_end(store: Store, monkeypatch: pytest.Monke
     (kept,) = store.tokens.all()
     assert kept.expires_at_s == now_s + 90 * 86_400
     assert store.tokens.holder(word) == kept
-    monkeypatch.setattr("storage.access_tokens.time.time", lambda: now_s + 90 * 86_400 - 1)
+    monkeypatch.setattr("weaklink.storage.access_tokens.time.time", lambda: now_s + 90 * 86_400 - 1)
     assert store.tokens.holder(word) == kept
-    monkeypatch.setattr("storage.access_tokens.time.time", lambda: now_s + 90 * 86_400)
+    monkeypatch.setattr("weaklink.storage.access_tokens.time.time", lambda: now_s + 90 * 86_400)
     assert store.tokens.holder(word) is None
     with pytest.raises(StoreError, match="no valid token named `ann`"):
         store.tokens.revoke("ann")

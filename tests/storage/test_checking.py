@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from weaklink.inspector.capture.events import TurnEnded
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import Store, StoreSink, open_store, tables
+from weaklink.storage.maintenance import Retention
 
-from inspector.capture.events import TurnEnded
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from storage import Store, StoreSink, open_store, tables
-from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 

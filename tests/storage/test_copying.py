@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import RecordEvent
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.trace_file.lines import ExchangePacker
+from weaklink.storage import Store, StoreSink, copying, open_store, tables
+from weaklink.storage.copying import CopyReport, copy_traces
+from weaklink.storage.exchanges import pack_exchange, put_exchanges
 
-import sample_traces
 from benchmarks.postgresql_server import new_database
-from inspector.capture.events import RecordEvent
-from inspector.importers.reading import read_source
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.model.exchange import RecordedExchange
-from inspector.trace_file.lines import ExchangePacker
-from storage import Store, StoreSink, copying, open_store, tables
-from storage.copying import CopyReport, copy_traces
-from storage.exchanges import pack_exchange, put_exchanges
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, events_of
+from weaklink import sample_traces
 
 _MOST_BYTES = 10_000  # of a sample
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Chunks, Trace, Turn
+from weaklink.storage import Store, open_store, tables
+from weaklink.storage.summaries import ListCursor, TraceSummary
 
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.model import Chunks, Trace, Turn
-from storage import Store, open_store, tables
-from storage.summaries import ListCursor, TraceSummary
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _BLOBS = (

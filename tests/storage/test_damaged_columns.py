@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunk, ExternalId, Provenance, Role, Trace
+from weaklink.inspector.model.exchange import RecordedExchange, compacted
+from weaklink.inspector.trace_file import write_trace_file
+from weaklink.storage import Store, StoreSink, tables
+from weaklink.storage.exchanges import StoredExchanges, packed_exchanges, put_exchanges
+from weaklink.storage.record_rows import record_rows
+from weaklink.storage.summaries import ListCursor, TraceSummary
+from weaklink.ui.views.trace import trace_lines
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Chunk, ExternalId, Provenance, Role, Trace
-from inspector.model.exchange import RecordedExchange, compacted
-from inspector.trace_file import write_trace_file
-from storage import Store, StoreSink, tables
-from storage.exchanges import StoredExchanges, packed_exchanges, put_exchanges
-from storage.record_rows import record_rows
-from storage.summaries import ListCursor, TraceSummary
 from tests.storage.test_divided_writes import agent_trace
-from ui.views.trace import trace_lines
 
 _NOT_COVERED = {
     *(tables.trace.c.identity, tables.trace.c.fingerprint, tables.trace.c.imported_at_s, tables.trace.c.sort_at_s),

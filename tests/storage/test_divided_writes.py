@@ -11,10 +11,9 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
@@ -30,11 +29,12 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.model.trace import parts_of
-from inspector.trace_file import read_trace_file, write_trace_file
-from storage import Store, tables
-from storage.record_rows import record_rows
-from storage.running.session import RecordedSession
+from weaklink.inspector.model.trace import parts_of
+from weaklink.inspector.trace_file import read_trace_file, write_trace_file
+from weaklink.storage import Store, tables
+from weaklink.storage.record_rows import record_rows
+from weaklink.storage.running.session import RecordedSession
+
 from tests.examples import in_the_gate
 from tests.storage.conftest import NewStore
 from tests.storage.samples import TOOLS

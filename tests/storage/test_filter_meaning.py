@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.chain.steps import Status, VerdictCertainty
+from weaklink.storage import Order, Store, open_store
 
-from inspector.chain.steps import Status, VerdictCertainty
-from storage import Order, Store, open_store
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.filtered import Made, Said, filters, made
@@ -73,7 +73,7 @@ def test_a_scan_and_the_edges_of_pages_agree(filled: _Filled, said: Said, order:
     names = [one.trace.external_ids[0].value for one in expected]
     paging = filled.store.paging()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storage.listing._PAGE", 4)
+        patch.setattr("weaklink.storage.listing._PAGE", 4)
         pages = list(paging.scan(text, order, limit=limit))
     found = [one for page in pages for one in page]
     assert [one.summary.external_ids["session"] for one in found] == names[:limit]

@@ -9,12 +9,11 @@ from typing import assert_never
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from storage import FilterError
-from storage.filter import Filter, check_filter, parse_filter
-from storage.filter.grammar import DEEPEST, MOST_TERMS
-from storage.filter.parsing import LONGEST
-from storage.filter.terms import (
+from weaklink.storage import FilterError
+from weaklink.storage.filter import Filter, check_filter, parse_filter
+from weaklink.storage.filter.grammar import DEEPEST, MOST_TERMS
+from weaklink.storage.filter.parsing import LONGEST
+from weaklink.storage.filter.terms import (
     KEYS,
     AllTerms,
     AnyTerm,

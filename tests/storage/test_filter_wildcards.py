@@ -9,14 +9,24 @@ from types import FrameType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model import (
+    ExternalId,
+    Generation,
+    Outcome,
+    Part,
+    Provenance,
+    Role,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from weaklink.storage import FilterError, Store
+from weaklink.storage.filter import FilterKey
+from weaklink.storage.filter.parsing import LONGEST
+from weaklink.storage.filter.reading import UNITS, WORDS_OF
+from weaklink.storage.filter.wildcards import matching_values
 
-from inspector.errors import WeaklinkError
-from inspector.model import ExternalId, Generation, Outcome, Part, Provenance, Role, ToolDefinition, Trace, Turn
-from storage import FilterError, Store
-from storage.filter import FilterKey
-from storage.filter.parsing import LONGEST
-from storage.filter.reading import UNITS, WORDS_OF
-from storage.filter.wildcards import matching_values
 from tests.storage.conftest import NewStore
 from tests.storage.samples import GOOD_CALL, inspected, trace
 

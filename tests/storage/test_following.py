@@ -4,11 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.capture.trace_file_sink import TraceAssembler
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.storage import FilterError, Store, StoreSink
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.model import Part, Role, Trace, Turn
-from storage import FilterError, Store, StoreSink
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, chunks_of, events_of, streamed
 
@@ -16,7 +23,7 @@ from tests.storage.test_live import WHOLE, chunks_of, events_of, streamed
 @pytest.fixture
 def sink(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreSink]:
     """A sink that writes only when told."""
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     opened = StoreSink(store)
     yield opened
     opened.close()

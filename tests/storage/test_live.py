@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector.capture.events import (
+from weaklink.inspector.capture.events import (
     SINKS_ENTRY_POINT_GROUP,
     ChunksArrived,
     RecordEvent,
@@ -21,14 +20,26 @@ from inspector.capture.events import (
     TurnEnded,
     TurnStarted,
 )
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import BodyState, Chunk, ExternalId, Generation, Liveness, Outcome, Part, Role, Trace, Turn
-from inspector.model.trace import parts_of
-from storage import Store, StoreSink, open_store
-from storage.running import rows as recovery
-from storage.running.session import opening, piece, read_so_far
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    BodyState,
+    Chunk,
+    ExternalId,
+    Generation,
+    Liveness,
+    Outcome,
+    Part,
+    Role,
+    Trace,
+    Turn,
+)
+from weaklink.inspector.model.trace import parts_of
+from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.running import rows as recovery
+from weaklink.storage.running.session import opening, piece, read_so_far
+
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.storage.templates import put_empty_database
@@ -40,7 +51,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture
 def sink(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreSink]:
     """A sink that writes only when told, so that a test sees each step."""
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     opened = StoreSink(store)
     yield opened
     opened.close()
@@ -118,7 +129,7 @@ RUNS, IDLES = (Liveness.RUNNING, [1, 0], [1]), (Liveness.IDLE, [0, 1], [1])
 def test_a_trace_is_idle_when_its_last_answer_ended_long_ago_and_runs_again(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     started, *turn, ended = events_of(replace(WHOLE, turns=WHOLE.turns[:1]))
     now_s = time.time()
     with monkeypatch.context() as clock:
@@ -266,7 +277,7 @@ def test_a_recording_that_is_told_again_goes_on_in_the_trace_that_was_cut(
     assert store.recover() == 1
     monkeypatch.undo()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("storage.live._EVERY_S", 1e6)
+        patched.setattr("weaklink.storage.live._EVERY_S", 1e6)
         other = StoreSink(store)
     for event in told[:-3]:
         other.accept(event)
@@ -342,7 +353,7 @@ def test_a_recorder_of_another_machine_is_dead_after_a_minute_of_silence(
 def test_an_idle_recorder_says_that_it_lives(store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch) -> None:
     sink.accept(events_of(WHOLE)[0])
     sink.flush()
-    monkeypatch.setattr("storage.live._BEAT_S", 0.0)
+    monkeypatch.setattr("weaklink.storage.live._BEAT_S", 0.0)
     time.sleep(0.05)
     sink.flush()
     monkeypatch.setattr(recovery, "SILENT_S", 0.045)

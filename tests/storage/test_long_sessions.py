@@ -8,13 +8,13 @@ from types import FrameType
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Role, Trace
+from weaklink.storage import Store, StoreSink
+from weaklink.storage.running import rows as recovery
 
-from inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Role, Trace
-from storage import Store, StoreSink
-from storage.running import rows as recovery
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, events_of, streamed
 
@@ -24,8 +24,8 @@ LONG = streamed(trace("long", *([GOOD_CALL, BAD_CALL] * 60), started_s=5.0))
 @pytest.fixture
 def sink(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[StoreSink]:
     """A sink that writes when told, and inspects a running session once only, unless told."""
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
-    monkeypatch.setattr("storage.live._REST", inf)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._REST", inf)
     opened = StoreSink(store)
     yield opened
     opened.close()
@@ -76,9 +76,9 @@ def test_a_late_turn_costs_what_an_early_one_did(store: Store, sink: StoreSink) 
 def test_a_running_session_is_inspected_when_it_begins_and_when_it_ends(
     store: Store, monkeypatch: pytest.MonkeyPatch, held_bytes: int
 ) -> None:
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
-    monkeypatch.setattr("storage.live._REST", inf)
-    monkeypatch.setattr("storage.live._HELD_BYTES", held_bytes)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._REST", inf)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", held_bytes)
     turns: list[int] = []
 
     def inspect(whole: Trace) -> Inspection:
@@ -103,9 +103,9 @@ def test_running_sessions_are_inspected_for_a_tenth_of_the_time(store: Store, mo
         now_s[0] += inspecting_s[-1]
         return inspect_trace(whole)
 
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     sink = StoreSink(store, inspect)
-    monkeypatch.setattr("storage.live.time.monotonic", lambda: now_s[0])
+    monkeypatch.setattr("weaklink.storage.live.time.monotonic", lambda: now_s[0])
     *events_by_turn, _ = _by_turn(LONG)
     for events in events_by_turn:
         now_s[0] += 3.0

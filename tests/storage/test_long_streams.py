@@ -12,15 +12,15 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
+from weaklink.storage import Store, open_store, tables
+from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.packing import paged_blobs as spool
+from weaklink.storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
+from weaklink.storage.packing.chunks import WINDOW, chunks_blob, chunks_from_blob, pack_chunks, read_windows
+from weaklink.storage.packing.paged_blobs import Spool, checked_pages, is_paged
 
-from inspector.inspection import inspect_trace
-from inspector.model import Chunks, Part, Role, Trace, Turn
-from storage import Store, open_store, tables
-from storage.engine import new_engine, place_of
-from storage.packing import paged_blobs as spool
-from storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
-from storage.packing.chunks import WINDOW, chunks_blob, chunks_from_blob, pack_chunks, read_windows
-from storage.packing.paged_blobs import Spool, checked_pages, is_paged
 from tests.strategies import texts
 
 _MANY = 3 * WINDOW + 5

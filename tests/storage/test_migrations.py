@@ -9,14 +9,14 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from msgspec.structs import replace
+from weaklink.inspector.chain.metrics import TASK_CASES
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.model import Outcome
+from weaklink.storage import Store, open_store, upgrade_store
+from weaklink.storage.engine import new_engine, place_of, writing
+from weaklink.storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
+from weaklink.storage.tables import metadata
 
-from inspector.chain.metrics import TASK_CASES
-from inspector.errors import StoreError
-from inspector.model import Outcome
-from storage import Store, open_store, upgrade_store
-from storage.engine import new_engine, place_of, writing
-from storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
-from storage.tables import metadata
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 

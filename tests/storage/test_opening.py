@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import Store, open_store, place_of, upgrade_store
+from weaklink.storage.schema import REVISIONS
 
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from storage import Store, open_store, place_of, upgrade_store
-from storage.schema import REVISIONS
 from tests.storage.samples import GOOD_CALL, inspected, trace
 
 ROOT = Path(__file__).parents[2]
@@ -125,7 +125,7 @@ def test_a_database_of_a_newer_weaklink(database: str, version: str) -> None:
 
 def test_a_database_of_an_older_weaklink(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     open_store(database).close()
-    monkeypatch.setattr("storage.schema.REVISIONS", (*REVISIONS, "v9998"))
+    monkeypatch.setattr("weaklink.storage.schema.REVISIONS", (*REVISIONS, "v9998"))
     with pytest.raises(StoreError, match="older version of weaklink; run `weaklink db upgrade`"):
         open_store(database)
 

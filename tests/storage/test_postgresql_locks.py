@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
+from weaklink.inspector.errors import StoreError
+from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.engine import _WRITERS_LOCK, writing
 
-from inspector.errors import StoreError
-from storage import Store, StoreSink, open_store
-from storage.engine import _WRITERS_LOCK, writing
 from tests.storage.samples import inspected, trace
 from tests.storage.test_live import WHOLE, events_of
 
@@ -55,7 +55,7 @@ def test_a_lock_in_another_session_does_not_hold_the_writer_for_ever(
 def test_a_lock_does_not_hold_a_sink_that_reads_turns_back(
     store: Store, other: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", 0)
     sink = StoreSink(store)
     told = events_of(WHOLE)
     for event in told[:-2]:

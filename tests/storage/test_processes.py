@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import BodyState
+from weaklink.storage import open_store, place_of
 
-from inspector.inspection import inspect_trace
-from inspector.model import BodyState
-from storage import open_store, place_of
 from tests.storage.processes import streamed_text, trace_named
 
 ROOT = Path(__file__).parents[2]

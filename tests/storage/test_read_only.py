@@ -10,12 +10,12 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlalchemy import exc
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import NoDatabaseYetError, Store, open_store
+from weaklink.storage.maintenance import Retention
+from weaklink.storage.schema import REVISIONS
 
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from storage import NoDatabaseYetError, Store, open_store
-from storage.maintenance import Retention
-from storage.schema import REVISIONS
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _WRITES: tuple[Callable[[Store], object], ...] = (
@@ -111,7 +111,7 @@ def test_a_database_of_something_else_is_refused_and_stays_as_it_is(tmp_path: Pa
 def test_what_a_killed_writer_left_in_its_log_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "weaklink.db"
     script = (
-        "import os, sys; from storage import open_store; from tests.storage.samples import inspected, trace\n"
+        "import os, sys; from weaklink.storage import open_store; from tests.storage.samples import inspected, trace\n"
         "store = open_store(sys.argv[1]); store.save(inspected(trace('a'))); os.kill(os.getpid(), 9)"
     )
     root = Path(__file__).parents[2]

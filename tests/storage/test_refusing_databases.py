@@ -11,14 +11,21 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import (
+    ChunksArrived,
+    RecordEvent,
+    TraceEnded,
+    TraceStarted,
+    TurnEnded,
+    TurnStarted,
+)
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import BodyState, Chunk, Part, Role, Turn
+from weaklink.inspector.model.trace import parts_of
+from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.running.session import BoundedBuffer
 
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from inspector.model import BodyState, Chunk, Part, Role, Turn
-from inspector.model.trace import parts_of
-from storage import Store, StoreSink, open_store
-from storage.running.session import BoundedBuffer
 from tests.storage.samples import trace
 from tests.storage.test_live import ROOT, WHOLE, chunks_of, events_of
 
@@ -242,8 +249,8 @@ def test_turns_may_be_open_beside_each_other(store: Store) -> None:
 def test_a_session_that_is_not_held_in_memory_ends_the_same(
     store: Store, monkeypatch: pytest.MonkeyPatch, flushes: int
 ) -> None:
-    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", 0)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     sink = StoreSink(store)
     for count, event in enumerate(events_of(WHOLE, known=1)):
         sink.accept(event)
@@ -258,7 +265,7 @@ def test_a_session_that_is_not_held_in_memory_ends_the_same(
 def test_turns_that_end_out_of_order_are_put_in_order_though_nothing_is_held(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", 0)
     sink = StoreSink(store)
     sink.accept(TraceStarted("k", replace(trace("a"), turns=())))
     for number in (1, 4, 2, 3):

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     Chunks,
     Part,
@@ -23,9 +22,10 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from storage import Store, open_store
-from storage.packing.records import turn_facts, turn_from
-from storage.packing.values import pack, unpack, unpack_list
+from weaklink.storage import Store, open_store
+from weaklink.storage.packing.records import turn_facts, turn_from
+from weaklink.storage.packing.values import pack, unpack, unpack_list
+
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
 from tests.storage.strategies import inspections

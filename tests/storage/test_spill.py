@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, Part, Role, Trace, Turn
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.trace_file import read_trace_file
+from weaklink.inspector.trace_file.reading import read_recordings
+from weaklink.storage import Store, StoreSink, open_store
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded
-from inspector.capture.recorder import Recorder
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, Part, Role, Trace, Turn
-from inspector.model.exchange import RecordedExchange
-from inspector.trace_file import read_trace_file
-from inspector.trace_file.reading import read_recordings
-from storage import Store, StoreSink, open_store
 from tests.capture.recordings import Call, user
 from tests.storage.test_divided_writes import agent_trace
 from tests.storage.test_live import events_of
@@ -81,8 +81,8 @@ def test_what_cannot_be_written_is_in_a_file_that_completes_the_database(
 ) -> None:
     path = store.place.path
     assert path is not None
-    monkeypatch.setattr("storage.live._HELD_BYTES", held_bytes)
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", held_bytes)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     begun, new, done = agent("begun"), agent("new"), agent("done")
     sink = StoreSink(store)
     for event in [*events_of(done, "done"), TraceStarted("begun", replace(begun, turns=())), *_turns(begun, 0, 4)]:
@@ -98,7 +98,7 @@ def test_what_cannot_be_written_is_in_a_file_that_completes_the_database(
     assert "3 requests of 2 sessions could not be stored" in words
     assert f"`weaklink import {file} --db {path}` stores them" in words
     assert file.stat().st_mode & 0o777 == 0o600
-    monkeypatch.setattr("storage.running.rows._lives", lambda _owner: False)
+    monkeypatch.setattr("weaklink.storage.running.rows._lives", lambda _owner: False)
     if recovers_first:
         store.recover()
     spilled = list(read_recordings(file))
@@ -117,7 +117,7 @@ def test_if_no_folder_takes_it_the_lost_requests_of_each_session_are_counted(
     def refuse(path: Path, _traces: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("inspector.capture.spill.write_trace_file", refuse)
+    monkeypatch.setattr("weaklink.inspector.capture.spill.write_trace_file", refuse)
     sink = StoreSink(store)
     path = store.place.path
     assert path is not None
@@ -161,8 +161,8 @@ def test_a_server_that_is_gone_leaves_a_file(tmp_path: Path, monkeypatch: pytest
     found = programs()
     if found is None:
         pytest.skip(NOT_INSTALLED)
-    monkeypatch.setattr("inspector.capture.spill.user_folder", lambda: tmp_path)
-    monkeypatch.setattr("storage.live._HELD_BYTES", 0)
+    monkeypatch.setattr("weaklink.inspector.capture.spill.user_folder", lambda: tmp_path)
+    monkeypatch.setattr("weaklink.storage.live._HELD_BYTES", 0)
     whole = agent("a")
     with ExitStack() as server:
         database = server.enter_context(new_database(server.enter_context(running_server(found))))

@@ -9,22 +9,22 @@ from typing import TypeAlias
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
+from weaklink.inspector.chain.metrics_groups import MANY_VALUED, Aspect, FigureGroups, FigureSlices, GroupKey, TraceKeys
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.storage import FilterError, Store, open_store
+from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.statistics import keys_of
 
-import sample_traces
 from benchmarks.postgresql_server import new_database
-from inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
-from inspector.chain.metrics_groups import MANY_VALUED, Aspect, FigureGroups, FigureSlices, GroupKey, TraceKeys
-from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from inspector.errors import UnreadableFileError
-from inspector.importers.reading import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
-from storage import FilterError, Store, open_store
-from storage.derived_rows import figures_in
-from storage.statistics import keys_of
 from tests.storage.conftest import DATABASES
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink import sample_traces
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SINGLE = [(key,) for key in GroupKey]

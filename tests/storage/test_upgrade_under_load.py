@@ -5,12 +5,11 @@ from time import sleep
 
 import pytest
 from alembic import command
-
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import Chunk, Part, Role, Trace, Turn
-from storage import StoreSink, open_store, upgrade_store
-from storage.engine import new_engine, place_of, writing
-from storage.schema import REVISIONS, config
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
+from weaklink.storage import StoreSink, open_store, upgrade_store
+from weaklink.storage.engine import new_engine, place_of, writing
+from weaklink.storage.schema import REVISIONS, config
 
 _RECORDERS = 4
 _SESSIONS = 3  # of each recorder after the upgrade began, and one before

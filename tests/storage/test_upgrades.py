@@ -6,18 +6,18 @@ import click
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import Store, open_store, tables, upgrade_store
+from weaklink.storage import tables as derived_tables
+from weaklink.storage.packing import derived_values as findings
+from weaklink.storage.schema import REVISIONS
+from weaklink.ui.cli.commands.keeping import check, export
+from weaklink.ui.cli.commands.reading import list_traces, show
+from weaklink.ui.tui.dissector.actions import read_trace
+from weaklink.ui.views.dissect.dissection import Dissection
 
-from inspector.errors import StoreError
-from inspector.inspection import inspect_trace
-from storage import Store, open_store, tables, upgrade_store
-from storage import tables as derived_tables
-from storage.packing import derived_values as findings
-from storage.schema import REVISIONS
 from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
-from ui.cli.commands.keeping import check, export
-from ui.cli.commands.reading import list_traces, show
-from ui.tui.dissector.actions import read_trace
-from ui.views.dissect.dissection import Dissection
 
 _COUNT = len(stored_traces())
 
@@ -116,8 +116,8 @@ def _url(database: str) -> str:
 def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
 ) -> None:
-    monkeypatch.setattr("storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
-    monkeypatch.setattr("storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
+    monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
+    monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
     store.save((one, inspect_trace(one)) for one in stored_traces())
     monkeypatch.undo()
     for one in store.traces():

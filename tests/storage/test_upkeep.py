@@ -6,15 +6,15 @@ from secrets import token_hex
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, Trace
+from weaklink.storage import Store, StoreSink, open_store, tables
+from weaklink.storage.engine import new_engine, used_bytes
+from weaklink.storage.maintenance import Retention
 
-from inspector.chain.metrics_groups import GroupKey
-from inspector.errors import StoreError
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, Trace
-from storage import Store, StoreSink, open_store, tables
-from storage.engine import new_engine, used_bytes
-from storage.maintenance import Retention
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.storage.test_live import WHOLE, events_of
 

@@ -10,17 +10,17 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.model.columns import Column
+from weaklink.storage import Store, open_store, tables
+from weaklink.storage.engine import new_engine, place_of
+from weaklink.storage.packing.derived_values import texts_of
+from weaklink.storage.packing.inspections import pack_inspection, read_wide, unpack_inspection
+from weaklink.storage.packing.paged_blobs import is_paged
+from weaklink.storage.reading import MANY, MUCH, NOT_INSPECTED
 
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
-from inspector.model.columns import Column
-from storage import Store, open_store, tables
-from storage.engine import new_engine, place_of
-from storage.packing.derived_values import texts_of
-from storage.packing.inspections import pack_inspection, read_wide, unpack_inspection
-from storage.packing.paged_blobs import is_paged
-from storage.reading import MANY, MUCH, NOT_INSPECTED
 from tests.examples import in_the_gate
 from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
 from tests.storage.strategies import inspections
@@ -36,15 +36,15 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
 
 def _tiny(patch: pytest.MonkeyPatch, size: int) -> None:
     """Every inspection that says anything is wide, every trace has many turns, every blob is long."""
-    patch.setattr("storage.packing.inspections._MOST", 0)
-    patch.setattr("storage.packing.paged_blobs._WINDOW", size)
-    patch.setattr("storage.packing.chunks.WINDOW", size)
-    patch.setattr("storage.packing.paged_blobs.Spool.__init__.__defaults__", (size,))
-    patch.setattr("storage.reading.MANY", 0)
-    patch.setattr("storage.reading.LONG", size)
-    patch.setattr("storage.reading._LONG", size)
-    patch.setattr("storage.reading._STREAMED", {"yield_per": 1 + size % 3})
-    patch.setattr("storage.reading._ROOM", size)
+    patch.setattr("weaklink.storage.packing.inspections._MOST", 0)
+    patch.setattr("weaklink.storage.packing.paged_blobs._WINDOW", size)
+    patch.setattr("weaklink.storage.packing.chunks.WINDOW", size)
+    patch.setattr("weaklink.storage.packing.paged_blobs.Spool.__init__.__defaults__", (size,))
+    patch.setattr("weaklink.storage.reading.MANY", 0)
+    patch.setattr("weaklink.storage.reading.LONG", size)
+    patch.setattr("weaklink.storage.reading._LONG", size)
+    patch.setattr("weaklink.storage.reading._STREAMED", {"yield_per": 1 + size % 3})
+    patch.setattr("weaklink.storage.reading._ROOM", size)
 
 
 @in_the_gate(15)  # each is packed and read twice
@@ -86,7 +86,7 @@ def test_a_wide_trace_comes_back_from_a_store(shared: Store, made: Trace, inspec
 @given(traces())
 def test_texts_are_the_same_where_turns_are_a_column(shared: Store, made: Trace) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("storage.reading.MANY", 0)
+        patch.setattr("weaklink.storage.reading.MANY", 0)
         shared.delete([one.id for one in shared.traces(limit=9)])
         (saved,) = shared.save([(made, inspect_trace(replace(made, format="hermes")))])
         texts, found = texts_of(made), texts_of(shared.inspected(saved.id, in_columns=True)[0])
@@ -177,7 +177,7 @@ def _body(store: Store) -> bytes:
 
 def test_what_an_older_version_packed_in_one_piece_is_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("storage.packing.inspections._MOST", 10**9)
+        patch.setattr("weaklink.storage.packing.inspections._MOST", 10**9)
         store.save([(WIDE, FOUND)])
     assert not is_paged(_body(store))
     assert store.inspection(1) == FOUND
@@ -205,7 +205,7 @@ def test_a_look_reads_the_window_it_falls_in() -> None:
 
 
 def test_who_walks_through_everything_at_once_reads_each_window_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.packing.paged_blobs._WINDOW", 500)
+    monkeypatch.setattr("weaklink.storage.packing.paged_blobs._WINDOW", 500)
     found, sizes = _counted()
     about_all = len(sizes)
     steps, diagnostics = iter(found.chain.steps), iter(found.diagnostics)
@@ -255,7 +255,7 @@ def test_a_trace_that_was_read_is_inspected_as_it_was(store: Store) -> None:
 def test_a_damaged_inspection_is_told_when_it_is_read(
     database: str, monkeypatch: pytest.MonkeyPatch, at: int, long: int
 ) -> None:
-    monkeypatch.setattr("storage.reading.LONG", long)
+    monkeypatch.setattr("weaklink.storage.reading.LONG", long)
     with open_store(database) as store:
         store.save([(WIDE, FOUND)])
         body = bytearray(_body(store))

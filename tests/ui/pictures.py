@@ -15,10 +15,9 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
-
-from inspector.diagnostics import Location
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     Generation,
     Part,
@@ -32,13 +31,14 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from inspector.text import Range
-from storage import open_store
+from weaklink.inspector.text import Range
+from weaklink.storage import open_store
+from weaklink.ui.tui.app import WeaklinkApp
+from weaklink.ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.dissector.side_pane import SideKind, SidePane
+
 from tests.ui.conftest import ROOT, START, environment
 from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
-from ui.tui.app import WeaklinkApp
-from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.dissector.side_pane import SideKind, SidePane
 
 _FOLDER = ROOT / "docs" / "pictures"
 _SHOWN = "invented-value-after-error"

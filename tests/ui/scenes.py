@@ -1,9 +1,9 @@
 """Hand-made values that views are tried on; their sentences are of no one else's making, so goldens stay put."""
 
-from inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
-from inspector.diagnostics import Edit, Fault, Fix, Location, Related
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import (
+from weaklink.inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Location, Related
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import (
     CallHeader,
     ErrorPhase,
     ExternalId,
@@ -24,8 +24,8 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.rules.catalogue import find_rule
-from inspector.text import Range
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.text import Range
 
 CALL_TEXT = (
     "<think>日本 \x1b[31m I need the weather.</think>\n"

@@ -25,8 +25,8 @@ from typing import NamedTuple, Self
 import msgspec
 
 LAST_LINE = "from weaklink.command import main; main()"
-_LOADED = ("inspector", "storage", "ui.cli", "ui.views", "ui.importing")
-_LEFT_OUT = ("storage.migrations", "inspector.pytest_plugin")
+_LOADED = ("inspector", "storage", "weaklink.ui.cli", "weaklink.ui.views", "weaklink.ui.importing")
+_LEFT_OUT = ("weaklink.storage.migrations", "weaklink.inspector.pytest_plugin")
 _MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")
 _NUMBER = struct.Struct("!q")
 _STREAMS = 3
@@ -124,7 +124,7 @@ def become(channel: int) -> None:
     atexit.register(ending.end)  # before the modules, whose exit functions run before it then
     for name in _MORE + tuple(_modules()):
         import_module(name)
-    vars(import_module("ui.cli.files"))["WRITER_TIMEOUT_S"] = _WRITER_TIMEOUT_S
+    vars(import_module("weaklink.ui.cli.files"))["WRITER_TIMEOUT_S"] = _WRITER_TIMEOUT_S
     gc.freeze()  # what all of them have is looked through by none of them
     streams: list[int] = []
     with socket.socket(fileno=channel) as line:

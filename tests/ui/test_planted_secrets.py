@@ -19,16 +19,16 @@ from typing import Any
 import psycopg
 import psycopg.sql
 import pytest
+from weaklink.inspector import BaseParser, ToolCall, ToolCallParser
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import ExchangeEnd
+from weaklink.inspector.text import Range
+from weaklink.storage import StoreSink
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from inspector import BaseParser, ToolCall, ToolCallParser
-from inspector.capture.logger import TraceLogger
-from inspector.capture.recorder import Recorder
-from inspector.formats.registry import formats
-from inspector.redaction.redactor import Redactor
-from inspector.sessions.exchange import ExchangeEnd
-from inspector.text import Range
-from storage import StoreSink
 from tests.capture.recordings import Call, ToldWatch, delta_event
 from tests.redaction.introductions import one_of_each_container
 from tests.redaction.planted import ALL, KEY_SHAPES, Planted

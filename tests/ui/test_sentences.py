@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.inspection import inspect_trace
 
-from inspector.diagnostics import Diagnostic
-from inspector.importers import Skipped, read_source
-from inspector.inspection import inspect_trace
 from tests.test_rules import found_in, rows
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*.jsonl"))

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.version import __version__
 
-from inspector.version import __version__
 from tests.ui.conftest import START, environment
 from tests.ui.started import Started
 

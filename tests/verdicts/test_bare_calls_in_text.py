@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.rules.rule import Severity
 
-from inspector.chain.steps import Status, StepOutcome
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Json, Trace
-from inspector.rules.rule import Severity
 from tests.ui.conftest import ROOT
 from tests.verdicts.test_calls_in_text import ASKED, read, said, session
 

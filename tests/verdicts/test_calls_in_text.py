@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-
-from inspector.chain.steps import Status, StepOutcome
-from inspector.formats.registry import find_format, formats
-from inspector.importers import read_source
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Json, Part, Provenance, Role, ToolCall, Trace, Turn
-from inspector.rules.rule import Severity
-from inspector.text import Range
-from ui.cli.group import weaklink
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Part, Provenance, Role, ToolCall, Trace, Turn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
+from weaklink.ui.cli.group import weaklink
 
 ASKED = "Which files are here?"
 INVOKE = '<invoke name="Bash">\n<parameter name="command">ls -la</parameter>\n</invoke>'

@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 import pytest
-
-from inspector.apis.providers import decoder_for
-from inspector.inspection import inspect_trace
-from inspector.model import Json, Part, Role, Trace, Turn
-from inspector.wire.decoder import decode_answer
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Part, Role, Trace, Turn
+from weaklink.inspector.wire.decoder import decode_answer
 
 CHAT, RESPONSES, MESSAGES = "/v1/chat/completions", "/v1/responses", "/v1/messages"
 HERMES = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'

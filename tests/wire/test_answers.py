@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for
+from weaklink.inspector.model import Grade, Instant, InstantSource
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.decoder import decode_answer
+from weaklink.inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 
-from inspector.apis.providers import PROVIDERS, Provider, decoder_for
-from inspector.model import Grade, Instant, InstantSource
-from inspector.text import decode
-from inspector.wire.decoder import decode_answer
-from inspector.wire.events import PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
 from tests.wire.transcripts import plain
 

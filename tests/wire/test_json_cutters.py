@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.framing import JsonArrayDecoder, JsonText, NdjsonDecoder
 
-from inspector.text import decode
-from inspector.wire.framing import JsonArrayDecoder, JsonText, NdjsonDecoder
 from tests.strategies import texts
 
 CUTTERS = [NdjsonDecoder, JsonArrayDecoder]

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.openai.chat import API, ChatReader
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.decoder import EventStreamDecoder, decode_answer
+from weaklink.inspector.wire.events import DecodedTurn, PartGrew, TurnAssembly, WireEvent
 
-from inspector.apis.openai.chat import API, ChatReader
-from inspector.apis.providers import decoder_for
-from inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
-from inspector.text import decode
-from inspector.wire.decoder import EventStreamDecoder, decode_answer
-from inspector.wire.events import DecodedTurn, PartGrew, TurnAssembly, WireEvent
 from tests.strategies import texts
 from tests.wire.transcripts import chat_body, chat_stream, plain
 

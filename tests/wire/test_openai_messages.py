@@ -4,9 +4,9 @@ import json
 
 import pytest
 from hypothesis import given
+from weaklink.inspector.apis.openai.messages import read_message, read_messages, read_tools
+from weaklink.inspector.model import CallHeader, Json, ResultHeader, Role, ToolDefinition
 
-from inspector.apis.openai.messages import read_message, read_messages, read_tools
-from inspector.model import CallHeader, Json, ResultHeader, Role, ToolDefinition
 from tests.strategies import json_values
 
 FUNCTION: Json = {"name": "f", "description": "Does f.", "parameters": {"type": "object"}}

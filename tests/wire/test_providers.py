@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
+from weaklink.inspector.model import BodyState, ErrorPhase, Json
+from weaklink.inspector.wire.decoder import Framing, decode_answer
 
-from inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
-from inspector.model import BodyState, ErrorPhase, Json
-from inspector.wire.decoder import Framing, decode_answer
 from tests.wire.transcripts import chat_body, chat_stream
 
 CHAT_BODIES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "openai_chat").glob("*.body"))

@@ -8,10 +8,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
+from weaklink.inspector.model import Json
+from weaklink.inspector.wire.events import DecodedRequest
 
-from inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
-from inspector.model import Json
-from inspector.wire.events import DecodedRequest
 from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "requests").glob("*.request"))

@@ -7,10 +7,10 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.apis.gemini import camel_case
+from weaklink.inspector.model import Json
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
-from inspector.apis.gemini import camel_case
-from inspector.model import Json
-from inspector.wire.provider_json import NOTHING, StructReader, raw_text
 from tests.strategies import json_values
 
 

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.text import decode
-from inspector.wire.framing import ServerSentEvent, SseDecoder
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
 
 STREAMS = [
     (b"data: a\n\n", [("a", "")]),

@@ -3,10 +3,9 @@
 from typing import Any
 
 import msgspec
-
-from inspector.apis.openai.chat import ChatReader
-from inspector.wire.decoder import Framing, decode_answer, new_decoder
-from inspector.wire.events import DecodedTurn
+from weaklink.inspector.apis.openai.chat import ChatReader
+from weaklink.inspector.wire.decoder import Framing, decode_answer, new_decoder
+from weaklink.inspector.wire.events import DecodedTurn
 
 
 def plain(decoded: DecodedTurn) -> dict[str, Any]:

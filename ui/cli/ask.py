@@ -10,19 +10,25 @@ from typing import Any
 
 import click
 from msgspec.structs import replace
-
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.openai import chat
-from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
-from inspector.json_text import list_of, object_of, write_json
-from inspector.model import Json
-from inspector.replay.resend import RequestChange, TurnRequest
-from storage import Store, open_store
-from ui.cli.console import print_lines, print_notice
-from ui.cli.store_options import trace_ids
-from ui.experiments import ask_again
-from ui.experiments.ask_views import experiment_of, plan_lines, result_json, result_lines, setting_of, spending_words
-from ui.views.styled_text import visible_line
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.openai import chat
+from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, target_of
+from weaklink.inspector.json_text import list_of, object_of, write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.replay.resend import RequestChange, TurnRequest
+from weaklink.storage import Store, open_store
+from weaklink.ui.cli.console import print_lines, print_notice
+from weaklink.ui.cli.store_options import trace_ids
+from weaklink.ui.experiments import ask_again
+from weaklink.ui.experiments.ask_views import (
+    experiment_of,
+    plan_lines,
+    result_json,
+    result_lines,
+    setting_of,
+    spending_words,
+)
+from weaklink.ui.views.styled_text import visible_line
 
 _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 _INTERRUPTED = 130

@@ -5,16 +5,15 @@ from collections.abc import Callable
 from functools import partial
 
 import click
-
-from inspector.rules.rule import Severity
-from ui.cli.check_baseline import write_baseline
-from ui.cli.check_files import check_file
-from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.paths import separate_files
-from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
-from ui.reports.check_output import CheckJson, CheckLines
-from ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
+from weaklink.inspector.rules.rule import Severity
+from weaklink.ui.cli.check_baseline import write_baseline
+from weaklink.ui.cli.check_files import check_file
+from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.paths import separate_files
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.reports.check_output import CheckJson, CheckLines
+from weaklink.ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
 
 _FOUND, _COULD_NOT_RUN = 1, 2
 
@@ -72,7 +71,7 @@ def check_report(output: str, settings: CheckSettings, color: str) -> CheckRepor
         return CheckLines(partial(print_lines, color=color), print_notice, screen_width())
     if output == "json":
         return CheckJson(sys.stdout)
-    from ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif  # noqa: PLC0415  # 15 ms: XML loads HTTP
+    from weaklink.ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif  # noqa: PLC0415  # 15 ms: XML loads HTTP
 
     reports: dict[str, Callable[[], CheckReporter]] = {
         "sarif": lambda: CheckSarif(sys.stdout),
@@ -89,7 +88,7 @@ def _checked(
     totals, is_whole = CheckTotals(), True
     checked_paths: list[str] = []
     if needs_blocks(paths) or not jobs.is_plain:
-        from ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
+        from weaklink.ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
 
         for file in check_blocks(paths, settings.options, settings.baseline, report, jobs):
             report.file(file)

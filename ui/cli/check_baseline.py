@@ -8,13 +8,12 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.errors import UnreadableFileError
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.rules.rule import Rule, Severity
-from ui.cli.files import open_output, read_text
-from ui.reports.check_report import Finding, UnreadRecord
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.ui.cli.files import open_output, read_text
+from weaklink.ui.reports.check_report import Finding, UnreadRecord
 
 _VERSION = 1
 _LONGEST_EXCERPT = 80

@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-
-from inspector.importers.blocks import Block
-from ui.cli.check_baseline import Baseline
-from ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, inspected_records
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions
-from ui.reports.check_report import CheckedFile, CheckReporter
+from weaklink.inspector.importers.blocks import Block
+from weaklink.ui.cli.check_baseline import Baseline
+from weaklink.ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, inspected_records
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import placed_block, plan_traces
+from weaklink.ui.importing.engine import EngineOptions
+from weaklink.ui.reports.check_report import CheckedFile, CheckReporter
 
 
 class BlockChecker(Struct, frozen=True):

@@ -7,34 +7,33 @@ from copy import copy
 from typing import BinaryIO, TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Break, Chain
-from inspector.dataset.lint.linting import LintOptions, checked_sample
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows, inspected_sample, redacted
-from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers import records
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.proxies.har import open_har
-from inspector.importers.reading import UNREADABLE_RULES, unreadable_file_fault, unreadable_record_fault
-from inspector.importers.source import Skipped, SourceFile
-from inspector.inspected import Inspection
-from inspector.inspection import REASONING_BUDGET, inspect_trace
-from inspector.memory import RECORD_BYTES
-from inspector.model import Trace
-from inspector.redaction.finding import Finder
-from inspector.redaction.redactor import Redactor
-from inspector.redaction.secret_values import Secret
-from inspector.rules.catalogue import RULES, select_rules
-from inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
-from inspector.rules.rule import Rule, Severity
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range, decode
-from ui.cli.check_baseline import Baseline
-from ui.importing.file_places import PlacedFile, read_placed
-from ui.reports import check_report
-from ui.reports.check_output import notes_of
-from ui.views.trace import title_of
+from weaklink.inspector.chain.steps import Break, Chain
+from weaklink.inspector.dataset.lint.linting import LintOptions, checked_sample
+from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows, inspected_sample, redacted
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
+from weaklink.inspector.importers import records
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.proxies.har import open_har
+from weaklink.inspector.importers.reading import UNREADABLE_RULES, unreadable_file_fault, unreadable_record_fault
+from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import REASONING_BUDGET, inspect_trace
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.finding import Finder
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction.secret_values import Secret
+from weaklink.inspector.rules.catalogue import RULES, select_rules
+from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import LineIndex, Range, decode
+from weaklink.ui.cli.check_baseline import Baseline
+from weaklink.ui.importing.file_places import PlacedFile, read_placed
+from weaklink.ui.reports import check_report
+from weaklink.ui.reports.check_output import notes_of
+from weaklink.ui.views.trace import title_of
 
 _MOST_SKIPPED = 100
 _BOM = "\ufeff"

@@ -10,18 +10,17 @@ from typing import Any
 
 import click
 from msgspec import Struct, field, structs
-
-from inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
-from inspector.formats.registry import find_format
-from inspector.importers.registry import source_names
-from inspector.inspection import REASONING_BUDGET
-from inspector.model import Json
-from inspector.rules.catalogue import select_rules
-from inspector.rules.rule import Rule, Severity
-from inspector.segmentation import AUTO
-from ui.cli.check_baseline import Baseline, read_baseline
-from ui.cli.check_files import CheckOptions
-from ui.reports.check_report import BROKEN
+from weaklink.inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.registry import source_names
+from weaklink.inspector.inspection import REASONING_BUDGET
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.check_baseline import Baseline, read_baseline
+from weaklink.ui.cli.check_files import CheckOptions
+from weaklink.ui.reports.check_report import BROKEN
 
 NEVER = "never"
 """The value of `fail-on` with which no fault fails the check."""

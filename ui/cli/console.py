@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TextIO
 
-from ui.views.styled_text import Line, Style, plain, visible_line
+from weaklink.ui.views.styled_text import Line, Style, plain, visible_line
 
 # Select Graphic Rendition (ECMA-48): only the sixteen colours, so that the terminal's theme decides how they look.
 _SGR: Mapping[Style, str] = MappingProxyType(

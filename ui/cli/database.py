@@ -8,30 +8,29 @@ from pathlib import Path
 
 import click
 from msgspec.structs import asdict, replace
-
-from inspector.capture.exchange_record import masked_exchanges
-from inspector.capture.redacting import Redacts
-from inspector.chain.joining import join_traces, without_joined
-from inspector.errors import StoreError, UnknownFormatError
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Trace
-from inspector.model.exchange import RecordedExchange, RecordedTrace, expanded, with_exchanges
-from inspector.rules.rule import Severity
-from inspector.version import __version__
-from storage import IntegrityReport, Store, open_store, place_of, upgrade_store
-from storage.access_tokens import AccessToken, TokenRole
-from storage.copying import CopyReport, copy_traces
-from storage.exchanges import packed_exchanges
-from storage.maintenance import Retention
-from storage.writing import TraceRows, trace_rows
-from ui.cli.console import print_lines, progress_bar
-from ui.cli.redaction_options import redactor_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
-from ui.views.redactions import scan_lines
-from ui.views.stats import size_text, stats_lines, stats_object
-from ui.views.styled_text import Line, counted, visible_line
+from weaklink.inspector.capture.exchange_record import masked_exchanges
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.chain.joining import join_traces, without_joined
+from weaklink.inspector.errors import StoreError, UnknownFormatError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, expanded, with_exchanges
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.version import __version__
+from weaklink.storage import IntegrityReport, Store, open_store, place_of, upgrade_store
+from weaklink.storage.access_tokens import AccessToken, TokenRole
+from weaklink.storage.copying import CopyReport, copy_traces
+from weaklink.storage.exchanges import packed_exchanges
+from weaklink.storage.maintenance import Retention
+from weaklink.storage.writing import TraceRows, trace_rows
+from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
+from weaklink.ui.views.redactions import scan_lines
+from weaklink.ui.views.stats import size_text, stats_lines, stats_object
+from weaklink.ui.views.styled_text import Line, counted, visible_line
 
 
 def upgrade(where: str | None) -> None:

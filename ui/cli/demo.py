@@ -9,18 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
-
-from inspector.chain.steps import Status
-from inspector.errors import StoreError
-from inspector.redaction.redactor import Redactor
-from storage import Store, TraceSummary, open_store
-from ui.cli.console import print_lines, screen_width
-from ui.cli.list_traces import minimaps
-from ui.importing.file_places import sample_files
-from ui.importing.files import import_file
-from ui.views.minimap import LEGEND
-from ui.views.styled_text import Line, Run, Style, counted
-from ui.views.trace_columns import ListedTrace, trace_table
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.list_traces import minimaps
+from weaklink.ui.importing.file_places import sample_files
+from weaklink.ui.importing.files import import_file
+from weaklink.ui.views.minimap import LEGEND
+from weaklink.ui.views.styled_text import Line, Run, Style, counted
+from weaklink.ui.views.trace_columns import ListedTrace, trace_table
 
 _MOST = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")

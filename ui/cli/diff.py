@@ -6,23 +6,22 @@ from itertools import islice
 from pathlib import Path
 
 import click
-
-from inspector.errors import UnreadableFileError
-from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Trace
-from storage import open_store
-from storage.filter import filter_value
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
-from ui.importing.file_places import PlacedFile
-from ui.views.context import request_pair_lines
-from ui.views.layers import Layer
-from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
-from ui.views.styled_text import counted
-from ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.storage import open_store
+from weaklink.storage.filter import filter_value
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.paths import is_path, placed_files, records_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.views.context import request_pair_lines
+from weaklink.ui.views.layers import Layer
+from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
+from weaklink.ui.views.styled_text import counted
+from weaklink.ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
 
 _MOST = 26
 _MOST_OF_A_TASK = 200

@@ -5,12 +5,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from inspector.json_text import write_json
-from storage import open_store
-from ui.cli.console import print_lines, progress_bar
-from ui.cli.run import DEFAULT_HINT, FAILED
-from ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
-from ui.views.styled_text import visible_line
+from weaklink.inspector.json_text import write_json
+from weaklink.storage import open_store
+from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.run import DEFAULT_HINT, FAILED
+from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
+from weaklink.ui.views.styled_text import visible_line
 
 _OWN_WORDS = "weaklink: "
 _COULD_NOT_RUN = frozenset({FAILED, 126, 127})

@@ -7,13 +7,12 @@ from types import MappingProxyType
 from typing import TextIO
 
 import click
-
-from inspector.exporters import messages_row, otlp_request
-from inspector.json_text import write_json
-from storage import TraceSummary, open_store
-from ui.cli.files import open_output
-from ui.cli.store_options import trace_ids
-from ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
+from weaklink.inspector.exporters import messages_row, otlp_request
+from weaklink.inspector.json_text import write_json
+from weaklink.storage import TraceSummary, open_store
+from weaklink.ui.cli.files import open_output
+from weaklink.ui.cli.store_options import trace_ids
+from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
 
 
 def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str | None, where: str | None) -> None:

@@ -12,12 +12,12 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import BinaryIO, TextIO
 
-from inspector.apis.openai.messages import read_tools
-from inspector.atomic_write import whole_file
-from inspector.errors import UnreadableFileError
-from inspector.memory import RECORD_BYTES, too_long
-from inspector.model import Json, ToolDefinition
-from inspector.text import decode
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.memory import RECORD_BYTES, too_long
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.text import decode
 
 STDIN = "-"
 WRITER_TIMEOUT_S = 5.0

@@ -5,17 +5,16 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 import click
-
-from inspector.formats.detection import Detection, detect_format
-from inspector.formats.format import Format
-from inspector.formats.registry import broken_plugins
-from inspector.formats.registry import formats as all_formats
-from inspector.formats.templates.registry import TEMPLATES
-from inspector.json_text import write_json
-from inspector.model import Json, SpanKind
-from ui.cli.console import print_lines, screen_width
-from ui.cli.files import STDIN, read_text
-from ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.inspector.formats.detection import Detection, detect_format
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import broken_plugins
+from weaklink.inspector.formats.registry import formats as all_formats
+from weaklink.inspector.formats.templates.registry import TEMPLATES
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, SpanKind
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.files import STDIN, read_text
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _SAMPLE = 65_536
 _INDENT = 17

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
-
-from inspector.errors import WeaklinkError
-from inspector.scanning import lazy_pattern
-from inspector.version import __version__
-from ui.views.styled_text import visible_line
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.version import __version__
+from weaklink.ui.views.styled_text import visible_line
 
 _BREAK = lazy_pattern(r"[\s\"'@><=;|&(:]")
 _WORDS, _LINE = 'COMP_WORDS="${COMP_WORDS[*]}"', 'COMP_WORDS="${COMP_LINE:0:COMP_POINT}"'
@@ -56,56 +55,74 @@ _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data
 COMMANDS = MappingProxyType(
     {
         "run": CommandEntry(
-            "ui.cli.commands.recording:run", "Run a command and record its requests to models.", _RECORD
+            "weaklink.ui.cli.commands.recording:run", "Run a command and record its requests to models.", _RECORD
         ),
         "replay": CommandEntry(
-            "ui.cli.commands.recording:replay", "Run a command again, offline, with recorded answers.", _RECORD
+            "weaklink.ui.cli.commands.recording:replay", "Run a command again, offline, with recorded answers.", _RECORD
         ),
-        "serve": CommandEntry("ui.cli.commands.recording:serve", "Answer requests from a recording.", _RECORD),
+        "serve": CommandEntry("weaklink.ui.cli.commands.recording:serve", "Answer requests from a recording.", _RECORD),
         "record": CommandEntry(
-            "ui.cli.commands.recording:record", "Record requests to models: a proxy for model servers.", _RECORD
+            "weaklink.ui.cli.commands.recording:record",
+            "Record requests to models: a proxy for model servers.",
+            _RECORD,
         ),
         "log": CommandEntry(
-            "ui.cli.commands.recording:log", "Record a model's output from a pipe or a growing file.", _RECORD
+            "weaklink.ui.cli.commands.recording:log", "Record a model's output from a pipe or a growing file.", _RECORD
         ),
         "import": CommandEntry(
-            "ui.cli.commands.recording:import_paths", "Import log files into the database.", _RECORD
+            "weaklink.ui.cli.commands.recording:import_paths", "Import log files into the database.", _RECORD
         ),
-        "tail": CommandEntry("ui.cli.commands.recording:tail", "Follow what is being recorded.", _RECORD),
-        "demo": CommandEntry("ui.cli.commands.reading:demo", "Try weaklink on sample traces.", _READ),
+        "tail": CommandEntry("weaklink.ui.cli.commands.recording:tail", "Follow what is being recorded.", _RECORD),
+        "demo": CommandEntry("weaklink.ui.cli.commands.reading:demo", "Try weaklink on sample traces.", _READ),
         "segment": CommandEntry(
-            "ui.cli.commands.reading:segment_text", "Split one raw model output into spans and calls.", _READ
+            "weaklink.ui.cli.commands.reading:segment_text", "Split one raw model output into spans and calls.", _READ
         ),
-        "list": CommandEntry("ui.cli.commands.reading:list_traces", "List traces, with status and break.", _READ),
-        "show": CommandEntry("ui.cli.commands.reading:show", "Show one trace, and what is wrong with it.", _READ),
-        "search": CommandEntry("ui.cli.commands.reading:search", "Find words in the texts of traces.", _READ),
-        "diff": CommandEntry("ui.cli.commands.reading:diff", "Show where runs of one task diverge.", _READ),
-        "tui": CommandEntry("ui.cli.commands.reading:tui", "Browse the traces in the terminal.", _READ),
-        "web": CommandEntry("ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
-        "check": CommandEntry("ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE),
+        "list": CommandEntry(
+            "weaklink.ui.cli.commands.reading:list_traces", "List traces, with status and break.", _READ
+        ),
+        "show": CommandEntry(
+            "weaklink.ui.cli.commands.reading:show", "Show one trace, and what is wrong with it.", _READ
+        ),
+        "search": CommandEntry("weaklink.ui.cli.commands.reading:search", "Find words in the texts of traces.", _READ),
+        "diff": CommandEntry("weaklink.ui.cli.commands.reading:diff", "Show where runs of one task diverge.", _READ),
+        "tui": CommandEntry("weaklink.ui.cli.commands.reading:tui", "Browse the traces in the terminal.", _READ),
+        "web": CommandEntry("weaklink.ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
+        "check": CommandEntry(
+            "weaklink.ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE
+        ),
         "ask": CommandEntry(
-            "ui.cli.commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE
+            "weaklink.ui.cli.commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE
         ),
         "doctor": CommandEntry(
-            "ui.cli.commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE
+            "weaklink.ui.cli.commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE
         ),
-        "stats": CommandEntry("ui.cli.commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE),
-        "sql": CommandEntry("ui.cli.commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),
-        "report": CommandEntry("ui.cli.commands.judging:report", "Write HTML pages about what breaks.", _JUDGE),
-        "rule": CommandEntry("ui.cli.commands.judging:rule", "Explain one rule.", _JUDGE),
-        "rules": CommandEntry("ui.cli.commands.judging:rules", "List every rule.", _JUDGE),
+        "stats": CommandEntry(
+            "weaklink.ui.cli.commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE
+        ),
+        "sql": CommandEntry("weaklink.ui.cli.commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),
+        "report": CommandEntry(
+            "weaklink.ui.cli.commands.judging:report", "Write HTML pages about what breaks.", _JUDGE
+        ),
+        "rule": CommandEntry("weaklink.ui.cli.commands.judging:rule", "Explain one rule.", _JUDGE),
+        "rules": CommandEntry("weaklink.ui.cli.commands.judging:rules", "List every rule.", _JUDGE),
         "formats": CommandEntry(
-            "ui.cli.commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
+            "weaklink.ui.cli.commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
         ),
-        "data": CommandEntry("ui.cli.commands.training:data", "Lint, score, verify and make training data.", _DATA),
-        "export": CommandEntry("ui.cli.commands.keeping:export", "Write traces as files for other tools.", _KEEP),
-        "join": CommandEntry("ui.cli.commands.keeping:join", "Join two traces of one session.", _KEEP),
+        "data": CommandEntry(
+            "weaklink.ui.cli.commands.training:data", "Lint, score, verify and make training data.", _DATA
+        ),
+        "export": CommandEntry(
+            "weaklink.ui.cli.commands.keeping:export", "Write traces as files for other tools.", _KEEP
+        ),
+        "join": CommandEntry("weaklink.ui.cli.commands.keeping:join", "Join two traces of one session.", _KEEP),
         "reinspect": CommandEntry(
-            "ui.cli.commands.keeping:reinspect", "Inspect the traces in the database again.", _KEEP
+            "weaklink.ui.cli.commands.keeping:reinspect", "Inspect the traces in the database again.", _KEEP
         ),
-        "db": CommandEntry("ui.cli.commands.keeping:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
-        "schema": CommandEntry("ui.cli.reference:schema", "Print the schema of a command's JSON.", _KEEP),
-        "completion": CommandEntry("ui.cli.reference:completion", "Complete commands in your shell.", _KEEP),
+        "db": CommandEntry(
+            "weaklink.ui.cli.commands.keeping:database", "Upgrade, check, back up, measure or prune it.", _KEEP
+        ),
+        "schema": CommandEntry("weaklink.ui.cli.reference:schema", "Print the schema of a command's JSON.", _KEEP),
+        "completion": CommandEntry("weaklink.ui.cli.reference:completion", "Complete commands in your shell.", _KEEP),
     }
 )
 

@@ -26,11 +26,10 @@ from threading import Thread
 from typing import TypeAlias
 
 from msgspec import Struct
-
-from storage import open_store
-from ui.cli.redaction_options import redactor_of
-from ui.importing.file_places import PlacedFile
-from ui.importing.files import (
+from weaklink.storage import open_store
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.files import (
     FileRecord,
     ReadEnd,
     ReadItem,

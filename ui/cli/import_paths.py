@@ -16,26 +16,25 @@ from typing import Protocol, TypeAlias
 
 import click
 from msgspec import Struct, structs
-
-from inspector.importers.records import layout_of
-from inspector.importers.source import HEAD_BYTES
-from inspector.json_text import write_json
-from inspector.model import Json
-from storage import Store, open_store
-from ui.cli.console import line_width, print_lines, print_notice, progress_bar
-from ui.cli.files import STDIN
-from ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
-from ui.cli.paths import placed_files
-from ui.cli.redaction_options import redactor_of
-from ui.cli.store_options import LOCK_TIMEOUT_S
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import plan_traces
-from ui.importing.engine import EngineOptions, engine_of
-from ui.importing.file_places import PlacedFile, files_below
-from ui.importing.files import FileReports, FileSaver, report_only
-from ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
-from ui.reports.import_report import FileReport, import_lines, report_object
-from ui.views.styled_text import counted, visible_line
+from weaklink.inspector.importers.records import layout_of
+from weaklink.inspector.importers.source import HEAD_BYTES
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.storage import Store, open_store
+from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.files import STDIN
+from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
+from weaklink.ui.cli.paths import placed_files
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import plan_traces
+from weaklink.ui.importing.engine import EngineOptions, engine_of
+from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.files import FileReports, FileSaver, report_only
+from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
+from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
+from weaklink.ui.views.styled_text import counted, visible_line
 
 _MOST_NOTES = 6
 

@@ -5,15 +5,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
-
-from inspector.json_text import write_json
-from storage import Listed, Order, Store, TraceSummary, open_store
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
-from ui.views.minimap import minimap
-from ui.views.search_hits import hit_lines, hit_object
-from ui.views.styled_text import Line, counted
-from ui.views.trace_columns import (
+from weaklink.inspector.json_text import write_json
+from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
+from weaklink.ui.views.minimap import minimap
+from weaklink.ui.views.search_hits import hit_lines, hit_object
+from weaklink.ui.views.styled_text import Line, counted
+from weaklink.ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
     TRACE_COLUMNS,

@@ -11,31 +11,30 @@ from pathlib import Path, PurePath
 import click
 from click.core import ParameterSource
 from msgspec import Struct
-
-from inspector.apis.providers import decoder_for
-from inspector.capture.events import RecordEvent, Sink, TurnEnded
-from inspector.capture.logged_turn import LoggedTurn
-from inspector.capture.logger import TraceLogger
-from inspector.capture.safeguards import now_s
-from inspector.capture.sinks import is_database, open_sink
-from inspector.diagnostics import Diagnostic
-from inspector.errors import UnreadableFileError
-from inspector.formats.detection import detect_format, expected_format
-from inspector.inspection import inspect_trace
-from inspector.model import Json, ToolDefinition, Trace, Turn
-from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, Segmenter
-from inspector.text import LineIndex, incremental_decoder
-from inspector.wire.decoder import Decoder
-from inspector.wire.events import PartGrew, WireEvent
-from inspector.wire.provider_json import parse_json
-from storage import StoreSink
-from ui.cli.console import print_lines, screen_width
-from ui.cli.files import STDIN, read_tool_file
-from ui.cli.redaction_options import redactor_of
-from ui.cli.server_parser_options import expected_format_name
-from ui.views.diagnostic import diagnostic_lines
-from ui.views.styled_text import Line, Run, counted
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.capture.events import RecordEvent, Sink, TurnEnded
+from weaklink.inspector.capture.logged_turn import LoggedTurn
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.safeguards import now_s
+from weaklink.inspector.capture.sinks import is_database, open_sink
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.formats.detection import detect_format, expected_format
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, ToolDefinition, Trace, Turn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmentation import AUTO, Segmenter
+from weaklink.inspector.text import LineIndex, incremental_decoder
+from weaklink.inspector.wire.decoder import Decoder
+from weaklink.inspector.wire.events import PartGrew, WireEvent
+from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.storage import StoreSink
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.files import STDIN, read_tool_file
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.views.diagnostic import diagnostic_lines
+from weaklink.ui.views.styled_text import Line, Run, counted
 
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b": ")
 _LONGEST = max(map(len, _EVENTS))

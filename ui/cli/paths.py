@@ -6,14 +6,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
-
-from inspector.errors import UnreadableFileError
-from inspector.importers.reading import read_group
-from inspector.importers.source import Skipped
-from inspector.model import Trace
-from inspector.redaction.redactor import Redactor
-from ui.cli.files import STDIN, open_binary
-from ui.importing.file_places import PlacedFile, files_to_read, find_files, held_file, read_placed
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.reading import read_group
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.ui.cli.files import STDIN, open_binary
+from weaklink.ui.importing.file_places import PlacedFile, files_to_read, find_files, held_file, read_placed
 
 _SUFFIXES = (".json", ".jsonl", ".ndjson", ".gz", ".zst", ".db", ".sqlite", ".har", ".eval", ".log", ".txt")
 

@@ -7,18 +7,17 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import click
-
-from inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
-from inspector.capture.proxy.config import TOKEN_PREFIX
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.errors import WeaklinkError
-from storage import StoreSink, open_store
-from ui.cli.console import print_lines, screen_width
-from ui.cli.redaction_options import redactor_of
-from ui.cli.run import SWITCH_S, RequestLines, farewell, lost_messages, run_command
-from ui.cli.server_parser_options import expected_format_name
-from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
+from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
+from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import StoreSink, open_store
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.run import SWITCH_S, RequestLines, farewell, lost_messages, run_command
+from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 _POLL_S = 1.0  # how often the sink is checked for trouble
 

@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 import click
-
-from inspector.capture.redacting import NoRedaction, Redacts
-from inspector.redaction.exact_values import secret_variables
-from inspector.redaction.redactor import Redactor
+from weaklink.inspector.capture.redacting import NoRedaction, Redacts
+from weaklink.inspector.redaction.exact_values import secret_variables
+from weaklink.inspector.redaction.redactor import Redactor
 
 
 def redactor_of(

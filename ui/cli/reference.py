@@ -5,8 +5,7 @@ from importlib import resources
 
 import click
 from click.shell_completion import get_completion_class
-
-from ui.views.styled_text import visible_line
+from weaklink.ui.views.styled_text import visible_line
 
 _SUFFIX = ".json"
 
@@ -35,13 +34,13 @@ def schema(words: tuple[str, ...]) -> None:
 
 def schema_names() -> list[str]:
     """The commands that have a schema, sorted; the words of a name are joined by `-`."""
-    folder = resources.files("ui.reports") / "json_schemas"
+    folder = resources.files("weaklink.ui.reports") / "json_schemas"
     return sorted(file.name.removesuffix(_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SUFFIX))
 
 
 def schema_text(name: str) -> str:
     """The schema of this name as JSON text."""
-    return (resources.files("ui.reports") / "json_schemas" / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    return (resources.files("weaklink.ui.reports") / "json_schemas" / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
 @click.command()

@@ -10,25 +10,31 @@ from typing import NoReturn
 
 import click
 from msgspec.structs import replace
-
-from inspector.capture.exchange_record import masked_text
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.capture.replay_server import IgnoringObserver, OnDivergence, ReplayServer, diverged_trace
-from inspector.errors import StoreError, WeaklinkError
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, ParentTrace, ParentWhy
-from inspector.replay.canonical import MatchLevel, body_value, canonical, digest
-from inspector.replay.matching import Recording, Replayer
-from storage import StoreSink, open_store
-from storage.exchanges import RUN_ID
-from ui.cli.console import print_lines, print_notice
-from ui.cli.redaction_options import redactor_of
-from ui.cli.replaying import KeptDivergence, LoadedRecording, ReplayRun, load_recording, report_json, report_lines
-from ui.cli.run import FAILED, RunSink, session_lines
-from ui.cli.supervisor import Supervisor
-from ui.experiments.serving import serving
-from ui.views.styled_text import counted, visible_line
+from weaklink.inspector.capture.exchange_record import masked_text
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.replay_server import IgnoringObserver, OnDivergence, ReplayServer, diverged_trace
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy
+from weaklink.inspector.replay.canonical import MatchLevel, body_value, canonical, digest
+from weaklink.inspector.replay.matching import Recording, Replayer
+from weaklink.storage import StoreSink, open_store
+from weaklink.storage.exchanges import RUN_ID
+from weaklink.ui.cli.console import print_lines, print_notice
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.replaying import (
+    KeptDivergence,
+    LoadedRecording,
+    ReplayRun,
+    load_recording,
+    report_json,
+    report_lines,
+)
+from weaklink.ui.cli.run import FAILED, RunSink, session_lines
+from weaklink.ui.cli.supervisor import Supervisor
+from weaklink.ui.experiments.serving import serving
+from weaklink.ui.views.styled_text import counted, visible_line
 
 REPLAY = "replay"
 """The source of traces that a replay recorded."""
@@ -58,7 +64,7 @@ def replay(
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that continue live require `--upstream`.")
     if inject == "all":
-        from ui.cli.replay_injection import inject_all  # noqa: PLC0415  # fault injection is loaded only when it is used
+        from weaklink.ui.cli.replay_injection import inject_all  # noqa: PLC0415  # fault injection is loaded only when it is used
 
         inject_all(word, command, where, as_json=as_json, color=color)
     try:
@@ -70,7 +76,7 @@ def replay(
         _announce(loaded.recording)
         run = ReplayRun(server, supervisor, command, upstream)
         if inject is not None:
-            from ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
+            from weaklink.ui.cli.replay_injection import inject_one  # noqa: PLC0415  # as above
 
             inject_one(run, loaded, inject, as_json=as_json, color=color)
         if fork_after is not None:

@@ -7,19 +7,18 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from msgspec import Struct
-
-from inspector.capture.recorder import Recorder
-from inspector.capture.replay_server import OnDivergence
-from inspector.capture.trace_file_sink import TracesInMemory
-from inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Json, Trace
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.matching import Match
-from ui.cli.console import print_lines
-from ui.cli.replaying import LoadedRecording, ReplayRun
-from ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.replay_server import OnDivergence
+from weaklink.inspector.capture.trace_file_sink import TracesInMemory
+from weaklink.inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.matching import Match
+from weaklink.ui.cli.console import print_lines
+from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 
 class InjectionResult(Struct, frozen=True):

@@ -8,27 +8,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
-
-from inspector.capture.client_addresses import client_variables, routes
-from inspector.capture.exchange_record import NO_CONTENT
-from inspector.capture.proxy import ProxyConfig, running_proxy
-from inspector.capture.replay_server import ReplayServer, place, sentence
-from inspector.capture.sinks import is_trace_file
-from inspector.errors import StoreError
-from inspector.model import Json, Trace
-from inspector.model.exchange import RecordedExchange
-from inspector.replay.canonical import BodyDifference
-from inspector.replay.matching import Recording, ReplayDivergence, recording_of
-from inspector.rules.rule import Severity
-from inspector.sessions.exchange import Observes
-from inspector.text import Range
-from inspector.trace_file.reading import read_recordings
-from storage import open_store
-from ui.cli.console import print_notice
-from ui.cli.supervisor import CommandEnd, Supervisor
-from ui.experiments.serving import ANY_PATH
-from ui.views.status import GLYPHS
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.capture.client_addresses import client_variables, routes
+from weaklink.inspector.capture.exchange_record import NO_CONTENT
+from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy
+from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
+from weaklink.inspector.capture.sinks import is_trace_file
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.canonical import BodyDifference
+from weaklink.inspector.replay.matching import Recording, ReplayDivergence, recording_of
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.sessions.exchange import Observes
+from weaklink.inspector.text import Range
+from weaklink.inspector.trace_file.reading import read_recordings
+from weaklink.storage import open_store
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
+from weaklink.ui.experiments.serving import ANY_PATH
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _MOST = 20
 

@@ -9,30 +9,29 @@ from tempfile import TemporaryDirectory
 
 import click
 from msgspec import Struct, field
-
-from inspector.atomic_write import check_folder, whole_folder
-from inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
-from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.blocks import Block
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from storage import Store, open_store
-from storage.derived_rows import figures_in
-from storage.statistics import keys_of
-from ui.cli.console import print_notice
-from ui.cli.paths import records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.reports.html_page import html_page
-from ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
-from ui.views.styled_text import counted, visible_line
-from ui.views.trace_summary import trace_title
-from ui.views.triage import Triage, read_triage
+from weaklink.inspector.atomic_write import check_folder, whole_folder
+from weaklink.inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import Store, open_store
+from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.statistics import keys_of
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.paths import records_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import placed_block, plan_traces
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.reports.html_page import html_page
+from weaklink.ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
+from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.trace_summary import trace_title
+from weaklink.ui.views.triage import Triage, read_triage
 
 _COULD_NOT_RUN = 2
 _FIRST = "index.html"

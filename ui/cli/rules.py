@@ -2,10 +2,10 @@
 
 import sys
 
-from inspector.json_text import write_json
-from inspector.rules.catalogue import FAMILIES, RULES, find_rule
-from ui.cli.console import print_lines, screen_width
-from ui.views.rule import read_example, rule_lines, rule_object, rule_table
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.views.rule import read_example, rule_lines, rule_object, rule_table
 
 
 def rule(word: str, *, as_json: bool, color: str) -> None:

@@ -14,29 +14,28 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-
-from inspector.capture.client_addresses import ClientRoutes, client_variables, routes
-from inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
-from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
-from inspector.capture.proxy.config import DEFAULT_PORT
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.diagnostics import Diagnostic
-from inspector.errors import WeaklinkError
-from inspector.model import ExternalId, ParentTrace, Span, ToolCall
-from inspector.rules.catalogue import find_rule
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import ExchangeEnd
-from storage import StoreSink, TraceSummary, open_store
-from storage.exchanges import RUN_ID
-from ui.cli.console import print_lines
-from ui.cli.redaction_options import redactor_of
-from ui.cli.server_parser_options import expected_format_name
-from ui.cli.supervisor import CommandEnd, Supervisor
-from ui.views.status import GLYPHS
-from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
-from ui.views.trace_summary import listed_status, listed_title, reason_words
+from weaklink.inspector.capture.client_addresses import ClientRoutes, client_variables, routes
+from weaklink.inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
+from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
+from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model import ExternalId, ParentTrace, Span, ToolCall
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import ExchangeEnd
+from weaklink.storage import StoreSink, TraceSummary, open_store
+from weaklink.storage.exchanges import RUN_ID
+from weaklink.ui.cli.console import print_lines
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
+from weaklink.ui.views.trace_summary import listed_status, listed_title, reason_words
 
 DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 """The end of the sentence on a default upstream."""

@@ -8,24 +8,23 @@ from typing import BinaryIO
 
 import click
 from msgspec import Struct
-
-from inspector.diagnostics import Diagnostic
-from inspector.errors import UnknownFormatError
-from inspector.formats.detection import detect_format
-from inspector.formats.server_parsers import wrong_predictions
-from inspector.json_scanner import read_json
-from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition
-from inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
-from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO, Segmentation, Segmenter, segment
-from inspector.text import decode
-from ui.cli.console import print_lines, screen_width
-from ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
-from ui.views.marked_text import Folding, marked_lines
-from ui.views.segment_json import segmentation_object
-from ui.views.status import call_lines
-from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, wrapped
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segment
+from weaklink.inspector.text import decode
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
+from weaklink.ui.views.marked_text import Folding, marked_lines
+from weaklink.ui.views.segment_json import segmentation_object
+from weaklink.ui.views.status import call_lines
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, wrapped
 
 _DETECTED_BY = 65_536
 _MOST_DIGITS = 4_300
@@ -46,8 +45,8 @@ def answers(lines: BinaryIO, defaults: Defaults) -> Iterator[str]:
 
     Holds one line in memory at a time.
     """
-    from inspector.importers.records import read_lines  # noqa: PLC0415  # importing it takes a tenth of the time for one text
-    from inspector.importers.source import Skipped  # noqa: PLC0415  # the same
+    from weaklink.inspector.importers.records import read_lines  # noqa: PLC0415  # importing it takes a tenth of the time for one text
+    from weaklink.inspector.importers.source import Skipped  # noqa: PLC0415  # the same
 
     for line in read_lines(lines):
         if isinstance(line, Skipped):

@@ -1,11 +1,10 @@
 """The options `--format` and `--server-parser`: in which format a server expects the calls of its model."""
 
 import click
-
-from inspector.errors import UnknownFormatError
-from inspector.formats.registry import find_format
-from inspector.formats.server_parsers import formats_of_parser
-from inspector.segmentation import AUTO
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.server_parsers import formats_of_parser
+from weaklink.inspector.segmentation import AUTO
 
 
 def expected_format_name(format: str, server_parser: str) -> str:

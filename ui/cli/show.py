@@ -4,22 +4,21 @@ import re
 import sys
 
 import click
-
-from inspector.errors import StoreError
-from inspector.json_text import write_json
-from inspector.model.exchange import expanded
-from inspector.scanning import lazy_pattern
-from storage import Store, TraceSummary, open_store
-from ui.cli.console import print_lines, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
-from ui.views.context import context_diff_lines, context_lines
-from ui.views.links import read_link
-from ui.views.redactions import redaction_lines
-from ui.views.styled_text import counted, visible_line
-from ui.views.trace import trace_lines
-from ui.views.trace_json import trace_object
-from ui.views.turn import unfinished_turns
-from ui.views.why import why_lines
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model.exchange import expanded
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
+from weaklink.ui.views.context import context_diff_lines, context_lines
+from weaklink.ui.views.links import read_link
+from weaklink.ui.views.redactions import redaction_lines
+from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.trace import trace_lines
+from weaklink.ui.views.trace_json import trace_object
+from weaklink.ui.views.turn import unfinished_turns
+from weaklink.ui.views.why import why_lines
 
 _NEWEST = "latest"
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)

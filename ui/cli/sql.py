@@ -3,13 +3,13 @@
 import csv
 import sys
 
-from inspector.errors import StoreError
-from inspector.json_text import write_json
-from storage.console import QueryResult
-from storage.console.sql_executor import ask_tables
-from ui.cli.console import print_notice, screen_width
-from ui.importing.result_tables import TABLES, ResultsFolder
-from ui.views.styled_text import visible_line
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.json_text import write_json
+from weaklink.storage.console import QueryResult
+from weaklink.storage.console.sql_executor import ask_tables
+from weaklink.ui.cli.console import print_notice, screen_width
+from weaklink.ui.importing.result_tables import TABLES, ResultsFolder
+from weaklink.ui.views.styled_text import visible_line
 
 _WIDEST = 60
 

@@ -7,30 +7,29 @@ from functools import cache
 
 import click
 from msgspec import Struct, structs
-
-from inspector.chain import metrics_groups
-from inspector.chain.metrics import MEASURES, MeasureKind, estimate
-from inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
-from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.importers.blocks import Block
-from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition, Trace
-from inspector.redaction.redactor import Redactor
-from storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
-from storage.derived_rows import figures_in
-from storage.statistics import keys_of, prompt_of
-from ui.cli import stats_options
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.paths import placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
-from ui.importing.file_places import PlacedFile
-from ui.views.segment_json import JsonObject
-from ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
+from weaklink.inspector.chain import metrics_groups
+from weaklink.inspector.chain.metrics import MEASURES, MeasureKind, estimate
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolDefinition, Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
+from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.statistics import keys_of, prompt_of
+from weaklink.ui.cli import stats_options
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.paths import placed_files, records_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import placed_block, plan_traces
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
 
 _COULD_NOT_RUN = 2
 _MOST_PRINTED = 5

@@ -6,16 +6,15 @@ from typing import TypeAlias, TypedDict
 
 import click
 from msgspec import Struct, structs
-
-from inspector.chain import metrics_groups
-from inspector.chain.expected_calls import ExpectedCall, agreement, expected_of
-from inspector.chain.metrics_figures import TraceFigures
-from inspector.errors import UnreadableFileError
-from inspector.importers.records import parse_json_bytes
-from inspector.inspected import Inspection
-from ui.cli.console import print_notice
-from ui.cli.files import open_binary
-from ui.views.styled_text import POSITION_IDS
+from weaklink.inspector.chain import metrics_groups
+from weaklink.inspector.chain.expected_calls import ExpectedCall, agreement, expected_of
+from weaklink.inspector.chain.metrics_figures import TraceFigures
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.inspected import Inspection
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.files import open_binary
+from weaklink.ui.views.styled_text import POSITION_IDS
 
 _MEASURES = ("tool_selection", "parameter_accuracy")
 _MAX_IDS = 5

@@ -9,14 +9,13 @@ from pathlib import Path
 
 from click.shell_completion import CompletionItem
 from platformdirs import user_cache_path
-
-from inspector.atomic_write import whole_file
-from inspector.errors import StoreError, WeaklinkError
-from inspector.json_text import write_json
-from storage import FilterError, Store, open_store
-from storage.filter import KEYS, parse_filter
-from ui.cli.console import print_notice, progress_bar
-from ui.views.styled_text import cell_width, counted, visible_line
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.json_text import write_json
+from weaklink.storage import FilterError, Store, open_store
+from weaklink.storage.filter import KEYS, parse_filter
+from weaklink.ui.cli.console import print_notice, progress_bar
+from weaklink.ui.views.styled_text import cell_width, counted, visible_line
 
 _BEFORE, _AFTER = 60, 20  # code points shown around the error in a filter
 LOCK_TIMEOUT_S = 2.0

@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, assert_never
 
 from msgspec import Struct, field
-
-from inspector.capture.events import (
+from weaklink.inspector.capture.events import (
     ChunksArrived,
     ExchangeFacts,
     RecordEvent,
@@ -18,26 +17,26 @@ from inspector.capture.events import (
     TurnEnded,
     TurnStarted,
 )
-from inspector.capture.live_reading import FormatChoice, LiveReading
-from inspector.chain.layers import PlacedTexts
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Location
-from inspector.errors import StoreError, UnknownFormatError
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.inspected import Inspection
-from inspector.json_text import write_json
-from inspector.model import Chunk, Json, Role, Span, ToolCall, Trace, Turn
-from inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
-from inspector.rules.rule import Rule
-from inspector.text import Range
-from storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
-from ui.views import live as live_json
-from ui.views import live as live_lines
-from ui.views.styled_text import Line
-from ui.views.trace import model_of
+from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.errors import StoreError, UnknownFormatError
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Chunk, Json, Role, Span, ToolCall, Trace, Turn
+from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.text import Range
+from weaklink.storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
+from weaklink.ui.views import live as live_json
+from weaklink.ui.views import live as live_lines
+from weaklink.ui.views.styled_text import Line
+from weaklink.ui.views.trace import model_of
 
 _RULES_AT_END = (UNRECOVERED_ERROR, NO_FINAL_ANSWER)
 """Rules that can be checked only when a trace has ended: until then the agent may still answer."""

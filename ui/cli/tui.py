@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
-
-from ui.cli.console import progress_bar
+from weaklink.ui.cli.console import progress_bar
 
 _COULD_NOT_RUN = 2
 
@@ -23,8 +22,8 @@ def tui(
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)
-    from ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
-    from ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same
+    from weaklink.ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
+    from weaklink.ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same
 
     with _opened(trace) as database:
         settle()
@@ -38,7 +37,7 @@ def _opened(trace: str | None) -> Iterator[str | None]:
     if trace is None or trace.isdecimal() or not Path(trace).is_file():
         yield None
         return
-    from ui.importing.opened_file import store_file  # noqa: PLC0415  # loads the importers, which an id does not need
+    from weaklink.ui.importing.opened_file import store_file  # noqa: PLC0415  # loads the importers, which an id does not need
 
     with tempfile.TemporaryDirectory(prefix="weaklink-") as folder:
         database = Path(folder, f"{Path(trace).stem}.db")

@@ -11,13 +11,12 @@ from typing import TextIO
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
-
-from inspector.errors import StoreError
-from inspector.host_header import is_loopback
-from storage import NoDatabaseYetError, open_store
-from ui.importing.result_tables import ResultsFolder
-from ui.views.styled_text import visible
-from ui.web.guard import Access, links
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.host_header import is_loopback
+from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.ui.importing.result_tables import ResultsFolder
+from weaklink.ui.views.styled_text import visible
+from weaklink.ui.web.guard import Access, links
 
 _RANDOM = "random"
 
@@ -72,7 +71,7 @@ def web(
     else:
         _check_database(where, needs_tokens=tokens)
     with visible_output():
-        from ui.web.server import free_port, serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
+        from weaklink.ui.web.server import free_port, serve  # noqa: PLC0415  # Streamlit takes 300 ms to load
 
         access = replace(access, port=free_port(access))
         for address in links(access):

@@ -15,11 +15,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field, structs
-
-from inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
-from inspector.capture.recorder import Recorder
-from inspector.capture.redacting import Redacts
-from inspector.capture.resending import (
+from weaklink.inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.capture.resending import (
     SESSION_HEADER,
     Resender,
     ResendStoppedError,
@@ -27,17 +26,17 @@ from inspector.capture.resending import (
     SpendingBounds,
     resending,
 )
-from inspector.capture.trace_file_sink import TraceAssembler
-from inspector.chain.intervals import Interval, Share, share_difference, wilson
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
-from inspector.model.exchange import RecordedExchange
-from inspector.model.trace import ASKED_AGAIN
-from inspector.replay import resend
-from inspector.rules.rule import Severity
-from storage import Store, StoreSink
+from weaklink.inspector.capture.trace_file_sink import TraceAssembler
+from weaklink.inspector.chain.intervals import Interval, Share, share_difference, wilson
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace, Usage
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.model.trace import ASKED_AGAIN
+from weaklink.inspector.replay import resend
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage import Store, StoreSink
 
 ANY = "any"
 """The row of the table that counts answers with any error."""

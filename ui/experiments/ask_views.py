@@ -6,21 +6,20 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
-
-from inspector.capture.replay_server import ReplayServer
-from inspector.capture.resending import ResendTarget, SpendingBounds, target_of
-from inspector.chain.intervals import Interval
-from inspector.model import Json, Trace
-from inspector.redaction.redactor import Redactor
-from inspector.replay.canonical import differences
-from inspector.replay.matching import Replayer, recording_of
-from inspector.replay.resend import RequestChange, ResendError
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Severity
-from storage import Store
-from ui.experiments import ask_again
-from ui.views.status import GLYPHS
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, target_of
+from weaklink.inspector.chain.intervals import Interval
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.replay.canonical import differences
+from weaklink.inspector.replay.matching import Replayer, recording_of
+from weaklink.inspector.replay.resend import RequestChange, ResendError
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage import Store
+from weaklink.ui.experiments import ask_again
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
 _MOST = 10_000

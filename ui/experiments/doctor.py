@@ -4,16 +4,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-
-from inspector.chain.intervals import Interval, Share, wilson
-from inspector.chain.steps import Status
-from inspector.errors import StoreError
-from inspector.model import Json
-from inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
-from inspector.rules.rule import Severity
-from storage import Store
-from ui.views.status import GLYPHS, OK_GLYPH
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.chain.intervals import Interval, Share, wilson
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.model import Json
+from weaklink.inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage import Store
+from weaklink.ui.views.status import GLYPHS, OK_GLYPH
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 SOURCES = {
     DifferenceSource.ANSWER: "different answers to equal requests",

@@ -4,14 +4,14 @@ import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
-from inspector.capture.client_addresses import routes
-from inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
-from inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
-from inspector.model import Trace
-from inspector.rules.rule import Severity
-from ui.views.context import request_pair_lines
-from ui.views.status import GLYPHS
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.capture.client_addresses import routes
+from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
+from weaklink.inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
+from weaklink.inspector.model import Trace
+from weaklink.inspector.rules.rule import Severity
+from weaklink.ui.views.context import request_pair_lines
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 ANY_PATH = Upstream("", "http://recording.invalid")
 """Matches every path; never contacted, because the recording answers."""

@@ -25,11 +25,11 @@ from queue import Queue
 from threading import Thread
 from typing import Any, Generic, TypeVar
 
-from inspector.errors import WeaklinkError
-from inspector.importers.blocks import Block
-from inspector.version import __version__
-from ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
-from ui.importing.engine import EngineOptions
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.version import __version__
+from weaklink.ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
+from weaklink.ui.importing.engine import EngineOptions
 
 _Answer = TypeVar("_Answer")
 _AHEAD = 64
@@ -59,7 +59,7 @@ def _executed(blocks: Sequence[Block], work: BlockWork[_Answer], options: Engine
     if not blocks:
         return iter(())
     if options.engine == "ray":
-        from ui.importing.ray_jobs import run_on_ray  # noqa: PLC0415  # Ray takes seconds to load, and is optional
+        from weaklink.ui.importing.ray_jobs import run_on_ray  # noqa: PLC0415  # Ray takes seconds to load, and is optional
 
         return run_on_ray(blocks, work, jobs=options.jobs, address=options.address)
     jobs = min(options.jobs or cores(), len(blocks))

@@ -11,18 +11,17 @@ from itertools import chain, islice
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
-
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.rows import read_block
-from inspector.errors import UnreadableFileError
-from inspector.importers.blocks import Block, BlockLines, PlannedFile, expand_urls, path_of, plan_blocks
-from inspector.importers.held_content import HeldContent
-from inspector.importers.reading import read_source
-from inspector.importers.records import NotJsonError, parse_json_bytes
-from inspector.importers.source import Numbering, SourceFile, is_url, local_path
-from inspector.json_text import write_json
-from inspector.memory import RECORD_BYTES
-from ui.importing.file_places import PlacedFile, files_to_read, find_files
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.rows import read_block
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.blocks import Block, BlockLines, PlannedFile, expand_urls, path_of, plan_blocks
+from weaklink.inspector.importers.held_content import HeldContent
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, local_path
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.ui.importing.file_places import PlacedFile, files_to_read, find_files
 
 _ROW_SOURCES = frozenset({"openai-messages", "sharegpt", "completions"})
 """Sources in which each line is a trace, unless the first line is a single message."""

@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
-
-from inspector.importers.source import is_url
-from ui.importing.file_places import find_files
+from weaklink.inspector.importers.source import is_url
+from weaklink.ui.importing.file_places import find_files
 
 BLOCK_BYTES = 8 << 20
 """The default size of a block in bytes; a row group or a line may be longer."""

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct, structs
-
-from inspector.dataset.data_files import find_set_files
-from inspector.importers.held_content import FileContent, HeldContent
-from inspector.importers.reading import SourceReading, group_files, read_source
-from inspector.importers.source import Numbering, Skipped, SourceFile
-from inspector.model import Trace
+from weaklink.inspector.dataset.data_files import find_set_files
+from weaklink.inspector.importers.held_content import FileContent, HeldContent
+from weaklink.inspector.importers.reading import SourceReading, group_files, read_source
+from weaklink.inspector.importers.source import Numbering, Skipped, SourceFile
+from weaklink.inspector.model import Trace
 
 _HEAD_BYTES = 4_096
 _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")

@@ -7,21 +7,20 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from msgspec import Struct, field, structs
-
-from inspector.capture.redacting import Redacts
-from inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
-from inspector.importers.reading import read_group
-from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.model.exchange import RecordedTrace
-from storage import Store, Verdict
-from storage.derived_rows import derived_rows
-from storage.exchanges import packed_exchanges
-from storage.record_rows import RecordRows, record_rows
-from storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows
-from ui.importing.file_places import PlacedFile, read_placed
-from ui.reports.import_report import Counts, FileReport, counts_from, counts_of
+from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
+from weaklink.inspector.importers.reading import read_group
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.exchange import RecordedTrace
+from weaklink.storage import Store, Verdict
+from weaklink.storage.derived_rows import derived_rows
+from weaklink.storage.exchanges import packed_exchanges
+from weaklink.storage.record_rows import RecordRows, record_rows
+from weaklink.storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows
+from weaklink.ui.importing.file_places import PlacedFile, read_placed
+from weaklink.ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
 _MOST_TOGETHER, _LARGEST_TOGETHER = 200, 16 << 20  # limits of a transaction for small files: traces, bytes of text
 _NOTHING = Counts()
@@ -157,7 +156,7 @@ def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:
     rows = record_rows(trace)
     if not isinstance(record, RecordedTrace):
         return rows
-    from inspector.capture.exchange_record import masked_exchanges  # noqa: PLC0415  # few files hold exchanges
+    from weaklink.inspector.capture.exchange_record import masked_exchanges  # noqa: PLC0415  # few files hold exchanges
 
     return structs.replace(rows, exchanges=packed_exchanges(masked_exchanges(record, trace, redacts)))
 

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from pathlib import Path
 
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.rows import read_data
-from inspector.dataset.samples import ROW_PART, Sample, read_sample, redacted
-from inspector.errors import UnreadableFileError
-from inspector.importers.reading import read_source
-from inspector.importers.source import Skipped
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.redaction.redactor import Redactor
-from storage import open_store
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from weaklink.inspector.dataset.rows import read_data
+from weaklink.inspector.dataset.samples import ROW_PART, Sample, read_sample, redacted
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import open_store
 
 _TRAINING = frozenset({"completions", "sharegpt", "openai-messages", "training-data"})
 _PEEKED, _TOGETHER = 200, 200

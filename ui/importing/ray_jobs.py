@@ -14,9 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from inspector.dataset.data_files import MissingLibraryError
-from inspector.importers.blocks import Block
-from ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
+from weaklink.inspector.dataset.data_files import MissingLibraryError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
 
 _Answer = TypeVar("_Answer")
 _STORE_BYTES = 512 << 20

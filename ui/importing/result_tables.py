@@ -17,24 +17,23 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Step
-from inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
-from inspector.importers.blocks import Block
-from inspector.importers.reading import read_group
-from inspector.importers.remote import file_system_of
-from inspector.importers.source import Skipped, is_url, local_path
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Json, Trace
-from inspector.redaction.redactor import Redactor
-from inspector.rules.rule import Severity
-from inspector.version import __version__
-from storage.derived_rows import figures_in
-from storage.statistics import keys_of
-from ui.importing.block_records import placed_block
-from ui.importing.file_places import PlacedFile, read_placed
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.reading import read_group
+from weaklink.inspector.importers.remote import file_system_of
+from weaklink.inspector.importers.source import Skipped, is_url, local_path
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.version import __version__
+from weaklink.storage.derived_rows import figures_in
+from weaklink.storage.statistics import keys_of
+from weaklink.ui.importing.block_records import placed_block
+from weaklink.ui.importing.file_places import PlacedFile, read_placed
 
 _WRITTEN = 500
 _MOST_SKIPPED = 20

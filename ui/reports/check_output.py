@@ -4,18 +4,29 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from typing import TextIO
 
-from inspector.chain.steps import Break, StepOutcome
-from inspector.diagnostics import Diagnostic
-from inspector.importers.source import Skipped
-from inspector.json_text import write_json
-from inspector.rules.catalogue import find_rule
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex
-from ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
-from ui.views.diagnostic import Excerpt, diagnostic_lines
-from ui.views.segment_json import JsonObject, diagnostic_object
-from ui.views.styled_text import Line, Run, Style, counted, help_line, quoted, style_of, title, visible_line, wrapped
+from weaklink.inspector.chain.steps import Break, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import LineIndex
+from weaklink.ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
+from weaklink.ui.views.diagnostic import Excerpt, diagnostic_lines
+from weaklink.ui.views.segment_json import JsonObject, diagnostic_object
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    counted,
+    help_line,
+    quoted,
+    style_of,
+    title,
+    visible_line,
+    wrapped,
+)
 
 _LINE = lazy_pattern(r"line (\d+)")
 _IN_MEMORY_BYTES = 8 << 20

@@ -9,22 +9,21 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, field, structs
-
-from inspector.chain.grouping import by_cause, with_count
-from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Break, Chain, Status, StepOutcome
-from inspector.dataset.record_rewrite import RecordPart, find_slots
-from inspector.dataset.samples import ROW_PART
-from inspector.diagnostics import Diagnostic, Edit, Fault
-from inspector.importers.source import Skipped, is_url
-from inspector.inspected import Inspection
-from inspector.json_scanner import read_json
-from inspector.model import RecognisedBy, Role, Trace
-from inspector.rules.catalogue import find_rule
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.text import LineIndex, Range
-from ui.views.trace import title_of
+from weaklink.inspector.chain.grouping import by_cause, with_count
+from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.steps import Break, Chain, Status, StepOutcome
+from weaklink.inspector.dataset.record_rewrite import RecordPart, find_slots
+from weaklink.inspector.dataset.samples import ROW_PART
+from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault
+from weaklink.inspector.importers.source import Skipped, is_url
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import RecognisedBy, Role, Trace
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.trace import title_of
 
 BROKEN = "broken"
 """What fails a check besides the severities: a broken chain."""

@@ -10,18 +10,18 @@ from typing import TextIO
 from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
-from inspector.diagnostics import Fault, Location
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
-from inspector.version import __version__
-from ui.reports import check_report
-from ui.reports.check_output import baseline_lines, fault_lines, found_words, read_words
-from ui.views.diagnostic import diagnostic_lines
-from ui.views.segment_json import JsonObject
-from ui.views.styled_text import plain, visible
+from weaklink.inspector.diagnostics import Fault, Location
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
+from weaklink.inspector.version import __version__
+from weaklink.ui.reports import check_report
+from weaklink.ui.reports.check_output import baseline_lines, fault_lines, found_words, read_words
+from weaklink.ui.views.diagnostic import diagnostic_lines
+from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.views.styled_text import plain, visible
 
 _IN_MEMORY_BYTES = 8 << 20
 _WIDTH = 100

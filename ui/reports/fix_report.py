@@ -4,14 +4,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TextIO
 
 from msgspec import Struct
-
-from inspector.dataset.repair import AppliedRepair
-from inspector.diagnostics import Diagnostic, Edit
-from inspector.text import LineIndex, Range
-from ui.reports.check_output import JsonArray, in_file
-from ui.views.diagnostic import Excerpt
-from ui.views.segment_json import JsonObject, diagnostic_object
-from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, visible_runs
+from weaklink.inspector.dataset.repair import AppliedRepair
+from weaklink.inspector.diagnostics import Diagnostic, Edit
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.reports.check_output import JsonArray, in_file
+from weaklink.ui.views.diagnostic import Excerpt
+from weaklink.ui.views.segment_json import JsonObject, diagnostic_object
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, visible_runs
 
 _BEFORE = 12  # cells reserved for the text before the first edit
 

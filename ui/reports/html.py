@@ -8,14 +8,14 @@ from html import escape
 from itertools import pairwise
 from types import MappingProxyType
 
-from inspector.diagnostics import Fault, Location
-from inspector.inspected import PartInspection
-from inspector.model import Span, SpanKind, ToolCall
-from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range
-from ui.views.places import NO_STEPS, StepPlaces
-from ui.views.status import GLYPHS, call_head
-from ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
+from weaklink.inspector.diagnostics import Fault, Location
+from weaklink.inspector.inspected import PartInspection
+from weaklink.inspector.model import Span, SpanKind, ToolCall
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.places import NO_STEPS, StepPlaces
+from weaklink.ui.views.status import GLYPHS, call_head
+from weaklink.ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
 
 _LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
 MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000

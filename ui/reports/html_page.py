@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from msgspec.structs import replace
-
-from inspector.chain.steps import Chain
-from inspector.diagnostics import Diagnostic, Fault, Related
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import ToolCall, Trace, Turn
-from inspector.version import __version__
-from storage import TraceSummary
-from ui.reports.html import (
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import ToolCall, Trace, Turn
+from weaklink.inspector.version import __version__
+from weaklink.storage import TraceSummary
+from weaklink.ui.reports.html import (
     MOST_CHARACTERS,
     MOST_FAULTS,
     MOST_SPANS,
@@ -24,16 +23,24 @@ from ui.reports.html import (
     runs_html,
     style_sheet,
 )
-from ui.views.diagnostic import break_lines, side_words
-from ui.views.dissect.side import initial_position
-from ui.views.layers import TraceLayers, layer_words, with_before
-from ui.views.minimap import LEGEND, minimap
-from ui.views.places import StepPlaces
-from ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
-from ui.views.styled_text import counted, visible_line
-from ui.views.trace import ending, fault_counts, heading_of, model_of, result_words, shown_diagnostics, trace_facts
-from ui.views.trace_summary import reason_words, trace_title
-from ui.views.turn import answers, error_words, turn_facts
+from weaklink.ui.views.diagnostic import break_lines, side_words
+from weaklink.ui.views.dissect.side import initial_position
+from weaklink.ui.views.layers import TraceLayers, layer_words, with_before
+from weaklink.ui.views.minimap import LEGEND, minimap
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import UNNAMED, call_brief, outcome_words, status_run, step_glyph
+from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.trace import (
+    ending,
+    fault_counts,
+    heading_of,
+    model_of,
+    result_words,
+    shown_diagnostics,
+    trace_facts,
+)
+from weaklink.ui.views.trace_summary import reason_words, trace_title
+from weaklink.ui.views.turn import answers, error_words, turn_facts
 
 _STYLE = style_sheet()
 POLICY = policy_for(_STYLE)

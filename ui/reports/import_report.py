@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
-
-from inspector.importers.source import Skipped
-from inspector.inspected import Inspection
-from inspector.model import Json, Role, Trace, Turn, TurnFlag
-from ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Json, Role, Trace, Turn, TurnFlag
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
 _VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")

@@ -6,18 +6,27 @@ from shlex import quote
 from typing import Any
 
 from msgspec import Struct
-
-from inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
-from inspector.chain.metrics_groups import Slice
-from inspector.chain.steps import Status
-from inspector.dataset.diversity import TOLERANCE
-from inspector.version import __version__
-from storage import Order, Store, TraceSummary
-from ui.reports.html import escaped, head_html, runs_html, style_sheet
-from ui.views.status import status_run
-from ui.views.styled_text import Run, Style, counted, visible_line
-from ui.views.trace_summary import break_words, trace_title
-from ui.views.triage import STATUSES, Heat, Triage, break_steps, code_title, days, heat, page_value_text, percent
+from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
+from weaklink.inspector.chain.metrics_groups import Slice
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.dataset.diversity import TOLERANCE
+from weaklink.inspector.version import __version__
+from weaklink.storage import Order, Store, TraceSummary
+from weaklink.ui.reports.html import escaped, head_html, runs_html, style_sheet
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Run, Style, counted, visible_line
+from weaklink.ui.views.trace_summary import break_words, trace_title
+from weaklink.ui.views.triage import (
+    STATUSES,
+    Heat,
+    Triage,
+    break_steps,
+    code_title,
+    days,
+    heat,
+    page_value_text,
+    percent,
+)
 
 _WIDE, _TALL, _ROOM = 340, 110, 14
 _STYLES = (Style.ERROR, Style.WARNING, Style.REASONING, Style.INFO, Style.OK)

@@ -9,24 +9,24 @@ from pathlib import PurePath
 from types import MappingProxyType
 from typing import TextIO, TypeAlias
 
-from inspector.chain.steps import Chain
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection, PartInspection
-from inspector.json_text import write_json
-from inspector.model import Trace
-from inspector.model.exchange import with_exchanges
-from inspector.scanning import lazy_pattern
-from inspector.trace_file import write_trace_file
-from storage import Store, TraceSummary
-from ui.reports.html_page import html_page
-from ui.views.diagnostic import break_lines
-from ui.views.places import StepPlaces
-from ui.views.status import call_brief, outcome_words, status_run, step_glyph
-from ui.views.styled_text import Line, plain, visible_line
-from ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
-from ui.views.trace_json import trace_object
-from ui.views.trace_summary import trace_title
-from ui.views.turn import answers, turn_facts, turn_lines
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.exchange import with_exchanges
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.trace_file import write_trace_file
+from weaklink.storage import Store, TraceSummary
+from weaklink.ui.reports.html_page import html_page
+from weaklink.ui.views.diagnostic import break_lines
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import call_brief, outcome_words, status_run, step_glyph
+from weaklink.ui.views.styled_text import Line, plain, visible_line
+from weaklink.ui.views.trace import ending, fault_counts, heading_of, model_of, shown_diagnostics, trace_facts
+from weaklink.ui.views.trace_json import trace_object
+from weaklink.ui.views.trace_summary import trace_title
+from weaklink.ui.views.turn import answers, turn_facts, turn_lines
 
 NumberedTrace: TypeAlias = tuple[int, Trace, Inspection]
 TraceWriter: TypeAlias = Callable[[TextIO, Sequence[TraceSummary], Iterator[NumberedTrace]], None]

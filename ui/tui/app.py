@@ -15,15 +15,14 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
-
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from ui.tui.chains.actions import ChainCallbacks
-from ui.tui.chains.chain_list import ChainList
-from ui.tui.chains.filter_bar import FILTER_COMMANDS
-from ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
-from ui.tui.command_line import CommandDestinations, CommandLine, LineCommands
-from ui.tui.commands import (
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.ui.tui.chains.actions import ChainCallbacks
+from weaklink.ui.tui.chains.chain_list import ChainList
+from weaklink.ui.tui.chains.filter_bar import FILTER_COMMANDS
+from weaklink.ui.tui.chains.screen import CHAIN_COMMANDS, ChainsScreen
+from weaklink.ui.tui.command_line import CommandDestinations, CommandLine, LineCommands
+from weaklink.ui.tui.commands import (
     LINE_COMMANDS,
     AvailableCommand,
     Command,
@@ -33,21 +32,21 @@ from ui.tui.commands import (
     keymap_path,
     read_keymap,
 )
-from ui.tui.dialogs import HelpScreen
-from ui.tui.diff_screen import DIFF_COMMANDS, DiffScreen, chosen_runs
-from ui.tui.dissector.actions import TraceCallbacks
-from ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
-from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.import_screen import IMPORT_COMMANDS, ImportScreen
-from ui.tui.lab_screen import LAB_COMMANDS, LabScreen
-from ui.tui.line_bar import KeyFooter
-from ui.tui.line_view import fit_cell_width
-from ui.tui.live_screen import LIVE_COMMANDS, LiveScreen, newest_running
-from ui.tui.palette import THEMES, chosen_theme, themes
-from ui.tui.rules_screen import RULE_COMMANDS, RulesScreen
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import Link, read_link
-from ui.views.styled_text import visible_line
+from weaklink.ui.tui.dialogs import HelpScreen
+from weaklink.ui.tui.diff_screen import DIFF_COMMANDS, DiffScreen, chosen_runs
+from weaklink.ui.tui.dissector.actions import TraceCallbacks
+from weaklink.ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
+from weaklink.ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.import_screen import IMPORT_COMMANDS, ImportScreen
+from weaklink.ui.tui.lab_screen import LAB_COMMANDS, LabScreen
+from weaklink.ui.tui.line_bar import KeyFooter
+from weaklink.ui.tui.line_view import fit_cell_width
+from weaklink.ui.tui.live_screen import LIVE_COMMANDS, LiveScreen, newest_running
+from weaklink.ui.tui.palette import THEMES, chosen_theme, themes
+from weaklink.ui.tui.rules_screen import RULE_COMMANDS, RulesScreen
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.links import Link, read_link
+from weaklink.ui.views.styled_text import visible_line
 
 APP_COMMANDS = (
     Command(
@@ -303,7 +302,7 @@ class ScreenOpener:
 
     def ask(self, id: int, turn: int | None = None) -> None:
         """Send the request of a turn again, or serve the trace."""
-        from ui.tui.ask_screen import AskScreen  # noqa: PLC0415  # loads the proxy and the recorder
+        from weaklink.ui.tui.ask_screen import AskScreen  # noqa: PLC0415  # loads the proxy and the recorder
 
         self._push(AskScreen(self._access, id, turn))
 

@@ -8,19 +8,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
-
-from inspector.capture.resending import SpendingBounds
-from inspector.errors import WeaklinkError
-from storage import Store, open_store
-from ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
-from ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
-from ui.experiments.serving import serving, serving_lines
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import UpperScreen
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
-from ui.tui.line_view import LineInput, LineList, LineView
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.styled_text import Line, Run, Style, wrapped
+from weaklink.inspector.capture.resending import SpendingBounds
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import Store, open_store
+from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
+from weaklink.ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
+from weaklink.ui.experiments.serving import serving, serving_lines
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import UpperScreen
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_view import LineInput, LineList, LineView
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.styled_text import Line, Run, Style, wrapped
 
 ASK_COMMANDS = (
     Command("ask.preview", "Preview", "Preview the requests; send nothing.", ("enter",), in_footer=True),

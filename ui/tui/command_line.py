@@ -17,22 +17,21 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
-
-from inspector.errors import WeaklinkError
-from storage import FilterError, Order, Store
-from storage.filter import parse_filter
-from ui.tui.chains.screen import ChainsScreen
-from ui.tui.commands import AvailableCommand, Command, available_commands, bindings
-from ui.tui.dialogs import CLOSE, ClosesOnce
-from ui.tui.diff_screen import MOST as MOST_COMPARED
-from ui.tui.dissector.actions import TraceActions
-from ui.tui.exporting import export_problem, export_traces
-from ui.tui.line_bar import LineBar
-from ui.tui.line_view import LineInput
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import VIEWS_PAGE, Link, LinkError, SavedView, read_link, save_view, saved_views
-from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
-from ui.views.trace_columns import ORDERS_BY_WORD
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import FilterError, Order, Store
+from weaklink.storage.filter import parse_filter
+from weaklink.ui.tui.chains.screen import ChainsScreen
+from weaklink.ui.tui.commands import AvailableCommand, Command, available_commands, bindings
+from weaklink.ui.tui.dialogs import CLOSE, ClosesOnce
+from weaklink.ui.tui.diff_screen import MOST as MOST_COMPARED
+from weaklink.ui.tui.dissector.actions import TraceActions
+from weaklink.ui.tui.exporting import export_problem, export_traces
+from weaklink.ui.tui.line_bar import LineBar
+from weaklink.ui.tui.line_view import LineInput
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.links import VIEWS_PAGE, Link, LinkError, SavedView, read_link, save_view, saved_views
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
+from weaklink.ui.views.trace_columns import ORDERS_BY_WORD
 
 MARKED, SHOWN = "@marked", "@shown"
 _TARGETS = (MARKED, SHOWN)

@@ -15,14 +15,13 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, Static
-
-from inspector.errors import WeaklinkError
-from storage import Store
-from ui.tui.commands import Command, bindings, keymap_path
-from ui.tui.line_bar import LineBar, StatusLine, StatusText
-from ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
-from ui.tui.store_access import StoreAccess, error_sentence
-from ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import Store
+from weaklink.ui.tui.commands import Command, bindings, keymap_path
+from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
+from weaklink.ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command that closes a dialog."""

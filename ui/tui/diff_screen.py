@@ -9,20 +9,19 @@ from typing import ClassVar
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
-
-from storage import Store
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import UpperScreen
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
-from ui.tui.line_view import LineList, LineView
-from ui.tui.store_access import StoreAccess, start_work
-from ui.views.context import request_pair_lines
-from ui.views.layers import Layer
-from ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
-from ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
-from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, wrapped
-from ui.views.trace import title_of
-from ui.views.trace_summary import fork_parent
+from weaklink.storage import Store
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import UpperScreen
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.store_access import StoreAccess, start_work
+from weaklink.ui.views.context import request_pair_lines
+from weaklink.ui.views.layers import Layer
+from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, row_diff_lines
+from weaklink.ui.views.run_diff_overview import LEGEND, aligned_map_lines, grid_columns, grid_head, grid_row
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, wrapped
+from weaklink.ui.views.trace import title_of
+from weaklink.ui.views.trace_summary import fork_parent
 
 DIFF_COMMANDS = (
     Command("diff.next", "Next difference", "Go to the next row in which the runs differ.", ("]",), in_footer=True),

@@ -9,10 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual.app import App, SuspendNotSupported
-
-from inspector.atomic_write import whole_file
-from storage import Store, TraceSummary
-from ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.storage import Store, TraceSummary
+from weaklink.ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces
 
 FORMS = ".jsonl a trace file, .json what `show --json` prints, .md a report, .html one page"
 """The meaning of the suffixes, for messages."""

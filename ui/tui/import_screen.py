@@ -14,20 +14,19 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
-
-from inspector.errors import StoreError, WeaklinkError
-from inspector.redaction.redactor import Redactor
-from storage import open_store
-from ui.importing.file_places import files_below, files_to_read
-from ui.importing.files import read_file, save_file
-from ui.reports.import_report import FileReport, import_lines, sum_line
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import ClosesOnce
-from ui.tui.line_bar import LineBar
-from ui.tui.line_view import LineList, LineView
-from ui.tui.store_access import error_sentence, start_work
-from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, visible_line, width_of, wrapped
-from ui.views.triage import bar
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import open_store
+from weaklink.ui.importing.file_places import files_below, files_to_read
+from weaklink.ui.importing.files import read_file, save_file
+from weaklink.ui.reports.import_report import FileReport, import_lines, sum_line
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import ClosesOnce
+from weaklink.ui.tui.line_bar import LineBar
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.store_access import error_sentence, start_work
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, visible_line, width_of, wrapped
+from weaklink.ui.views.triage import bar
 
 IMPORT_COMMANDS = (
     Command("import.start", "Import", "Read the files at the path.", ("enter",), in_footer=True),

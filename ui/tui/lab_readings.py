@@ -7,18 +7,17 @@ from enum import StrEnum
 from itertools import islice
 
 from msgspec import Struct
-
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic, Location
-from inspector.formats.format import Format
-from inspector.formats.registry import formats
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Part, Role, Span, ToolCall, Trace, Turn
-from inspector.model.columns import Entries
-from inspector.segmentation import Segmentation, Segmenter
-from inspector.wire.events import PROMPT_PART
-from storage import Store
-from ui.views.trace import title_of
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Part, Role, Span, ToolCall, Trace, Turn
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.segmentation import Segmentation, Segmenter
+from weaklink.inspector.wire.events import PROMPT_PART
+from weaklink.storage import Store
+from weaklink.ui.views.trace import title_of
 
 MOST_PIECES = 20_000
 """The maximum number of pieces of a stream, so that reading it takes only seconds, whatever its size."""

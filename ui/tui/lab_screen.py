@@ -11,16 +11,15 @@ from typing import ClassVar, TypeVar
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
-
-from inspector.atomic_write import whole_file
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.formats.format import Format
-from inspector.json_text import write_json
-from inspector.segmentation import Segmentation
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import LineDialog, UpperScreen
-from ui.tui.lab_readings import (
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.segmentation import Segmentation
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import LineDialog, UpperScreen
+from weaklink.ui.tui.lab_readings import (
     Chunking,
     LabSample,
     ResultComparison,
@@ -32,12 +31,23 @@ from ui.tui.lab_readings import (
     sample_of,
     single_size,
 )
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
-from ui.tui.line_view import LineList, LineView
-from ui.tui.store_access import StoreAccess, start_work
-from ui.views.segment_json import segmentation_object
-from ui.views.styled_text import Line, Run, Style, clipped, counted, padded, quoted, visible_line, width_of, wrapped
-from ui.views.text_diff import ReadingFacts, reading_diff_lines
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.store_access import StoreAccess, start_work
+from weaklink.ui.views.segment_json import segmentation_object
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    padded,
+    quoted,
+    visible_line,
+    width_of,
+    wrapped,
+)
+from weaklink.ui.views.text_diff import ReadingFacts, reading_diff_lines
 
 LAB_COMMANDS = (
     Command("lab.next-cut", "Next chunking", "Go to the next chunking of the stream.", ("]", "l"), in_footer=True),

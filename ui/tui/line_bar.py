@@ -10,11 +10,10 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
-
-from ui.tui.commands import AvailableCommand, available_commands, key_names
-from ui.tui.line_view import fit_cell_width
-from ui.tui.palette import paint_of
-from ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, visible_line, width_of
+from weaklink.ui.tui.commands import AvailableCommand, available_commands, key_names
+from weaklink.ui.tui.line_view import fit_cell_width
+from weaklink.ui.tui.palette import paint_of
+from weaklink.ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, visible_line, width_of
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PERIOD_S = 0.12

@@ -20,10 +20,9 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
-
-from ui.tui.commands import LINE_COMMANDS, Command, bindings
-from ui.tui.palette import paint_of
-from ui.views.styled_text import Line, cell_width, visible_line
+from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings
+from weaklink.ui.tui.palette import paint_of
+from weaklink.ui.views.styled_text import Line, cell_width, visible_line
 
 _STRIPS = 1_024  # drawn lines that are kept: a few screens of the largest terminals
 _ASIDE = 8  # cells that one key scrolls sideways

@@ -10,22 +10,21 @@ from typing import ClassVar, Protocol
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
-
-from inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TurnEnded
-from inspector.diagnostics import Diagnostic
-from inspector.errors import StoreError, WeaklinkError
-from inspector.model import Span, ToolCall
-from storage import Store
-from storage.running.following import Following
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import UpperScreen
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
-from ui.tui.line_view import LineList, LineView
-from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views import live as live_lines
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
-from ui.views.trace import model_of, title_of
+from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TurnEnded
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.model import Span, ToolCall
+from weaklink.storage import Store
+from weaklink.storage.running.following import Following
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import UpperScreen
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views import live as live_lines
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.ui.views.trace import model_of, title_of
 
 LIVE_COMMANDS = (
     Command("live.pause", "Pause", "Pause the stream while more arrives, or continue.", ("p",), in_footer=True),

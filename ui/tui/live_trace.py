@@ -4,19 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 from msgspec import Struct, field
-
-from inspector.capture import events
-from inspector.capture.live_reading import FormatChoice, LiveReading
-from inspector.checks.tools import OfferedTools
-from inspector.diagnostics import Diagnostic
-from inspector.errors import UnknownFormatError
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.model import Chunk, Generation, Role, Span, SpanKind, ToolCall, Trace, Turn
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
-from ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
-from ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
+from weaklink.inspector.capture import events
+from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.model import Chunk, Generation, Role, Span, SpanKind, ToolCall, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.ui.views.marked_text import CaretLabel, caret_lines, caret_place, cut_rows
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, title, visible_runs
 
 MOST_TURNS = 200
 """The maximum number of ended turns in memory, the last ones: a trace that runs for days has very many."""

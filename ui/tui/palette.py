@@ -9,9 +9,8 @@ from msgspec import Struct
 from rich.style import Style as RichStyle
 from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
-
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.styled_text import Style
+from weaklink.ui.views.colours import DARK, LIGHT, Colours
+from weaklink.ui.views.styled_text import Style
 
 THEMES = ("dark", "light", "ansi")
 """The values of `--theme` besides `auto`; `ansi` leaves all colours to the terminal's own theme."""

@@ -7,19 +7,18 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
-
-from inspector.chain.metrics_groups import GroupKey
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule
-from storage import Store
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import UpperScreen
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine
-from ui.tui.line_view import LineList, LineView
-from ui.tui.store_access import StoreAccess, start_work
-from ui.views.rule import read_example, rule_lines
-from ui.views.status import GLYPHS
-from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule
+from weaklink.storage import Store
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import UpperScreen
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.store_access import StoreAccess, start_work
+from weaklink.ui.views.rule import read_example, rule_lines
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of
 
 RULE_COMMANDS = (
     Command("rules.filter", "Show chains", "List the chains in which this rule was broken.", ("f",), in_footer=True),

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
-
-from inspector.errors import StoreError, WeaklinkError
-from storage import Store, open_store
-from storage.engine import place_of
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.storage import Store, open_store
+from weaklink.storage.engine import place_of
 
 _MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
 _PATIENCE_S = 5.0  # how long a mark waits for another program that writes

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
-
-from ui.views.styled_text import Style
+from weaklink.ui.views.styled_text import Style
 
 
 class Colours(Struct, frozen=True):

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.chain.history import history_diagnostics, tools_difference
-from inspector.checks.context import window_of
-from inspector.checks.reasoning import estimated_tokens
-from inspector.diagnostics import SENT_PART, Diagnostic
-from inspector.model import Generation, Trace, Turn
-from inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
-from inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
-from inspector.wire.events import WIRE_PREFIX
-from ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
-from ui.views.text_diff import KeyedLine, side_by_side
+from weaklink.inspector.chain.history import history_diagnostics, tools_difference
+from weaklink.inspector.checks.context import window_of
+from weaklink.inspector.checks.reasoning import estimated_tokens
+from weaklink.inspector.diagnostics import SENT_PART, Diagnostic
+from weaklink.inspector.model import Generation, Trace, Turn
+from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix
+from weaklink.inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
+from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
+from weaklink.ui.views.text_diff import KeyedLine, side_by_side
 
 NOT_RECORDED = "not recorded"
 _MOST_OF_A_PART = 100_000  # code points

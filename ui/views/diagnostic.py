@@ -7,17 +7,16 @@ from itertools import chain as one_by_one
 from itertools import takewhile
 
 from msgspec import Struct
-
-from inspector.chain.endings import truncation_clause
-from inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
-from inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
-from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Role, Span, SpanKind, Trace
-from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range
-from ui.views.status import status_run
-from ui.views.styled_text import (
+from weaklink.inspector.chain.endings import truncation_clause
+from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
+from weaklink.inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Role, Span, SpanKind, Trace
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import (
     LINE_FEED,
     Line,
     Run,

@@ -9,16 +9,15 @@ from typing import NamedTuple
 
 from msgspec import structs
 from msgspec.structs import replace
-
-from inspector.chain.layers import compare_reply, result_difference, same_call, same_run
-from inspector.chain.steps import Step
-from inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
-from inspector.inspected import Inspection
-from inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
-from inspector.model.exchange import requests_of, shared_prefix, shared_suffix
-from inspector.text import Range
-from inspector.wire.provider_json import parse_json
-from ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped
+from weaklink.inspector.chain.layers import compare_reply, result_difference, same_call, same_run
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
+from weaklink.inspector.model.exchange import requests_of, shared_prefix, shared_suffix
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped
 
 NOT_RECORDED = "not recorded"
 NOT_COMPARABLE = "not comparable"

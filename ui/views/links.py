@@ -17,14 +17,13 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Struct
-
-from inspector.chain.steps import Step
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.model.columns import Entries
-from inspector.text import Range
-from inspector.user_folder import user_folder
-from ui.views.dissect.dissection import Dissection
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.text import Range
+from weaklink.inspector.user_folder import user_folder
+from weaklink.ui.views.dissect.dissection import Dissection
 
 SCHEME = "weaklink"
 _HOST = "trace"

@@ -6,20 +6,31 @@ If only one trace is followed, its `id` is empty, and lines name only the turn.
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from inspector.chain.steps import Status
-from inspector.diagnostics import Diagnostic, Location
-from inspector.model import BodyState, Role, Span, SpanKind, ToolCall, Trace, Turn
-from inspector.text import LineIndex
-from inspector.wire.events import WIRE_PREFIX
-from storage import TraceSummary
-from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
-from ui.views.status import RUNNING, call_brief, status_run
-from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, style_of, title, visible_line, wrapped
-from ui.views.trace import model_of, title_of
-from ui.views.trace_columns import summary_object
-from ui.views.trace_json import generation_object
-from ui.views.trace_summary import moment, reason_words
-from ui.views.turn import characters_in, error_words, turn_facts
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.model import BodyState, Role, Span, SpanKind, ToolCall, Trace, Turn
+from weaklink.inspector.text import LineIndex
+from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.storage import TraceSummary
+from weaklink.ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from weaklink.ui.views.status import RUNNING, call_brief, status_run
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    help_line,
+    style_of,
+    title,
+    visible_line,
+    wrapped,
+)
+from weaklink.ui.views.trace import model_of, title_of
+from weaklink.ui.views.trace_columns import summary_object
+from weaklink.ui.views.trace_json import generation_object
+from weaklink.ui.views.trace_summary import moment, reason_words
+from weaklink.ui.views.turn import characters_in, error_words, turn_facts
 
 _PLACE, _KIND = 8, 11
 _LONGEST = 1_000

@@ -5,12 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.model import Span, SpanKind
-from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range
-from ui.views.styled_text import (
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.model import Span, SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,

@@ -6,15 +6,15 @@ from heapq import merge
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
-from inspector.chain.steps import Chain, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Role, Span, SpanKind, ToolCall, ToolResult, Trace
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
-from ui.views.places import StepPlaces
-from ui.views.status import step_glyph
-from ui.views.styled_text import Line, Run, Style, width_of
+from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolResult, Trace
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import step_glyph
+from weaklink.ui.views.styled_text import Line, Run, Style, width_of
 
 _CALL_ITSELF = (StepOutcome.MALFORMED, StepOutcome.UNKNOWN_TOOL, StepOutcome.INVALID, StepOutcome.UNANSWERED)
 _WORDS = (SpanKind.TEXT, SpanKind.REASONING)

@@ -9,11 +9,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise, repeat
 
-from inspector.chain.steps import Chain, Status, Step
-from inspector.diagnostics import Location
-from inspector.model import ToolCall
-from inspector.model.columns import LazyColumn
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Chain, Status, Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.model.columns import LazyColumn
+from weaklink.inspector.text import Range
 
 NO_PART = -1
 """The number of a part that the turn does not have."""

@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from inspector.json_text import write_json
-from inspector.model import Trace
-from inspector.redaction.finding import find_secrets, redactions
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.finding import find_secrets, redactions
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _UNKNOWN = "no rule of today: a value of the environment, --redact, or asterisks of the source"
 

@@ -6,17 +6,16 @@ from importlib import import_module
 from itertools import pairwise
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.diagnostics import Diagnostic
-from inspector.importers.reading import unreadable_faults
-from inspector.inspected import Inspection, PartInspection
-from inspector.inspection import inspect_trace
-from inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
-from ui.views.marked_text import marked_lines
-from ui.views.places import StepPlaces
-from ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped
-from ui.views.turn import turn_lines
+from weaklink.inspector import model
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.importers.reading import unreadable_faults
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
+from weaklink.ui.views.marked_text import marked_lines
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped
+from weaklink.ui.views.turn import turn_lines
 
 _WIDEST = 100
 _ROLES = frozenset(role.value for role in model.Role)
@@ -51,7 +50,7 @@ def read_example(text: str, format: str) -> Example:
         )
     if format in (ROW_FORMAT, DATA_FORMAT):
         # Loaded lazily: the other rules' examples do not need the readers and checks of training data.
-        examples = import_module("ui.views.rule_samples")
+        examples = import_module("weaklink.ui.views.rule_samples")
         trace, inspection = (examples.verified_row if format == ROW_FORMAT else examples.linted_rows)(text)
         return Example(trace, inspection, is_sketch=format == ROW_FORMAT)
     is_sketch = text.startswith("@")

@@ -4,20 +4,19 @@ import json
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-
-from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.candidates import row_candidate
-from inspector.dataset.data_files import DataRow, MissingLibraryError
-from inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
-from inspector.dataset.lint.linting import LintOptions, lint_sample
-from inspector.dataset.record_rewrite import RecordPart, find_slots
-from inspector.dataset.samples import ROW_PART, Sample, read_sample
-from inspector.dataset.verifiers import find_verifier, run_verifier
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Json, Part, Role, Trace, Turn
-from inspector.text import Range
+from weaklink.inspector.checks.context import CONTEXT_WINDOW
+from weaklink.inspector.dataset.candidates import row_candidate
+from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError
+from weaklink.inspector.dataset.lint.duplicates import DuplicateFinder, duplicate_fault, sample_keys
+from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample
+from weaklink.inspector.dataset.record_rewrite import RecordPart, find_slots
+from weaklink.inspector.dataset.samples import ROW_PART, Sample, read_sample
+from weaklink.inspector.dataset.verifiers import find_verifier, run_verifier
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Json, Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
 
 
 def verified_row(text: str) -> tuple[Trace, Inspection]:

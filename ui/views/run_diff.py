@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct, structs
-
-from inspector.chain.alignment import (
+from weaklink.inspector.chain.alignment import (
     AlignedRow,
     Alignment,
     Divergence,
@@ -17,22 +16,32 @@ from inspector.chain.alignment import (
     run_input_differences,
     run_label,
 )
-from inspector.chain.sequence_diff import diff_texts
-from inspector.chain.steps import Step
-from inspector.diagnostics import Location
-from inspector.inspected import Inspection
-from inspector.json_text import write_json
-from inspector.model import Json, Role, SpanKind, ToolCall, Trace
-from inspector.model.columns import Entries
-from inspector.wire.provider_json import parse_json
-from ui.views.layers import Layer, steps_at
-from ui.views.run_diff_overview import grid_lines, run_verdict
-from ui.views.segment_json import JsonObject
-from ui.views.status import call_lines, outcome_words, status_run, task_run
-from ui.views.styled_text import Line, Run, Style, clipped, counted, folded_middle, quoted, visible_line, wrapped
-from ui.views.text_diff import text_diff_lines
-from ui.views.trace import ending, model_of
-from ui.views.trace_summary import outcome_object
+from weaklink.inspector.chain.sequence_diff import diff_texts
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, Trace
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.ui.views.layers import Layer, steps_at
+from weaklink.ui.views.run_diff_overview import grid_lines, run_verdict
+from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.views.status import call_lines, outcome_words, status_run, task_run
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    folded_middle,
+    quoted,
+    visible_line,
+    wrapped,
+)
+from weaklink.ui.views.text_diff import text_diff_lines
+from weaklink.ui.views.trace import ending, model_of
+from weaklink.ui.views.trace_summary import outcome_object
 
 _LONGEST_LAID_OUT = 2_000_000
 _MORE = "--full shows all"

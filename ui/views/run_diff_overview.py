@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, islice
 
-from inspector.chain.alignment import AlignedRow, Alignment, Divergence, Sameness, named_runs, run_label
-from inspector.chain.steps import Chain, Step, quoted
-from inspector.json_text import write_json
-from inspector.model import Json
-from ui.views.status import UNNAMED, call_brief, step_glyph
-from ui.views.styled_text import Line, Run, Style, clipped, counted, padded, visible_line, wrapped
+from weaklink.inspector.chain.alignment import AlignedRow, Alignment, Divergence, Sameness, named_runs, run_label
+from weaklink.inspector.chain.steps import Chain, Step, quoted
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.ui.views.status import UNNAMED, call_brief, step_glyph
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, padded, visible_line, wrapped
 
 _CELLS = 3
 _LEAD = 4

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 
-from inspector.model import Json
-from storage import SearchHit
-from ui.views.status import status_run
-from ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
-from ui.views.trace_columns import summary_object
-from ui.views.trace_summary import reason_words, trace_title
+from weaklink.inspector.model import Json
+from weaklink.storage import SearchHit
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
+from weaklink.ui.views.trace_columns import summary_object
+from weaklink.ui.views.trace_summary import reason_words, trace_title
 
 _INDENT = 4
 _AROUND = 60  # an excerpt with this much text after the words may be truncated there

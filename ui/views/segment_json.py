@@ -2,11 +2,11 @@
 
 from typing import TypeAlias
 
-from inspector.diagnostics import AttemptedCall, Diagnostic, Fix, Location, Related
-from inspector.formats.server_parsers import Prediction, predictions
-from inspector.model import Json, Span, ToolCall
-from inspector.segmentation import Segmentation
-from inspector.text import LineIndex
+from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Fix, Location, Related
+from weaklink.inspector.formats.server_parsers import Prediction, predictions
+from weaklink.inspector.model import Json, Span, ToolCall
+from weaklink.inspector.segmentation import Segmentation
+from weaklink.inspector.text import LineIndex
 
 JsonObject: TypeAlias = dict[str, Json]
 

@@ -5,16 +5,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct, field
-
-from inspector.chain import metrics
-from inspector.chain.intervals import wilson
-from inspector.chain.metrics_groups import COMPARED, MANY_VALUED, GroupFigures, GroupKey, MeasureComparison, Slice
-from inspector.chain.steps import ResultKind, Status
-from inspector.checks.schema_complexity import SchemaComplexity
-from storage import CallVerdicts, Prompt, StoreStats, Violations
-from ui.views.segment_json import JsonObject
-from ui.views.status import status_run
-from ui.views.styled_text import (
+from weaklink.inspector.chain import metrics
+from weaklink.inspector.chain.intervals import wilson
+from weaklink.inspector.chain.metrics_groups import (
+    COMPARED,
+    MANY_VALUED,
+    GroupFigures,
+    GroupKey,
+    MeasureComparison,
+    Slice,
+)
+from weaklink.inspector.chain.steps import ResultKind, Status
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity
+from weaklink.storage import CallVerdicts, Prompt, StoreStats, Violations
+from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,
@@ -27,8 +33,18 @@ from ui.views.styled_text import (
     width_of,
     wrapped,
 )
-from ui.views.triage import HEADS as TASK_HEADS
-from ui.views.triage import bar, code_title, dim, group_title, key_title, number_text, percent, task_cases, value_text
+from weaklink.ui.views.triage import HEADS as TASK_HEADS
+from weaklink.ui.views.triage import (
+    bar,
+    code_title,
+    dim,
+    group_title,
+    key_title,
+    number_text,
+    percent,
+    task_cases,
+    value_text,
+)
 
 _ROOMY = 120
 _BAR = 20

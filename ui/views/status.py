@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from types import MappingProxyType
 
-from inspector.chain.endings import task_outcome
-from inspector.chain.steps import Recovery, ResultKind, Status, Step, StepOutcome
-from inspector.json_text import write_json
-from inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
-from inspector.rules.rule import Severity
-from ui.views.styled_text import Line, Run, Style, clipped, folded_middle, visible_line, wrapped
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.chain.steps import Recovery, ResultKind, Status, Step, StepOutcome
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Liveness, Outcome, TaskOutcome, ToolCall
+from weaklink.inspector.rules.rule import Severity
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, folded_middle, visible_line, wrapped
 
 UNNAMED = "(no readable name)"
 

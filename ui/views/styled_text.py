@@ -11,10 +11,10 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern
 
 if TYPE_CHECKING:
-    from inspector.diagnostics import Fault  # the command line help needs this module without diagnostics
+    from weaklink.inspector.diagnostics import Fault  # the command line help needs this module without diagnostics
 
 LINE_FEED, TAB = "⏎", "→   "
 """The glyphs for a line feed and a tab in a text on one line."""

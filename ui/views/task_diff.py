@@ -4,15 +4,14 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
-
-from inspector.chain.alignment import Sameness, align
-from inspector.chain.endings import task_outcome
-from inspector.chain.steps import Status, Step, StepOutcome
-from inspector.model import Json, TaskOutcome
-from ui.views.run_diff import ComparedRun
-from ui.views.run_diff_overview import differing_call
-from ui.views.segment_json import JsonObject
-from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
+from weaklink.inspector.chain.alignment import Sameness, align
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
+from weaklink.inspector.model import Json, TaskOutcome
+from weaklink.ui.views.run_diff import ComparedRun
+from weaklink.ui.views.run_diff_overview import differing_call
+from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 
 _MOST_PLACES = 10
 _MOST_VARIANTS = 4

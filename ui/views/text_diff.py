@@ -4,13 +4,12 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, field
-
-from inspector.chain.sequence_diff import DiffPieceKind, common_pairs, diff_texts
-from inspector.diagnostics import Diagnostic
-from inspector.json_text import write_json
-from inspector.model import Span, ToolCall
-from ui.views.status import GLYPHS, UNNAMED
-from ui.views.styled_text import (
+from weaklink.inspector.chain.sequence_diff import DiffPieceKind, common_pairs, diff_texts
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Span, ToolCall
+from weaklink.ui.views.status import GLYPHS, UNNAMED
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,

@@ -7,21 +7,20 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 
 from msgspec.structs import replace
-
-from inspector.chain.endings import abort_words, task_outcome
-from inspector.chain.grouping import grouped
-from inspector.chain.steps import Chain, Status, Step, StepOutcome, VerdictCertainty
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection, PartInspection
-from inspector.json_text import write_json
-from inspector.model import Liveness, Role, Trace, Turn
-from inspector.rules.rule import Severity
-from inspector.text import OPENING_MESSAGES, opening_of
-from ui.views.diagnostic import BreakFacts, break_lines, last_answer
-from ui.views.minimap import minimap
-from ui.views.places import StepPlaces
-from ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph
-from ui.views.styled_text import (
+from weaklink.inspector.chain.endings import abort_words, task_outcome
+from weaklink.inspector.chain.grouping import grouped
+from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome, VerdictCertainty
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Liveness, Role, Trace, Turn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import OPENING_MESSAGES, opening_of
+from weaklink.ui.views.diagnostic import BreakFacts, break_lines, last_answer
+from weaklink.ui.views.minimap import minimap
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import LIVENESS, call_brief, outcome_words, status_run, step_glyph
+from weaklink.ui.views.styled_text import (
     POSITION_IDS,
     Line,
     Run,
@@ -36,7 +35,7 @@ from ui.views.styled_text import (
     width_of,
     wrapped,
 )
-from ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
+from weaklink.ui.views.turn import UnfinishedTurn, turn_lines, unfinished_turn_lines
 
 _MARGIN = 11
 _LONGEST = 1_000

@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Status, VerdictCertainty
-from inspector.model import Json, Liveness, ParentWhy
-from storage import Order, TraceSummary
-from ui.views import trace_summary
-from ui.views.status import task_run
-from ui.views.styled_text import (
+from weaklink.inspector.chain.steps import Status, VerdictCertainty
+from weaklink.inspector.model import Json, Liveness, ParentWhy
+from weaklink.storage import Order, TraceSummary
+from weaklink.ui.views import trace_summary
+from weaklink.ui.views.status import task_run
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,

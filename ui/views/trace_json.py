@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from inspector.chain.endings import abort_words
-from inspector.chain.grouping import grouped
-from inspector.chain.layers import PlacedTexts
-from inspector.chain.steps import Chain, Status, Step
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
-from inspector.rules.rule import Severity
-from inspector.text import LineIndex
-from ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
-from ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
-from ui.views.trace import model_of
-from ui.views.trace_summary import break_object, moment, outcome_object, parent_object
-from ui.views.turn import UnfinishedTurn
+from weaklink.inspector.chain.endings import abort_words
+from weaklink.inspector.chain.grouping import grouped
+from weaklink.inspector.chain.layers import PlacedTexts
+from weaklink.inspector.chain.steps import Chain, Status, Step
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import LineIndex
+from weaklink.ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
+from weaklink.ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from weaklink.ui.views.trace import model_of
+from weaklink.ui.views.trace_summary import break_object, moment, outcome_object, parent_object
+from weaklink.ui.views.turn import UnfinishedTurn
 
 
 def trace_object(

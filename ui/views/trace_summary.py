@@ -3,16 +3,16 @@
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from inspector.chain.endings import task_outcome
-from inspector.chain.steps import Break, Status
-from inspector.errors import StoreError, UnknownRuleError
-from inspector.model import Json, Outcome, ParentTrace, ParentWhy
-from inspector.rules.catalogue import RULES, find_rule
-from inspector.rules.conversation import REPEATED_CALL
-from inspector.rules.rule import Severity
-from storage import Store, TraceSummary
-from ui.views.status import DAMAGED, GLYPHS, UNNAMED, liveness_run, status_run
-from ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.chain.steps import Break, Status
+from weaklink.inspector.errors import StoreError, UnknownRuleError
+from weaklink.inspector.model import Json, Outcome, ParentTrace, ParentWhy
+from weaklink.inspector.rules.catalogue import RULES, find_rule
+from weaklink.inspector.rules.conversation import REPEATED_CALL
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage import Store, TraceSummary
+from weaklink.ui.views.status import DAMAGED, GLYPHS, UNNAMED, liveness_run, status_run
+from weaklink.ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line
 
 
 def trace_title(summary: TraceSummary) -> str:

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
-
-from inspector.chain.metrics import Estimate, Measure, MeasureKind
-from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from inspector.chain.steps import Status
-from inspector.errors import UnknownRuleError
-from inspector.rules.catalogue import find_rule
-from storage import Prompt, Store
-from ui.views.status import UNNAMED
-from ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.inspector.chain.metrics import Estimate, Measure, MeasureKind
+from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.errors import UnknownRuleError
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.storage import Prompt, Store
+from weaklink.ui.views.status import UNNAMED
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 STATUSES = (Status.BROKEN, Status.ABORTED, Status.RECOVERED, Status.UNKNOWN, Status.OK)
 """The statuses of traces, worst first."""

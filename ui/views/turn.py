@@ -7,23 +7,22 @@ from itertools import accumulate, chain
 from typing import TypeVar
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Step
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.formats.server_parsers import wrong_predictions
-from inspector.inspected import Inspection, PartInspection
-from inspector.inspection import inspect_trace
-from inspector.model.calls import ToolCall, ToolDefinition
-from inspector.model.columns import Column, Entries
-from inspector.model.trace import BodyState, Generation, GenerationError, Role, Span, SpanKind, Trace, Turn
-from inspector.segmentation import Segmenter
-from inspector.text import Range
-from inspector.wire.events import PROMPT_PART, WIRE_PREFIX
-from ui.views.diagnostic import side_words
-from ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
-from ui.views.places import NO_STEPS, StepPlaces
-from ui.views.status import RUNNING, call_head, call_lines
-from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line, width_of, wrapped
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model.calls import ToolCall, ToolDefinition
+from weaklink.inspector.model.columns import Column, Entries
+from weaklink.inspector.model.trace import BodyState, Generation, GenerationError, Role, Span, SpanKind, Trace, Turn
+from weaklink.inspector.segmentation import Segmenter
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import PROMPT_PART, WIRE_PREFIX
+from weaklink.ui.views.diagnostic import side_words
+from weaklink.ui.views.marked_text import Folding, SpanNote, fault_lines, marked_lines
+from weaklink.ui.views.places import NO_STEPS, StepPlaces
+from weaklink.ui.views.status import RUNNING, call_head, call_lines
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line, width_of, wrapped
 
 _MOST_LATE = 200  # the last turns that are inspected here; the recorder inspects the earlier ones
 _FOLDING = Folding()

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from inspector.chain.explanation import StepExplanation, explanations
-from inspector.chain.steps import Chain, Status, Step
-from inspector.diagnostics import Location
-from inspector.inspected import Inspection
-from inspector.model import Trace
-from inspector.text import LineIndex
-from ui.views.diagnostic import place_words
-from ui.views.status import UNNAMED, outcome_words, status_run, step_glyph
-from ui.views.styled_text import Line, Run, Style, visible_line, wrapped
+from weaklink.inspector.chain.explanation import StepExplanation, explanations
+from weaklink.inspector.chain.steps import Chain, Status, Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Trace
+from weaklink.inspector.text import LineIndex
+from weaklink.ui.views.diagnostic import place_words
+from weaklink.ui.views.status import UNNAMED, outcome_words, status_run, step_glyph
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 _MAX_QUOTE_CHARS = 160
 

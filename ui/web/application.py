@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
-
-from inspector.errors import WeaklinkError
-from storage import NoDatabaseYetError
-from ui.web.components import palette
-from ui.web.markup import label, put_styles
-from ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
-from ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import NoDatabaseYetError
+from weaklink.ui.web.components import palette
+from weaklink.ui.web.markup import label, put_styles
+from weaklink.ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
+from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
 
 _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
@@ -39,25 +38,25 @@ class PageEntry(NamedTuple):
 
 
 PAGES: tuple[PageEntry, ...] = (
-    PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.pages.triage"),
-    PageEntry("traces", "Traces", ":material/list:", "ui.web.pages.traces"),
-    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.pages.trace"),
-    PageEntry("compare", "Compare", ":material/compare_arrows:", "ui.web.pages.compare"),
-    PageEntry("tools", "Tools", ":material/build:", "ui.web.pages.tools"),
-    PageEntry("rules", "Rules", ":material/rule:", "ui.web.pages.rules"),
-    PageEntry("data", "Data", ":material/dataset:", "ui.web.pages.data"),
-    PageEntry("sql", "SQL", ":material/database:", "ui.web.pages.sql"),
-    PageEntry("imports", "Imports", ":material/upload:", "ui.web.pages.imports"),
-    PageEntry("settings", "Settings", ":material/settings:", "ui.web.pages.settings"),
+    PageEntry("triage", "What breaks", ":material/troubleshoot:", "weaklink.ui.web.pages.triage"),
+    PageEntry("traces", "Traces", ":material/list:", "weaklink.ui.web.pages.traces"),
+    PageEntry("trace", "Trace", ":material/account_tree:", "weaklink.ui.web.pages.trace"),
+    PageEntry("compare", "Compare", ":material/compare_arrows:", "weaklink.ui.web.pages.compare"),
+    PageEntry("tools", "Tools", ":material/build:", "weaklink.ui.web.pages.tools"),
+    PageEntry("rules", "Rules", ":material/rule:", "weaklink.ui.web.pages.rules"),
+    PageEntry("data", "Data", ":material/dataset:", "weaklink.ui.web.pages.data"),
+    PageEntry("sql", "SQL", ":material/database:", "weaklink.ui.web.pages.sql"),
+    PageEntry("imports", "Imports", ":material/upload:", "weaklink.ui.web.pages.imports"),
+    PageEntry("settings", "Settings", ":material/settings:", "weaklink.ui.web.pages.settings"),
 )
 """The pages in the order of the menu; the first is the home page."""
 
 RESULT_PAGES: tuple[PageEntry, ...] = (
-    PageEntry("triage", "What breaks", ":material/troubleshoot:", "ui.web.results.pages", "show_triage"),
-    PageEntry("traces", "Traces", ":material/list:", "ui.web.results.pages", "show_traces"),
-    PageEntry("trace", "Trace", ":material/account_tree:", "ui.web.results.opening"),
-    PageEntry("tools", "Tools", ":material/build:", "ui.web.results.pages", "show_tools"),
-    PageEntry("sql", "SQL", ":material/database:", "ui.web.results.pages", "show_sql"),
+    PageEntry("triage", "What breaks", ":material/troubleshoot:", "weaklink.ui.web.results.pages", "show_triage"),
+    PageEntry("traces", "Traces", ":material/list:", "weaklink.ui.web.results.pages", "show_traces"),
+    PageEntry("trace", "Trace", ":material/account_tree:", "weaklink.ui.web.results.opening"),
+    PageEntry("tools", "Tools", ":material/build:", "weaklink.ui.web.results.pages", "show_tools"),
+    PageEntry("sql", "SQL", ":material/database:", "weaklink.ui.web.results.pages", "show_sql"),
 )
 """The pages over results in Parquet (`weaklink web --on`)."""
 

@@ -17,8 +17,8 @@ A delta is an object in one of these forms, without its empty members; `dissecto
 from itertools import accumulate, islice
 from typing import cast
 
-from inspector.json_text import write_json
-from inspector.model import Json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
 
 _LEAST_ALIKE = 3  # appended items; fewer of them are as short when written out
 _SMALL = 6  # items of a value that may be as short as its delta

@@ -9,12 +9,11 @@ from typing import Any, TypeAlias
 
 import altair as alt
 import streamlit as st
-
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.status import status_run
-from ui.views.styled_text import Style, visible_line
-from ui.views.triage import STATUSES, percent
-from ui.web.markup import ink_on, mixed
+from weaklink.ui.views.colours import DARK, LIGHT, Colours
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Style, visible_line
+from weaklink.ui.views.triage import STATUSES, percent
+from weaklink.ui.web.markup import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
 _Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from streamlit.components.v2 import component
-
-from inspector.model import Json
-from ui.views.dissect.side import SideLine
-from ui.views.styled_text import Line, visible_line
-from ui.web.markup import colour_rules, folds
-from ui.web.pictures import location_object
+from weaklink.inspector.model import Json
+from weaklink.ui.views.dissect.side import SideLine
+from weaklink.ui.views.styled_text import Line, visible_line
+from weaklink.ui.web.markup import colour_rules, folds
+from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
 _DISSECTOR = (

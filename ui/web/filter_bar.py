@@ -10,28 +10,27 @@ from typing import NamedTuple
 
 import streamlit as st
 from msgspec.structs import replace
-
-from inspector.chain.endings import task_outcome
-from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.json_text import write_json
-from inspector.model import Json, TaskOutcome
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from storage import FilterCompletion, FilterError, TraceSummary, check_filter
-from storage.derived_rows import argument_leaves
-from storage.packing.blobs import unescaped
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_at
-from ui.views.links import SavedView, forget_view, save_view, saved_views
-from ui.views.styled_text import Run, Style, visible_line
-from ui.views.triage import code_title, percent
-from ui.web.components import LinkCell, ListingColumn, ListingRow, listing
-from ui.web.markup import label, put_lines
-from ui.web.navigation import go_to_page, is_page, parameter, set_parameters
-from ui.web.queries import grouped, hits, page_results, put_progress
-from ui.web.stores import require_write, store, visitor
+from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, TaskOutcome
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.storage import FilterCompletion, FilterError, TraceSummary, check_filter
+from weaklink.storage.derived_rows import argument_leaves
+from weaklink.storage.packing.blobs import unescaped
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import call_at
+from weaklink.ui.views.links import SavedView, forget_view, save_view, saved_views
+from weaklink.ui.views.styled_text import Run, Style, visible_line
+from weaklink.ui.views.triage import code_title, percent
+from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
+from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.navigation import go_to_page, is_page, parameter, set_parameters
+from weaklink.ui.web.queries import grouped, hits, page_results, put_progress
+from weaklink.ui.web.stores import require_write, store, visitor
 
 _KEY = "weaklink_filter_text"
 _LINE = "weaklink_filter_line"

@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
-
-from inspector.errors import WeaklinkError
-from inspector.host_header import address_of, host_name, is_loopback
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.host_header import address_of, host_name, is_loopback
+from weaklink.inspector.scanning import lazy_pattern
 
 _TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
 _HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")

@@ -7,11 +7,10 @@ from itertools import starmap
 from typing import Any
 
 import streamlit as st
-
-from inspector.scanning import lazy_pattern
-from ui.reports.html import runs_html
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.styled_text import Line, Style, visible_line
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.ui.reports.html import runs_html
+from weaklink.ui.views.colours import DARK, LIGHT, Colours
+from weaklink.ui.views.styled_text import Line, Style, visible_line
 
 _SCREEN, _PHONE = 100, 42  # characters on a line
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for

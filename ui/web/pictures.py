@@ -5,16 +5,15 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
-
-from inspector.chain.data_flow import DataFlow
-from inspector.chain.steps import Chain, Step
-from inspector.diagnostics import Location
-from inspector.model import Json, Trace, Turn
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.timing import STALL_S
-from ui.views.minimap import Box, boxes
-from ui.views.status import UNNAMED, outcome_words, step_glyph
-from ui.views.styled_text import Style, counted, short_duration, visible_line
+from weaklink.inspector.chain.data_flow import DataFlow
+from weaklink.inspector.chain.steps import Chain, Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Json, Trace, Turn
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.timing import STALL_S
+from weaklink.ui.views.minimap import Box, boxes
+from weaklink.ui.views.status import UNNAMED, outcome_words, step_glyph
+from weaklink.ui.views.styled_text import Style, counted, short_duration, visible_line
 
 MOST_STEPS = 120
 _WIDE, _GAP, _TALL = 108, 16, 40

@@ -12,15 +12,14 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import streamlit as st
 from msgspec import Struct, field
-
-from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from inspector.checks.schema_complexity import SchemaComplexity
-from inspector.errors import WeaklinkError
-from storage import Prompt, Store, Violations
-from ui.views.styled_text import short_time
-from ui.web.markup import put_sentence
-from ui.web.navigation import parameter
-from ui.web.stores import current_options, store
+from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import Prompt, Store, Violations
+from weaklink.ui.views.styled_text import short_time
+from weaklink.ui.web.markup import put_sentence
+from weaklink.ui.web.navigation import parameter
+from weaklink.ui.web.stores import current_options, store
 
 T = TypeVar("T")
 _THREADS = 2  # while an abandoned query runs, another one can start; two leave time for the page

@@ -18,14 +18,13 @@ from starlette.middleware import Middleware
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
-
-from inspector.errors import StoreError, WeaklinkError
-from inspector.scanning import lazy_pattern
-from ui.web.guard import Access, Guard
-from ui.web.markup import theme_options
-from ui.web.results.opening import opened_again
-from ui.web.stores import DashboardOptions, set_options, store
-from ui.web.trace_api import trace_route
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.ui.web.guard import Access, Guard
+from weaklink.ui.web.markup import theme_options
+from weaklink.ui.web.results.opening import opened_again
+from weaklink.ui.web.stores import DashboardOptions, set_options, store
+from weaklink.ui.web.trace_api import trace_route
 
 _MOST_UPLOAD_MB = 500  # Streamlit shows 512 as 1 GB
 

@@ -4,18 +4,17 @@ from pathlib import Path
 
 import streamlit as st
 from msgspec import Struct
-
-from inspector.chain.data_flow import DataFlow
-from inspector.errors import StoreError, WeaklinkError
-from inspector.inspected import Inspection
-from inspector.inspection import data_flow_of
-from inspector.model import Trace
-from storage import Store, TraceSummary, open_store, place_of
-from storage.access_tokens import TokenRole
-from ui.views.dissect.dissection import Dissection
-from ui.views.styled_text import visible_line
-from ui.views.turn import continued
-from ui.web.guard import Access
+from weaklink.inspector.chain.data_flow import DataFlow
+from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import data_flow_of
+from weaklink.inspector.model import Trace
+from weaklink.storage import Store, TraceSummary, open_store, place_of
+from weaklink.storage.access_tokens import TokenRole
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.views.turn import continued
+from weaklink.ui.web.guard import Access
 
 _KEPT = 8  # traces; each may be large
 _FRESH_S = 600

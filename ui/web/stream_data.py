@@ -6,27 +6,26 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from msgspec import Struct
-
-from inspector.chain.grouping import causes_of
-from inspector.chain.steps import Chain, Status
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Json, Part, Trace
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from ui.views.diagnostic import part_words
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.timing import STALL_S
-from ui.views.dissect.tree import HEAVY, turn_rows
-from ui.views.dissect.tree_rows import TreeRow
-from ui.views.layers import TraceLayers
-from ui.views.places import StepPlaces
-from ui.views.status import GLYPHS, call_brief, outcome_words, step_glyph
-from ui.views.styled_text import visible, visible_line
-from ui.views.trace import model_of
-from ui.views.turn import answers, turn_facts
-from ui.web.pictures import location_object
+from weaklink.inspector.chain.grouping import causes_of
+from weaklink.inspector.chain.steps import Chain, Status
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Json, Part, Trace
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.ui.views.diagnostic import part_words
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.timing import STALL_S
+from weaklink.ui.views.dissect.tree import HEAVY, turn_rows
+from weaklink.ui.views.dissect.tree_rows import TreeRow
+from weaklink.ui.views.layers import TraceLayers
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import GLYPHS, call_brief, outcome_words, step_glyph
+from weaklink.ui.views.styled_text import visible, visible_line
+from weaklink.ui.views.trace import model_of
+from weaklink.ui.views.turn import answers, turn_facts
+from weaklink.ui.web.pictures import location_object
 
 MOST_CHARACTERS = 2_000_000
 """The limit of one page; of a longer trace, the page contains the turns around the selected one."""

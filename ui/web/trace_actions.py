@@ -10,24 +10,23 @@ from urllib.parse import urlencode
 
 import streamlit as st
 from msgspec import Struct, field
-
-from inspector.capture.replay_server import ReplayServer
-from inspector.capture.resending import ResendTarget
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.model import Role, Trace
-from storage import TraceSummary, open_store
-from ui.experiments.ask_again import AskExperiment, AskPlan
-from ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
-from ui.experiments.serving import serving, serving_lines
-from ui.reports.html_page import html_page
-from ui.views.dissect.navigation import step_at
-from ui.views.links import Link
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.web.filter_bar import filter_menu
-from ui.web.markup import label, put_lines
-from ui.web.navigation import go_to_page, parameter
-from ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
+from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.capture.resending import ResendTarget
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model import Role, Trace
+from weaklink.storage import TraceSummary, open_store
+from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan
+from weaklink.ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
+from weaklink.ui.experiments.serving import serving, serving_lines
+from weaklink.ui.reports.html_page import html_page
+from weaklink.ui.views.dissect.navigation import step_at
+from weaklink.ui.views.links import Link
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.ui.web.filter_bar import filter_menu
+from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.navigation import go_to_page, parameter
+from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
 
 _NOTE = "weaklink_note"
 _MOST_IDS, _LONGEST = 4, 1_000

@@ -22,24 +22,23 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-
-from inspector.diagnostics import Location
-from inspector.errors import StoreError
-from inspector.model import Json, Role
-from inspector.text import Range
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import step_at
-from ui.views.dissect.raw import context, raw, schema
-from ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
-from ui.views.dissect.timing import timing
-from ui.views.status import liveness_run, status_run, task_run
-from ui.views.styled_text import Run, Style, counted, quoted, visible_line
-from ui.views.trace import fault_counts
-from ui.web.browser_json import json_delta
-from ui.web.components import lines_data
-from ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
-from ui.web.stores import ShownTrace, data_flow, shown_trace, store
-from ui.web.stream_data import EXPANDED_TURNS, stream_data, stream_place, value_rows, window_of
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.model import Json, Role
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import step_at
+from weaklink.ui.views.dissect.raw import context, raw, schema
+from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
+from weaklink.ui.views.dissect.timing import timing
+from weaklink.ui.views.status import liveness_run, status_run, task_run
+from weaklink.ui.views.styled_text import Run, Style, counted, quoted, visible_line
+from weaklink.ui.views.trace import fault_counts
+from weaklink.ui.web.browser_json import json_delta
+from weaklink.ui.web.components import lines_data
+from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
+from weaklink.ui.web.stores import ShownTrace, data_flow, shown_trace, store
+from weaklink.ui.web.stream_data import EXPANDED_TURNS, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
 _KEPT = 6  # data of traces that browsers have, each as large as a window

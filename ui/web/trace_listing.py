@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import streamlit as st
-
-from storage import TraceSummary
-from ui.views.diagnostic import break_lines
-from ui.views.minimap import LEGEND, minimap
-from ui.views.styled_text import (
+from weaklink.storage import TraceSummary
+from weaklink.ui.views.diagnostic import break_lines
+from weaklink.ui.views.minimap import LEGEND, minimap
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,
@@ -20,13 +19,13 @@ from ui.views.styled_text import (
     visible_line,
     wrapped,
 )
-from ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
-from ui.views.trace_summary import listed_status, listed_title
-from ui.web.components import FilterCell, ListingColumn, ListingEvent, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import column_terms, filter_menu, narrowed
-from ui.web.markup import put_lines
-from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.stores import ShownTrace, current_options, shown_trace, store
+from weaklink.ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
+from weaklink.ui.views.trace_summary import listed_status, listed_title
+from weaklink.ui.web.components import FilterCell, ListingColumn, ListingEvent, ListingRow, MinimumWidth, listing
+from weaklink.ui.web.filter_bar import column_terms, filter_menu, narrowed
+from weaklink.ui.web.markup import put_lines
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.stores import ShownTrace, current_options, shown_trace, store
 
 _WIDTH = 37
 _RUNS = "runs"

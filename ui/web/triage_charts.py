@@ -7,19 +7,18 @@ from typing import Any, TypeAlias
 import streamlit as st
 from msgspec import Struct
 from streamlit.delta_generator import DeltaGenerator
-
-from inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
-from storage import TraceSummary
-from ui.views.styled_text import Run, Style, counted, visible_line
-from ui.views.trace_summary import trace_title
-from ui.views.triage import code_title, percent
-from ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
-from ui.web.filter_bar import STATUSES, field, narrowed
-from ui.web.markup import label
-from ui.web.navigation import address_toggle, go_to_page, parameter
-from ui.web.queries import CountQuery, PageResults, grouped, hits, put_placeholder, sliced
-from ui.web.trace_listing import SortedColumn, sorted_listing
+from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
+from weaklink.storage import TraceSummary
+from weaklink.ui.views.styled_text import Run, Style, counted, visible_line
+from weaklink.ui.views.trace_summary import trace_title
+from weaklink.ui.views.triage import code_title, percent
+from weaklink.ui.web.charts import HIGH, LOW, TALL, Rows, columns, heat_map, statuses_over_time
+from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow
+from weaklink.ui.web.filter_bar import STATUSES, field, narrowed
+from weaklink.ui.web.markup import label
+from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter
+from weaklink.ui.web.queries import CountQuery, PageResults, grouped, hits, put_placeholder, sliced
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing
 
 _MOST_BARS = 10
 _MOST_MODELS, _MOST_CODES = 10, 12

@@ -6,8 +6,8 @@ empty, and a call without arguments has none. Sources: Anthropic's API reference
 
 from collections.abc import Iterator
 
-from inspector.apis.anthropic.messages import CALL_BLOCK, RESULT_ID, STREAM_EVENTS
-from inspector.apis.located_pieces import (
+from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, RESULT_ID, STREAM_EVENTS
+from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,
     CallsEnd,
@@ -25,9 +25,9 @@ from inspector.apis.located_pieces import (
     text_of,
     truth,
 )
-from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind
-from inspector.text import Range
+from weaklink.inspector.json_scanner import JsonKind, JsonNode
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.text import Range
 
 _CALLS = frozenset({CALL_BLOCK, "server_tool_use", "mcp_tool_use"})
 _WORD_DELTAS = {"text_delta": (SpanKind.TEXT, "text"), "thinking_delta": (SpanKind.REASONING, "thinking")}

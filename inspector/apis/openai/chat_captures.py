@@ -8,13 +8,12 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-
-from inspector.apis.openai.chat import API, ChatReader
-from inspector.memory import RECORD_BYTES
-from inspector.scanning import lazy_pattern
-from inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
-from inspector.wire.events import DecodedTurn, TurnAssembly
-from inspector.wire.framing import ServerSentEvent, SseDecoder
+from weaklink.inspector.apis.openai.chat import API, ChatReader
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
+from weaklink.inspector.wire.events import DecodedTurn, TurnAssembly
+from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
 
 _BLANK = "\ufeff\r\n\t "
 _STREAM_STARTS = ("data:", "event:", "id:", "retry:", ":")

@@ -1,13 +1,19 @@
 """OpenAI's completions of raw prompts: the request, and the answer (streamed or whole) as wire events."""
 
 import msgspec
-
-from inspector.apis.openai.chat import OpenAIUsageShape
-from inspector.json_text import flag_of, word_of
-from inspector.model import Json, Part, Role, Turn
-from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.events import PROMPT_TOKENS_PART, DecodedRequest, PartGrew, TokenTexts, WireEvent, parameters_of
-from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from weaklink.inspector.apis.openai.chat import OpenAIUsageShape
+from weaklink.inspector.json_text import flag_of, word_of
+from weaklink.inspector.model import Json, Part, Role, Turn
+from weaklink.inspector.wire.answer_reader import ObjectReader
+from weaklink.inspector.wire.events import (
+    PROMPT_TOKENS_PART,
+    DecodedRequest,
+    PartGrew,
+    TokenTexts,
+    WireEvent,
+    parameters_of,
+)
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""

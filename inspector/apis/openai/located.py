@@ -14,8 +14,7 @@ test_base.py. Final events repeat what deltas contained before; what was read on
 from collections.abc import Iterator
 
 import msgspec
-
-from inspector.apis.located_pieces import (
+from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,
     ApiPiece,
@@ -34,15 +33,15 @@ from inspector.apis.located_pieces import (
     string,
     text_of,
 )
-from inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
-from inspector.apis.openai.chat import ToolCallDelta as WirePiece
-from inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
-from inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
-from inspector.diagnostics import Fault
-from inspector.json_scanner import JsonKind, JsonNode
-from inspector.model import SpanKind
-from inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
-from inspector.text import Range
+from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
+from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
+from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
+from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.json_scanner import JsonKind, JsonNode
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.recording import ERROR_INSIDE_200, REUSED_CALL_INDEX
+from weaklink.inspector.text import Range
 
 _WORD_DELTAS = {
     "response.output_text.delta": (SpanKind.TEXT, ""),

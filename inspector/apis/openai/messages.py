@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
-
-from inspector.apis.openai.chat import API
-from inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
-from inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
-from inspector.scanning import lazy_pattern
-from inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
-from inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.apis.openai.chat import API
+from weaklink.inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
+from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
+from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
 _ROLES = {
     "system": Role.SYSTEM,

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.apis.openai.chat import TokenDetails, TokenLogprob
-from inspector.apis.openai.messages import read_message, read_tools
-from inspector.json_text import flag_of, word_of
-from inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
-from inspector.scanning import lazy_pattern
-from inspector.wire import events
-from inspector.wire.answer_reader import ObjectReader
-from inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
+from weaklink.inspector.apis.openai.messages import read_message, read_tools
+from weaklink.inspector.json_text import flag_of, word_of
+from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire import events
+from weaklink.inspector.wire.answer_reader import ObjectReader
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}

@@ -10,9 +10,8 @@ import json
 
 from aiohttp import web
 from msgspec import Struct
-
-from inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig, Upstream
-from inspector.host_header import host_name, is_loopback
+from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig, Upstream
+from weaklink.inspector.host_header import host_name, is_loopback
 
 TOKEN_HEADER = "X-Weaklink-Token"  # a header's name, no secret
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
-
-from inspector.errors import WeaklinkError
-from inspector.host_header import is_loopback
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.host_header import is_loopback
 
 DEFAULT_PORT = 8788
 OWN_PREFIX = "/weaklink"

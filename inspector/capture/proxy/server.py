@@ -11,16 +11,15 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 from msgspec import Struct
-
-from inspector.capture.proxy import access as refusal
-from inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
-from inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, Upstream, leaves_root
-from inspector.capture.proxy.forwarding import Forwarding, decoded_headers, observed_headers
-from inspector.capture.proxy.upstream_connections import HeadFirstConnector, RawRequest
-from inspector.capture.safeguards import Clock
-from inspector.host_header import is_loopback
-from inspector.sessions.exchange import Observes, RequestHead
-from inspector.version import __version__
+from weaklink.inspector.capture.proxy import access as refusal
+from weaklink.inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
+from weaklink.inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, Upstream, leaves_root
+from weaklink.inspector.capture.proxy.forwarding import Forwarding, decoded_headers, observed_headers
+from weaklink.inspector.capture.proxy.upstream_connections import HeadFirstConnector, RawRequest
+from weaklink.inspector.capture.safeguards import Clock
+from weaklink.inspector.host_header import is_loopback
+from weaklink.inspector.sessions.exchange import Observes, RequestHead
+from weaklink.inspector.version import __version__
 
 Intercept: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse | bytes]]
 """Answers a request in place of its upstream; takes its path without the token.

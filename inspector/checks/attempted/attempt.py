@@ -8,10 +8,9 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
-
-from inspector.model import Json, ToolDefinition
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _WORDS = 8  # a line with this many letters beside a call is a sentence about it
 _WINDOW = 240  # characters of a line that are read before and after a call

@@ -20,9 +20,8 @@ from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct, structs
-
-from inspector.checks.attempted import call_shapes
-from inspector.checks.attempted.attempt import (
+from weaklink.inspector.checks.attempted import call_shapes
+from weaklink.inspector.checks.attempted.attempt import (
     Attempt,
     CallPosition,
     Evidence,
@@ -31,20 +30,32 @@ from inspector.checks.attempted.attempt import (
     may_count,
     may_hold_name,
 )
-from inspector.checks.attempted.foreign_markers import BRACKETS, ForeignCall, ForeignCalls, NearMarkers, read_in
-from inspector.checks.attempted.judging import judged_attempts
-from inspector.checks.attempted.labelled_calls import WITHOUT_TOKENS, labelled_calls, may_hold_labels
-from inspector.checks.tools import OfferedTools
-from inspector.checks.typed_arguments import typed_by
-from inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
-from inspector.formats.format import Format
-from inspector.formats.registry import registered_formats
-from inspector.json_text import write_json
-from inspector.model import ToolCall
-from inspector.rules.markers import ATTEMPTED_CALL, CALL_INSIDE_REASONING, FOREIGN_FORMAT, INVENTED_RESULT, NEAR_MARKER
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range, shown
+from weaklink.inspector.checks.attempted.foreign_markers import (
+    BRACKETS,
+    ForeignCall,
+    ForeignCalls,
+    NearMarkers,
+    read_in,
+)
+from weaklink.inspector.checks.attempted.judging import judged_attempts
+from weaklink.inspector.checks.attempted.labelled_calls import WITHOUT_TOKENS, labelled_calls, may_hold_labels
+from weaklink.inspector.checks.tools import OfferedTools
+from weaklink.inspector.checks.typed_arguments import typed_by
+from weaklink.inspector.diagnostics import AttemptedCall, Edit, Fault, Fix
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import registered_formats
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.rules.markers import (
+    ATTEMPTED_CALL,
+    CALL_INSIDE_REASONING,
+    FOREIGN_FORMAT,
+    INVENTED_RESULT,
+    NEAR_MARKER,
+)
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range, shown
 
 _RESULT = lazy_pattern(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
-
-from inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
-from inspector.checks.typed_arguments import typed
-from inspector.formats.python.calls import read_calls
-from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_strict_at, read_values
-from inspector.model import Json, Parameter, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
+from weaklink.inspector.checks.typed_arguments import typed
+from weaklink.inspector.formats.python.calls import read_calls
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_strict_at, read_values
+from weaklink.inspector.model import Json, Parameter, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _LONGEST_BRACKETS = 65_536
 _TOKEN = lazy_pattern(r"\\.|[\"'()\[\]{}]", re.DOTALL)

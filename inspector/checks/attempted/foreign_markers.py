@@ -13,17 +13,16 @@ from itertools import groupby
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
-from inspector.formats.markers import lane_of, markers_of
-from inspector.formats.registry import formats
-from inspector.model import Role, Span, SpanKind, ToolCall
-from inspector.rules.markers import NEAR_MARKER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.assembler import Assembler
-from inspector.segmenter.events import ParseEvent
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
+from weaklink.inspector.formats.markers import lane_of, markers_of
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import Role, Span, SpanKind, ToolCall
+from weaklink.inspector.rules.markers import NEAR_MARKER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.assembler import Assembler
+from weaklink.inspector.segmenter.events import ParseEvent
+from weaklink.inspector.text import Range, shown
 
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)

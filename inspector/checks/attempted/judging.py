@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence, Set
 from itertools import groupby
 
-from inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, position_of
-from inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.attempted.attempt import Attempt, CallPosition, Evidence, Fence, Fences, position_of
+from weaklink.inspector.checks.attempted.labelled_calls import NEVER_INLINE, WITHOUT_TOKENS
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _LINE_SCANNER = 100  # characters before a call that are read
 _BETWEEN = lazy_pattern(r"[\s,;\]\[`\"'”“\\]{0,80}")

@@ -15,15 +15,14 @@ from html import unescape
 
 import msgspec
 from msgspec import Struct
-
-from inspector.checks.attempted import call_shapes
-from inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments
-from inspector.formats.format import Format
-from inspector.formats.registry import formats, registered_formats
-from inspector.json_scanner import read_values
-from inspector.model import Json, Parameter, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.attempted import call_shapes
+from weaklink.inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import formats, registered_formats
+from weaklink.inspector.json_scanner import read_values
+from weaklink.inspector.model import Json, Parameter, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _UNDER_LABELS = "as a name and arguments with labels"
 _IN_ATTRIBUTES = "as a tag with attributes"

@@ -22,16 +22,15 @@ from weakref import finalize
 from zlib import crc32
 
 from msgspec import Struct, structs
-
-from inspector.dataset.context_values import folded
-from inspector.dataset.data_files import missing_library
-from inspector.dataset.samples import Sample
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Role
-from inspector.rules.rule import Rule
-from inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.dataset.context_values import folded
+from weaklink.inspector.dataset.data_files import missing_library
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import Role
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _WORD = lazy_pattern(r"\w+")
 _PERMUTATIONS = 64

@@ -13,16 +13,15 @@ D707 and D708 are here for samples whose tools the engine does not know.
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
-
-from inspector.chain.steps import Step, quoted, tool_named
-from inspector.dataset.lint.structure import row_fault, with_severity
-from inspector.dataset.samples import Sample, deliberate_steps
-from inspector.diagnostics import Diagnostic, Fault, Location, Related
-from inspector.model import Json, Role, SpanKind
-from inspector.rules import conversation, schema, training
-from inspector.rules.markers import FOREIGN_FORMAT
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Step, quoted, tool_named
+from weaklink.inspector.dataset.lint.structure import row_fault, with_severity
+from weaklink.inspector.dataset.samples import Sample, deliberate_steps
+from weaklink.inspector.diagnostics import Diagnostic, Fault, Location, Related
+from weaklink.inspector.model import Json, Role, SpanKind
+from weaklink.inspector.rules import conversation, schema, training
+from weaklink.inspector.rules.markers import FOREIGN_FORMAT
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
 
 TWINS: dict[Rule, Rule] = {
     conversation.UNKNOWN_TOOL: training.TOOLS_NOT_DECLARED,

@@ -21,14 +21,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any
 
-from inspector.dataset.lint.structure import with_severity
-from inspector.dataset.samples import Sample
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Role, Span, SpanKind
-from inspector.rules.rule import Severity
-from inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.dataset.lint.structure import with_severity
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import Role, Span, SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _NUMBER = lazy_pattern(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
 _DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")

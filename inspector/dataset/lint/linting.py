@@ -5,27 +5,26 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
-
-from inspector.chain.steps import Chain, Status, Step, quoted
-from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.lint import structure, templates
-from inspector.dataset.lint.engine_faults import (
+from weaklink.inspector.chain.steps import Chain, Status, Step, quoted
+from weaklink.inspector.checks.context import CONTEXT_WINDOW
+from weaklink.inspector.dataset.lint import structure, templates
+from weaklink.inspector.dataset.lint.engine_faults import (
     engine_faults,
     one_for_each_object,
     undeclared_tools,
     unmentioned_arguments,
     unreadable_tools,
 )
-from inspector.dataset.lint.evidence import unsupported_answers
-from inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
-from inspector.dataset.samples import Sample, deliberate_steps
-from inspector.diagnostics import Diagnostic
-from inspector.inspected import Inspection
-from inspector.inspection import REASONING_BUDGET
-from inspector.model import Json
-from inspector.rules.catalogue import select_rules
-from inspector.rules.training import ANNOTATION_MISMATCH, RULES, TOOLS_NOT_DECLARED
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.dataset.lint.evidence import unsupported_answers
+from weaklink.inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
+from weaklink.inspector.dataset.samples import Sample, deliberate_steps
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import REASONING_BUDGET
+from weaklink.inspector.model import Json
+from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.training import ANNOTATION_MISMATCH, RULES, TOOLS_NOT_DECLARED
+from weaklink.inspector.scanning import lazy_pattern
 
 _KEYS = ("steps", "critical_path", "decision_points")
 _FLOW = lazy_pattern(r"step[ _]?(\d+)(?:_output)?\s*(?:->|→|to)\s*(\w+?)(?:_parameter|_param|_argument)?\b")

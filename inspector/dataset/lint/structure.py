@@ -9,22 +9,28 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from msgspec.structs import replace
-
-from inspector.chain.steps import tool_named
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.loss_marks import is_left_out
-from inspector.dataset.repair import AppliedRepair
-from inspector.dataset.samples import ROW_PART, SAMPLE_TYPES, Sample, correction_of, deliberate_steps, read_sample
-from inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.data.training_rows import Shape
-from inspector.inspected import Inspection
-from inspector.json_text import write_json
-from inspector.model import Json, Role, Trace
-from inspector.rules import training
-from inspector.rules.catalogue import RULES
-from inspector.rules.rule import Rule, Severity
-from inspector.text import Range
+from weaklink.inspector.chain.steps import tool_named
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.loss_marks import is_left_out
+from weaklink.inspector.dataset.repair import AppliedRepair
+from weaklink.inspector.dataset.samples import (
+    ROW_PART,
+    SAMPLE_TYPES,
+    Sample,
+    correction_of,
+    deliberate_steps,
+    read_sample,
+)
+from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix, edited
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role, Trace
+from weaklink.inspector.rules import training
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.text import Range
 
 _OWN_KEYS = ("tool_call_count", "quality_score", "verified", "annotation")
 _SCORES = ("completeness", "accuracy", "type_precision", "no_hallucination", "overall")

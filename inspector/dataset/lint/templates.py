@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from inspector.dataset.samples import Sample
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.importers.data.training_rows import Shape
-from inspector.model import Role, SpanKind
-from inspector.rules.conversation import PLACEHOLDER_ARGUMENT
-from inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.importers.data.training_rows import Shape
+from weaklink.inspector.model import Role, SpanKind
+from weaklink.inspector.rules.conversation import PLACEHOLDER_ARGUMENT
+from weaklink.inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 # The control tokens of the templates of the supported formats (each model's tokenizer_config.json).
 _CONTROL = lazy_pattern(

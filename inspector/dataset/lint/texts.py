@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Protocol
 
-from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.data_files import missing_library
-from inspector.dataset.samples import Sample
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.errors import UnreadableFileError
-from inspector.inspection import REASONING_BUDGET
-from inspector.model import Role, SpanKind
-from inspector.rules.training import CUT_BY_BUDGET, LANGUAGE_MISMATCH
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.checks.context import CONTEXT_WINDOW
+from weaklink.inspector.dataset.data_files import missing_library
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.inspection import REASONING_BUDGET
+from weaklink.inspector.model import Role, SpanKind
+from weaklink.inspector.rules.training import CUT_BY_BUDGET, LANGUAGE_MISMATCH
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 MIXED = "mixed"
 _MARKUP = lazy_pattern(

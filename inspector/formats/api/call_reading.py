@@ -3,20 +3,19 @@
 from collections.abc import Sequence
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.located_pieces import ApiCallPiece
-from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.formats.api.units import BracketCounter, Unit
-from inspector.formats.json.call_shape import has_arguments
-from inspector.formats.json.calls import strict_object
-from inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
-from inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.conversation import MISSING_CALL_ID
-from inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS, NOT_A_CALL
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
+from weaklink.inspector.apis.located_pieces import ApiCallPiece
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.formats.api.units import BracketCounter, Unit
+from weaklink.inspector.formats.json.call_shape import has_arguments
+from weaklink.inspector.formats.json.calls import strict_object
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
+from weaklink.inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.conversation import MISSING_CALL_ID
+from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS, NOT_A_CALL
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
 
 CODE_TOOLS = frozenset({"python"})
 """Tools whose arguments are raw code, not JSON (functionary and gpt-oss call their interpreter like this)."""

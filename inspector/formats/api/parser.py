@@ -20,7 +20,7 @@ the end of the previous span to the beginning of the next.
 from collections.abc import Callable
 from typing import assert_never
 
-from inspector.apis.located_pieces import (
+from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,
     ApiPiece,
@@ -31,20 +31,20 @@ from inspector.apis.located_pieces import (
     TextPiece,
     TurnBegins,
 )
-from inspector.diagnostics import Fault
-from inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
-from inspector.formats.api.refused_calls import read_refused
-from inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
-from inspector.formats.format import NewParser
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
-from inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolResult
-from inspector.rules import json_syntax as rules
-from inspector.rules.json_syntax import TRAILING_DATA
-from inspector.rules.markers import TEXT_AFTER_CALL
-from inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
-from inspector.rules.rule import Severity
-from inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.api.call_reading import GrowingCall, begin, literal, read_call
+from weaklink.inspector.formats.api.refused_calls import read_refused
+from weaklink.inspector.formats.api.units import Cutter, EventLines, JsonValues, Unit, UnitKind
+from weaklink.inspector.formats.format import NewParser
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.model import Decoded, Literal, Role, Span, SpanKind, ToolResult
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.json_syntax import TRAILING_DATA
+from weaklink.inspector.rules.markers import TEXT_AFTER_CALL
+from weaklink.inspector.rules.recording import ABORTED_STREAM, UNKNOWN_WIRE_EVENT
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmenter.events import Flagged, FormatParser, ParseEvent, ParseResult, SpanClosed, SpanOpened
+from weaklink.inspector.text import Range
 
 _STREAM_BEGINNINGS = ("data:", "event:", "id:", "retry:", ":")
 _LONGEST_BEGINNING = max(map(len, _STREAM_BEGINNINGS))

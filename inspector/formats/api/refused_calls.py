@@ -1,16 +1,16 @@
 """Reads a call that a server refused, in the text of its answer or of its error; see `inspector.apis.refused_calls`."""
 
-from inspector.apis.located_pieces import RefusedCall
-from inspector.apis.refused_calls import GEMINI_REFUSES, refused_call
-from inspector.diagnostics import Fault
-from inspector.formats.api.call_reading import StructuredReading, literal
-from inspector.formats.api.units import Unit, UnitKind
-from inspector.json_scanner import read_json
-from inspector.model import Decoded, Span, SpanKind, ToolCall
-from inspector.rules.json_syntax import MALFORMED_JSON
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult
-from inspector.text import Range
+from weaklink.inspector.apis.located_pieces import RefusedCall
+from weaklink.inspector.apis.refused_calls import GEMINI_REFUSES, refused_call
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.api.call_reading import StructuredReading, literal
+from weaklink.inspector.formats.api.units import Unit, UnitKind
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Decoded, Span, SpanKind, ToolCall
+from weaklink.inspector.rules.json_syntax import MALFORMED_JSON
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult
+from weaklink.inspector.text import Range
 
 _MAX_REASON = 120
 _NAME = lazy_pattern(

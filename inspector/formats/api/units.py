@@ -9,9 +9,8 @@ from enum import Enum
 from typing import Protocol
 
 import msgspec
-
-from inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
-from inspector.text import Range
+from weaklink.inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
+from weaklink.inspector.text import Range
 
 MAX_UNIT = 64 * 1024 * 1024
 """The maximum number of code points of a JSON value or line; longer ones are not read as a value."""

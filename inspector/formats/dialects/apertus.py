@@ -9,23 +9,28 @@ sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
-from inspector.formats.dialect import Enclosed
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
-from inspector.formats.json.calls import bare_object, empty_payload, no_object, shifted_call, unreadable_payload
-from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
-from inspector.rules.rule import Severity
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
+from weaklink.inspector.formats.dialect import Enclosed
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
+from weaklink.inspector.formats.json.calls import (
+    bare_object,
+    empty_payload,
+    no_object,
+    shifted_call,
+    unreadable_payload,
+)
+from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from weaklink.inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
 _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"

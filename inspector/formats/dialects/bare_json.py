@@ -22,11 +22,10 @@ llama.cpp:tests/test-chat.cpp.
 from collections.abc import Sequence
 
 import msgspec
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.dialect import Enclosed
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import (
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.dialect import Enclosed
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import (
     CALLS_WITHOUT_NAME,
     CallKeys,
     call_array,
@@ -34,16 +33,25 @@ from inspector.formats.json.call_shape import (
     is_json_call,
     json_of,
 )
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, JsonMarkers, json_format
-from inspector.formats.xml.tag_families import SharedOpenerReader
-from inspector.json_scanner import read_json
-from inspector.model import SpanKind, ToolCall
-from inspector.rules import json_syntax as rules
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, JsonMarkers, json_format
+from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    OneOf,
+    Repeat,
+    State,
+    Transition,
+)
+from weaklink.inspector.text import Range
 
 _BEFORE = r"\A\s*(?:<think>[\s\S]{0,20000}</think>\s*)?"
 _CALL = r'\{\s*"name"\s*:\s*"[^"\n]{1,128}"\s*,\s*"(?:parameters|arguments)"\s*:'

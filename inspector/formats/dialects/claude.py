@@ -16,22 +16,21 @@ from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.apis.anthropic.located import ClaudeShapes
-from inspector.formats.api.parser import api_or_text
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.span_readers import read_definitions, read_result
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
-from inspector.formats.xml.syntax import NAME, XmlSyntax
-from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import ToolResult
-from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.table import Lookahead, Repeat
-from inspector.text import Range
+from weaklink.inspector.apis.anthropic.located import ClaudeShapes
+from weaklink.inspector.formats.api.parser import api_or_text
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.span_readers import read_definitions, read_result
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
+from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.model import ToolResult
+from weaklink.inspector.rules.markers import WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import Lookahead, Repeat
+from weaklink.inspector.text import Range
 
 _RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")

@@ -10,17 +10,16 @@ from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.model import SpanKind, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.table import HOME, MarkerSplit, State, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))

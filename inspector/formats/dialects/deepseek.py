@@ -21,8 +21,8 @@ vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detec
 
 from collections.abc import Iterator
 
-from inspector.formats.chat_turns import TURN_STATES, role_tokens, turn_ends
-from inspector.formats.dialect import (
+from weaklink.inspector.formats.chat_turns import TURN_STATES, role_tokens, turn_ends
+from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Enclosed,
     Transitions,
@@ -30,15 +30,15 @@ from inspector.formats.dialect import (
     opening,
     tool_turn,
 )
-from inspector.formats.dialects.claude import read_claude_results, read_claude_tools
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
-from inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
-from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import SpanKind
-from inspector.rules.markers import INVENTED_RESULT
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
+from weaklink.inspector.formats.dialects.claude import read_claude_results, read_claude_tools
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
+from weaklink.inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.markers import INVENTED_RESULT
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.table import HOME, ROLE, MarkerSplit, State, Transition
 
 SEPARATOR = "<｜tool▁sep｜>"
 

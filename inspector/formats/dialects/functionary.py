@@ -12,21 +12,28 @@ import re
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
 
-from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, table_parser, tool_turn
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.python.writing import is_python_code
-from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from inspector.model import SpanKind, ToolCall, ToolResult
-from inspector.rules import markers as rules
-from inspector.rules.json_syntax import NOT_A_CALL
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
+    TOOL_TURN_HOMES,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+    tool_turn,
+)
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from weaklink.inspector.formats.python.writing import is_python_code
+from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.rules import markers as rules
+from weaklink.inspector.rules.json_syntax import NOT_A_CALL
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.text import Range
 
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
 FUNCTION_END, V1_CALL_END, V1_RESULT_END = "</function>", "<|END_OF_FUNCTION_CALL|>", "<|END_OF_FUNCTION_RESULT|>"

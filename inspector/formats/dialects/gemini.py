@@ -8,19 +8,18 @@ or a list of calls; some write JSON. A fence of any other language is text. The 
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
-
-from inspector.apis.gemini import GeminiShapes
-from inspector.formats.api.parser import api_or_text
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Transitions, dialect_table, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.python.calls import PythonCallReader
-from inspector.formats.python.follower import PYTHON
-from inspector.formats.python.writing import is_python_call, write_call
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.rules.markers import INVENTED_RESULT
-from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.apis.gemini import GeminiShapes
+from weaklink.inspector.formats.api.parser import api_or_text
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.python.follower import PYTHON
+from weaklink.inspector.formats.python.writing import is_python_call, write_call
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import INVENTED_RESULT
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"

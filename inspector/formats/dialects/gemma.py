@@ -10,8 +10,8 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import (
+from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
@@ -20,18 +20,18 @@ from inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.gemma.calls import (
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.gemma.calls import (
     GemmaCallReader,
     GemmaDefinitionReader,
     gemma_text,
     is_gemma_call,
     read_gemma_result,
 )
-from inspector.formats.gemma.dicts import gemma_payload
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.formats.gemma.dicts import gemma_payload
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 _TURNS = (
     *TURN_TRANSITIONS,

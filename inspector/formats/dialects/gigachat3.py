@@ -7,17 +7,17 @@ lost the role's separator, `function call{` is read anyway.
 
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
-from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import call_object, is_call_without_id
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON
-from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
+from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"

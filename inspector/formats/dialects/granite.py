@@ -16,16 +16,15 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 """
 
 from msgspec.structs import replace
-
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
-from inspector.formats.dialects.hermes import HERMES, hermes_table
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import call_array, call_object
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.xml.tag_families import SharedOpenerReader
-from inspector.model import SpanKind
-from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
+from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import call_array, call_object
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)

@@ -11,20 +11,26 @@ may come after the channel. A header is markup up to its recipient; from there o
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
-
-from inspector.diagnostics import Fault
-from inspector.formats.dialect import TOOL_TURN_HOMES, Transitions, dialect_table, opening, table_parser, tool_turn
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from inspector.model import SpanKind, ToolCall, ToolResult
-from inspector.rules import markers as rules
-from inspector.rules.markers import MALFORMED_HEADER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.dialect import (
+    TOOL_TURN_HOMES,
+    Transitions,
+    dialect_table,
+    opening,
+    table_parser,
+    tool_turn,
+)
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.rules import markers as rules
+from weaklink.inspector.rules.markers import MALFORMED_HEADER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.text import Range
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
 END, CALL, RETURN = "<|end|>", "<|call|>", "<|return|>"

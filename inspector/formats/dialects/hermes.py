@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
-
-from inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import (
+from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
     HERMES_TAGS,
     Enclosed,
     Transitions,
@@ -26,15 +25,15 @@ from inspector.formats.dialect import (
     other_spelling,
     table_parser,
 )
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import call_object, is_call_without_id
-from inspector.formats.json.calls import JsonCallReader, read_whole_call
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.formats.xml.tag_families import SharedOpenerReader
-from inspector.model import SpanKind, ToolCall
-from inspector.rules import markers as rules
-from inspector.segmenter.events import JSON
-from inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
+from weaklink.inspector.formats.json.calls import JsonCallReader, read_whole_call
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules import markers as rules
+from weaklink.inspector.segmenter.events import JSON
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A payload that is a JSON object with `name` and `arguments`."""

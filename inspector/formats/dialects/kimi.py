@@ -17,24 +17,23 @@ import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
-from inspector.formats.xml.syntax import NAME, XmlSyntax
-from inspector.json_scanner import read_json
-from inspector.model import Json, SpanKind, ToolCall, ToolResult
-from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
+from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import Json, SpanKind, ToolCall, ToolResult
+from weaklink.inspector.rules.markers import WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.text import Range
 
 _SECTION = Section(
     openers=("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"),

@@ -17,24 +17,23 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import HEADER_END
-from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.python.calls import read_calls
-from inspector.formats.python.follower import PythonTracker
-from inspector.formats.python.writing import is_python_code
-from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import HEADER_END
+from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from weaklink.inspector.formats.python.calls import read_calls
+from weaklink.inspector.formats.python.follower import PythonTracker
+from weaklink.inspector.formats.python.writing import is_python_code
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.text import Range
 
 TAG = "<|python_tag|>"
 FUNCTION = "<function="

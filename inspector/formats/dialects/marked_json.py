@@ -29,16 +29,15 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 """
 
 from msgspec.structs import replace
-
-from inspector.formats.chat_turns import turn_ends
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import CallKeys, call_array, call_object
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.model import SpanKind
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import CallKeys, call_array, call_object
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(

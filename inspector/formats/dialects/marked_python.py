@@ -16,17 +16,17 @@ span. Claude's older prompts use the same tags around `<invoke>`: that is not a 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import json_of
-from inspector.formats.python.calls import PythonCallReader
-from inspector.formats.python.follower import PYTHON
-from inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.segmenter.events import SpanReader
-from inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.python.follower import PYTHON
+from weaklink.inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.segmenter.events import SpanReader
+from weaklink.inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _LFM2_OPENER, _LFM2_CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
 _LFM2_PATTERNS = DetectionPatterns(

@@ -17,20 +17,20 @@ sglang:python/sglang/srt/function_call/minimax_m3.py.
 import re
 from collections.abc import Sequence
 
-from inspector.formats.chat_turns import turn_ends
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.call_shape import call_object, json_of
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.format import JsonMarkers, json_format
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, xml_format
-from inspector.formats.xml.syntax import NAME, XmlSyntax
-from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import Json, ToolCall
-from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.table import Lookahead, Repeat
+from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.call_shape import call_object, json_of
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, xml_format
+from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
+from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.rules.markers import WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.table import Lookahead, Repeat
 
 _TURNS = (opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["))
 MINIMAX_M2 = xml_format(

@@ -13,10 +13,9 @@ Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/par
 from collections.abc import Iterator, Sequence
 
 import msgspec
-
-from inspector.diagnostics import Fault
-from inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import (
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
@@ -25,20 +24,20 @@ from inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from inspector.json_scanner import JsonKind, read_json
-from inspector.model import SpanKind, ToolCall, ToolResult
-from inspector.rules.conversation import MALFORMED_CALL_ID
-from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
-from inspector.text import Range, shown
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
+from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.json_scanner import JsonKind, read_json
+from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.rules.conversation import MALFORMED_CALL_ID
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
+from weaklink.inspector.rules.markers import WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.text import Range, shown
 
 OPENER = "[TOOL_CALLS]"
 _RESULT = Enclosed("[TOOL_RESULTS]", "[/TOOL_RESULTS]")

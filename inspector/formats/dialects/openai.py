@@ -6,16 +6,16 @@ content of such an answer: servers of open models leave reasoning tags in it.
 
 from collections.abc import Sequence
 
-from inspector.apis.openai.located import OpenAiShapes
-from inspector.formats.api.parser import api_or_text
-from inspector.formats.completion import CompletionCalls, openai_message
-from inspector.formats.dialect import dialect_table
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.model import Role, ToolCall
-from inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from inspector.segmenter.machine import Machine
+from weaklink.inspector.apis.openai.located import OpenAiShapes
+from weaklink.inspector.formats.api.parser import api_or_text
+from weaklink.inspector.formats.completion import CompletionCalls, openai_message
+from weaklink.inspector.formats.dialect import dialect_table
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.model import Role, ToolCall
+from weaklink.inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.machine import Machine
 
 _TABLE = dialect_table(calls=(), call_states=lambda _: ())
 

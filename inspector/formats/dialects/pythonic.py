@@ -13,16 +13,16 @@ A code fence at the reply's start that contains only such a list is a call in a 
 
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.python.calls import PythonCallReader
-from inspector.formats.python.follower import PYTHON
-from inspector.formats.python.writing import is_python_call, write_call
-from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.table import (
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.python.follower import PYTHON
+from weaklink.inspector.formats.python.writing import is_python_call, write_call
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.table import (
     HOME,
     ROLE,
     Lookahead,

@@ -19,25 +19,24 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.formats.dialect import Transitions, opening, table_parser
-from inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_call_without_id
-from inspector.formats.json.calls import JsonCallReader, strict_object
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.formats.xml import tag_families
-from inspector.formats.xml.format import OwnTags, xml_format
-from inspector.json_scanner import JsonKind, read_json
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.dialect import Transitions, opening, table_parser
+from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_call_without_id
+from weaklink.inspector.formats.json.calls import JsonCallReader, strict_object
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.xml import tag_families
+from weaklink.inspector.formats.xml.format import OwnTags, xml_format
+from weaklink.inspector.json_scanner import JsonKind, read_json
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from weaklink.inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
 _NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")

@@ -13,18 +13,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-
-from inspector.formats.chat_turns import ROLE_HOMES
-from inspector.formats.dialect import Transitions, dialect_table, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_finite, json_of
-from inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
-from inspector.formats.span_readers import reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON
-from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_finite, json_of
+from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
+from weaklink.inspector.formats.span_readers import reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 THOUGHT = "Thought:"
 """The heading at the end of prompts."""

@@ -9,17 +9,16 @@ in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 """
 
 import msgspec
-
-from inspector.formats.chat_turns import turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
-from inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
-from inspector.formats.xml.tag_families import InvokeTags
-from inspector.model import SpanKind
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
+from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _START, _MESSAGE, _TO = "<|start|>", "<|message|>", " to="
 _RECIPIENT = Repeat(r"[\w.\-]", 1, 128)

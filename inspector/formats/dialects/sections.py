@@ -10,11 +10,11 @@ prompt of Cline.
 
 import re
 
-from inspector.formats.chat_turns import turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag, opening
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
+from weaklink.inspector.scanning import lazy_pattern
 
 
 def _plamo(tag: str) -> str:

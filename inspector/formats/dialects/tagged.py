@@ -38,18 +38,17 @@ import re
 from types import MappingProxyType
 
 from msgspec.structs import replace
-
-from inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
-from inspector.formats.dialect import Enclosed, ReasoningTag, opening
-from inspector.formats.format import DetectionPatterns
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.xml import tag_families
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import CallTemplate, LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
-from inspector.formats.xml.tag_families import PairTags
-from inspector.rules.markers import WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.format import DetectionPatterns
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.xml import tag_families
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.tag_families import PairTags
+from weaklink.inspector.rules.markers import WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 
 
 def _tag(name: str) -> Enclosed:

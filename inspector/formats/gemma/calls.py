@@ -9,18 +9,17 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.gemma.dicts import GemmaDict, GemmaReader
-from inspector.formats.json.call_shape import is_finite
-from inspector.formats.python.calls import empty_call
-from inspector.formats.python.writing import is_shallow
-from inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
+from weaklink.inspector.formats.json.call_shape import is_finite
+from weaklink.inspector.formats.python.calls import empty_call
+from weaklink.inspector.formats.python.writing import is_shallow
+from weaklink.inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range, shown
 
 _CALL = lazy_pattern(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")

@@ -17,18 +17,17 @@ import re
 from functools import cache, partial
 
 from msgspec import Struct, field
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import MAX_DEPTH
-from inspector.json_scanner.cursor import PayloadFindings
-from inspector.json_scanner.values import number_value
-from inspector.model import Json, Parameter
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
-from inspector.rules.rule import Rule
-from inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
-from inspector.segmenter.events import Payload, read_on
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_scanner import MAX_DEPTH
+from weaklink.inspector.json_scanner.cursor import PayloadFindings
+from weaklink.inspector.json_scanner.values import number_value
+from weaklink.inspector.model import Json, Parameter
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
+from weaklink.inspector.segmenter.events import Payload, read_on
+from weaklink.inspector.text import Range, shown
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")

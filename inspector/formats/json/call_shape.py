@@ -4,15 +4,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, structs
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
-from inspector.json_text import write_json
-from inspector.model import Json, ToolCall
-from inspector.rules import json_syntax as rules
-from inspector.rules.json_syntax import TRUNCATED_JSON
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 

@@ -13,9 +13,8 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.json.call_shape import (
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.json.call_shape import (
     NATIVE_KEYS,
     CallKeys,
     CallShape,
@@ -24,15 +23,15 @@ from inspector.formats.json.call_shape import (
     shape_of,
     without_invention,
 )
-from inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
-from inspector.model import Json, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range
+from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import EMPTY_CALL
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range
 
 _SPACE = " \t\n\r"
 _W = r"[ \t\n\r]*+"

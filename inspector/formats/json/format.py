@@ -10,16 +10,31 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field, structs
-
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call
-from inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from inspector.model import SpanKind, ToolCall
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, SpanReader
-from inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    table_parser,
+)
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, SpanReader
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    Repeat,
+    State,
+    Table,
+    Transition,
+)
 
 _SPACE = Repeat(r"\s", 0, 24)
 _QUOTE = Repeat(r"[\"']", 1, 1)

@@ -5,10 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.chat_turns import TURN_TRANSITIONS
-from inspector.formats.dialect import (
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
@@ -17,20 +16,20 @@ from inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
-from inspector.formats.json.calls import strict_object
-from inspector.formats.span_readers import ReasoningReader, reader_table
-from inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
-from inspector.json_scanner.messages import trailing_text
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
-from inspector.rules.rule import Severity
-from inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from inspector.segmenter.table import MarkerSplit, State, Table, Transition
-from inspector.text import Range
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
+from weaklink.inspector.formats.json.calls import strict_object
+from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.json_scanner.messages import trailing_text
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
+from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition
+from weaklink.inspector.text import Range
 
 _SPACE = " \t\n\r"
 _FENCE = "```"

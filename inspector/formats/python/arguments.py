@@ -8,14 +8,20 @@ if a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); e
 import keyword
 
 from msgspec import Struct, field
-
-from inspector.diagnostics import Edit
-from inspector.formats.python import messages as say
-from inspector.formats.python.literals import CursorMark, PythonCursor, PythonValue, decoded, read_atom, read_expression
-from inspector.json_scanner import MAX_DEPTH
-from inspector.model import Json, Parameter
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit
+from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.formats.python.literals import (
+    CursorMark,
+    PythonCursor,
+    PythonValue,
+    decoded,
+    read_atom,
+    read_expression,
+)
+from weaklink.inspector.json_scanner import MAX_DEPTH
+from weaklink.inspector.model import Json, Parameter
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 # The usual argument: a whole string, an integer or a literal, and what follows it.
 _PLAIN = lazy_pattern(

@@ -4,18 +4,17 @@ import re
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.python import messages as say
-from inspector.formats.python.arguments import read_arguments
-from inspector.formats.python.literals import PythonCursor, read_expression
-from inspector.model import ToolCall
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.formats.python.arguments import read_arguments
+from weaklink.inspector.formats.python.literals import PythonCursor, read_expression
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import EMPTY_CALL
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range, shown
 
 _JSON = lazy_pattern(r"\s*(?:\{|\[\s*\{)")
 _FENCE = lazy_pattern(r"\s*(```[\w-]*[ \t]*\n?)")

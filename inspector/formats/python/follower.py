@@ -7,8 +7,8 @@ forbids), and a letter or digit right after a string, as in `'it's'`, where the 
 value is complete when the last open bracket closes. Each character is read once, and a chunk may end anywhere.
 """
 
-from inspector.scanning import end_of_repeats, repeated
-from inspector.segmenter.events import Payload, read_on
+from weaklink.inspector.scanning import end_of_repeats, repeated
+from weaklink.inspector.segmenter.events import Payload, read_on
 
 # The text between brackets, including whole strings.
 _OUTSIDE = repeated(

@@ -11,14 +11,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault
-from inspector.formats.python import messages as say
-from inspector.json_scanner.cursor import PayloadFindings
-from inspector.json_scanner.words import result_of
-from inspector.model import Json
-from inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
-from inspector.text import Range, shown
+from weaklink.inspector.diagnostics import Edit, Fault
+from weaklink.inspector.formats.python import messages as say
+from weaklink.inspector.json_scanner.cursor import PayloadFindings
+from weaklink.inspector.json_scanner.words import result_of
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
+from weaklink.inspector.text import Range, shown
 
 _SPACE_BEGINS = frozenset(" \t\n\r\f\\#")
 _SPACE = repeated(r"[ \t\n\r\f]++|\\\r?\n|(?<=[\s,(\[{])#[^\n]*+")

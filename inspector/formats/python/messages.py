@@ -1,9 +1,9 @@
 """The messages, hints and repairs of faults in Python call syntax."""
 
-from inspector.diagnostics import Edit, Fault, Fix, Related
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.text import Range, counted, shown
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.text import Range, counted, shown
 
 
 def unpacked(text: str, place: Range) -> Fault:

@@ -7,10 +7,10 @@ import warnings
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from inspector.formats.json.call_shape import is_finite, json_of
-from inspector.json_scanner import MAX_DEPTH
-from inspector.model import Json, ToolCall
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.json.call_shape import is_finite, json_of
+from weaklink.inspector.json_scanner import MAX_DEPTH
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.scanning import lazy_pattern
 
 _DOTTED = lazy_pattern(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 _IDENTIFIER = lazy_pattern(r"[^\W\d]\w*")

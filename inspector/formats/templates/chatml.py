@@ -23,10 +23,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
 
-from inspector.formats.json.call_shape import json_of
-from inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
-from inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
+from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
+from weaklink.inspector.scanning import lazy_pattern
 
 _BEFORE_TOOLS = (
     "You are a function calling AI model. You are provided with function signatures within <tools> </tools> XML tags. "

@@ -18,10 +18,10 @@ weaklink's; the system prompt follows it.
 import json
 from collections.abc import Iterator, Sequence
 
-from inspector.formats.json.call_shape import json_of
-from inspector.formats.templates import template
-from inspector.model import Json, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.formats.templates import template
+from weaklink.inspector.model import Json, ToolDefinition, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
 
 _DEPTH = 32
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

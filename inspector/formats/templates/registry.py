@@ -5,15 +5,15 @@ import keyword
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
-from inspector.apis.openai.messages import message_object
-from inspector.formats.completion import openai_message, tidy
-from inspector.formats.format import Format
-from inspector.formats.json.call_shape import json_of
-from inspector.formats.templates import template
-from inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
-from inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from inspector.model import Json, Role, ToolDefinition, ToolResult
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.apis.openai.messages import message_object
+from weaklink.inspector.formats.completion import openai_message, tidy
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.formats.templates import template
+from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
+from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
+from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
+from weaklink.inspector.scanning import lazy_pattern
 
 _CLAUDE_BLOCK = lazy_pattern(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"

@@ -8,12 +8,11 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
-
-from inspector.apis.openai.messages import tool_object
-from inspector.formats.completion import CompletionPiece, write_completion
-from inspector.formats.format import Format
-from inspector.formats.json.call_shape import json_of
-from inspector.model import Json, Role, ToolDefinition, ToolResult
+from weaklink.inspector.apis.openai.messages import tool_object
+from weaklink.inspector.formats.completion import CompletionPiece, write_completion
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.json.call_shape import json_of
+from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 
 Present: TypeAlias = Callable[[Sequence[ToolDefinition]], str]
 """Writes the text that lists a model's tools; never called without tools."""

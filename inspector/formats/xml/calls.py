@@ -12,22 +12,21 @@ from itertools import pairwise
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
-from inspector.formats.json.calls import JsonCallReader
-from inspector.formats.xml import messages
-from inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
-from inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.model import Json, Parameter, ToolCall
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import EMPTY_CALL
-from inspector.rules.rule import Severity
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
+from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.xml import messages
+from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
+from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.model import Json, Parameter, ToolCall
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import EMPTY_CALL
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range
 
 _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")

@@ -10,10 +10,10 @@ read once.
 
 from enum import Enum, auto
 
-from inspector.formats.xml.syntax import XmlSyntax
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import Payload, read_on
-from inspector.segmenter.table import Lookahead
+from weaklink.inspector.formats.xml.syntax import XmlSyntax
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import Payload, read_on
+from weaklink.inspector.segmenter.table import Lookahead
 
 _SPACE = lazy_pattern(r"\s*")
 

@@ -8,20 +8,26 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct, structs
-
-from inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
-from inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, Transitions, dialect_table, table_parser
-from inspector.formats.format import DetectionPatterns, Format
-from inspector.formats.json.call_shape import is_json_call, json_of
-from inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
-from inspector.formats.xml.follower import xml_payload
-from inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
-from inspector.model import Json, SpanKind, ToolCall
-from inspector.rules import markers as rules
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import (
+    THINK_TAGS,
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    dialect_table,
+    table_parser,
+)
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
+from weaklink.inspector.formats.xml.follower import xml_payload
+from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
+from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.rules import markers as rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
+from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
 
 _CALL_END = "call_end"
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)

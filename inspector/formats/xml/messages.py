@@ -1,14 +1,14 @@
 """The messages and repairs of faults in calls with parameters in tags."""
 
-from inspector.diagnostics import Edit, Fault, Fix
-from inspector.formats.xml.syntax import XmlSyntax
-from inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
-from inspector.rules import json_syntax as call_shape
-from inspector.rules import json_syntax as rules
-from inspector.rules.markers import MARKER_INSIDE_ARGUMENT
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.xml.syntax import XmlSyntax
+from weaklink.inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
+from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _MOST = 40
 _CLOSING_TAG = lazy_pattern(r"</[\w.:-]+>")

@@ -4,9 +4,8 @@ import re
 from functools import cached_property
 
 from msgspec import Struct
-
-from inspector.scanning import MOST_ROUNDS
-from inspector.segmenter.table import Lookahead, Repeat
+from weaklink.inspector.scanning import MOST_ROUNDS
+from weaklink.inspector.segmenter.table import Lookahead, Repeat
 
 NAME = Repeat(r'[^<>"\n]', 1, 128)
 """A name within a tag, of a tool or a parameter."""

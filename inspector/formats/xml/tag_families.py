@@ -15,18 +15,17 @@ import re
 
 import msgspec
 from msgspec import Struct
-
-from inspector.diagnostics import Fault
-from inspector.formats.dialect import Enclosed
-from inspector.formats.python.calls import PythonCallReader
-from inspector.formats.xml.calls import XmlCallReader
-from inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
-from inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
-from inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
-from inspector.scanning import lazy_pattern
-from inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
-from inspector.segmenter.table import Lookahead, LookaheadPiece, OneOf, Repeat
-from inspector.text import Range
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.dialect import Enclosed
+from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.xml.calls import XmlCallReader
+from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
+from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
+from weaklink.inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
+from weaklink.inspector.segmenter.table import Lookahead, LookaheadPiece, OneOf, Repeat
+from weaklink.inspector.text import Range
 
 _BEGINS = "<function="
 OPENER, CLOSER = "<tool_call>", "</tool_call>"

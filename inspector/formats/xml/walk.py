@@ -10,10 +10,9 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 
 from msgspec import Struct, field
-
-from inspector.formats.xml.syntax import XmlSyntax
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
+from weaklink.inspector.formats.xml.syntax import XmlSyntax
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")

@@ -9,15 +9,14 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
-from inspector.importers.identity import instant, place_of, text_of
-from inspector.importers.recorded_states import read_state
-from inspector.importers.records import Row, parse_json_bytes, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.titles import first_words
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import (
+from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
+from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,
@@ -37,9 +36,9 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.provider_json import compact_json
 
 SOURCE = "claude-code"
 """The name of this source in the runs of tools that it recorded."""

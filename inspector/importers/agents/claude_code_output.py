@@ -9,14 +9,13 @@ Rows with a `parent_tool_use_id` belong to a sub-agent, which is a separate sess
 from collections.abc import Iterator
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.anthropic.messages import MessagesReader
-from inspector.importers.agents import claude_code
-from inspector.importers.identity import text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import (
+from weaklink.inspector.apis.anthropic.messages import MessagesReader
+from weaklink.inspector.importers.agents import claude_code
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import (
     ExternalId,
     Json,
     Outcome,
@@ -30,9 +29,9 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.wire.decoder import Decoder, Framing, new_decoder
-from inspector.wire.events import TurnAssembly
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.wire.decoder import Decoder, Framing, new_decoder
+from weaklink.inspector.wire.events import TurnAssembly
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
     "the output contains no system prompt, and the user's prompt only if Claude Code was configured to repeat it",

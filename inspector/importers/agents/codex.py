@@ -8,16 +8,15 @@ and the commands and MCP tools that ran with their own results, and prompts that
 from collections.abc import Iterator
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.openai.responses import API, read_responses_request
-from inspector.importers.identity import instant, place_of, text_of
-from inspector.importers.recorded_states import read_state
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.titles import first_words
-from inspector.json_text import count_of, window_of_tokens
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import (
+from weaklink.inspector.apis.openai.responses import API, read_responses_request
+from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.json_text import count_of, window_of_tokens
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
     ExternalId,
@@ -40,8 +39,8 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.scanning import lazy_pattern
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source does not store the tools, the chunks of answers or answers that did not end"
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})

@@ -8,14 +8,13 @@ with `reasoning`, `finish_reason`, `tool_name` and a time in seconds. Hermes Age
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-
-from inspector import model
-from inspector.apis.openai.messages import read_message, read_tools, with_calls
-from inspector.importers.identity import instant, text_of
-from inspector.importers.records import Row, parse_json_bytes, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import object_of, objects_of
-from inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import read_message, read_tools, with_calls
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _STORE_COLUMNS = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
 _NOT_STORED = "the source does not store chunks, and stores usage only per session, not per answer"

@@ -9,12 +9,11 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec import Struct, field, structs
-
-from inspector.importers.identity import instant, text_of
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
-from inspector.json_text import count_of, object_of
-from inspector.model import (
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
+from weaklink.inspector.json_text import count_of, object_of
+from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
@@ -35,8 +34,8 @@ from inspector.model import (
     TurnFlag,
     Usage,
 )
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.provider_json import compact_json
 
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged

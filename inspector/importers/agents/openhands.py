@@ -8,8 +8,7 @@ raw text of its calls. An action of the agent without a response is itself taken
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.openai.messages import (
+from weaklink.inspector.apis.openai.messages import (
     call_object,
     first_choice,
     first_message,
@@ -18,13 +17,13 @@ from inspector.apis.openai.messages import (
     read_tools,
     stored_usage,
 )
-from inspector.importers.identity import instant, place_of, row_ids, text_of
-from inspector.importers.recorded_states import read_state
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import object_of
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import (
+from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import (
     ExternalId,
     Generation,
     Instant,
@@ -41,8 +40,8 @@ from inspector.model import (
     Turn,
     TurnFlag,
 )
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source does not store the chunks of answers, nor answers whose calls OpenHands could not parse"
 _DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands used"

@@ -15,18 +15,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
-
-from inspector import model
-from inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
-from inspector.apis.openai.responses import read_responses_request
-from inspector.importers.identity import instant, place_of, row_ids, text_of
-from inspector.importers.recorded_states import read_state
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.titles import first_words
-from inspector.json_text import object_of, objects_of, write_json
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
+from weaklink.inspector.apis.openai.responses import read_responses_request
+from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.json_text import object_of, objects_of, write_json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _NOT_STORED = "the source does not store times, tools, usage per answer or chunks"
 _LOST = "of answers that the agent rejected, the source stores only the text, not the calls"

@@ -8,13 +8,13 @@ results.
 from collections.abc import Iterator
 from pathlib import Path
 
-from inspector import model
-from inspector.apis.openai.messages import read_message, read_tools
-from inspector.importers.identity import row_ids
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import objects_of, write_json
-from inspector.scanning import lazy_pattern
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import read_message, read_tools
+from weaklink.inspector.importers.identity import row_ids
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import objects_of, write_json
+from weaklink.inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
 _INPUT = "inference_input"

@@ -10,16 +10,15 @@ from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
-from inspector.importers.identity import instant, place_of, text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_scanner import JsonKind, read_json
-from inspector.json_text import count_of, object_of, objects_of
-from inspector.scanning import lazy_pattern
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
+from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_scanner import JsonKind, read_json
+from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source stores the arguments of calls parsed, without their original text, and does not store chunks"
 _NO_TEXTS = "the token ids of answers are left out: the source does not store the text of each id"

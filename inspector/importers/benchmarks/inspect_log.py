@@ -22,15 +22,14 @@ from itertools import islice
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct, structs
-
-from inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import parse_json_bytes, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, too_long
-from inspector.model import Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, too_long
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
 
 if sys.version_info >= (3, 14):
     from compression import zstd

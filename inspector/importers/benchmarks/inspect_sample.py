@@ -10,17 +10,16 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct, field, structs
-
-from inspector import model
-from inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
-from inspector.importers.identity import instant, text_of
-from inspector.importers.recorded_states import read_state
-from inspector.importers.source import JsonObject, Skipped
-from inspector.json_text import count_of, object_of, objects_of
-from inspector.memory import RECORD_BYTES
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.provider_json import compact_json
 
 _PARSE_ERROR = lazy_pattern(
     r"Error parsing the following tool call arguments:\n\n(?P<arguments>.*)\n\nError details: ", re.DOTALL

@@ -19,17 +19,23 @@ from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.apis.openai.messages import CALLS, argument_texts, calls_in, message_object, read_message, read_tools
-from inspector.importers.identity import instant, row_ids, text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_scanner import read_json
-from inspector.json_text import count_of, object_of, objects_of
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import (
+    CALLS,
+    argument_texts,
+    calls_in,
+    message_object,
+    read_message,
+    read_tools,
+)
+from weaklink.inspector.importers.identity import instant, row_ids, text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
 _RESULT = lazy_pattern(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"

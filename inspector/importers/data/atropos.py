@@ -9,17 +9,27 @@ to, alone or as the only message. Masks are -100 for tokens of the input, which 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import read_messages
-from inspector.formats.transcript import read_transcript
-from inspector.importers.identity import row_ids
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import list_of
-from inspector.memory import RECORD_MEMORY, transcript_memory
-from inspector.model import ExternalId, Generation, Json, Outcome, Provenance, RecognisedBy, Role, Trace, Turn, Usage
-from inspector.model.columns import Entries
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.apis.openai.messages import read_messages
+from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.identity import row_ids
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import list_of
+from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
+from weaklink.inspector.model import (
+    ExternalId,
+    Generation,
+    Json,
+    Outcome,
+    Provenance,
+    RecognisedBy,
+    Role,
+    Trace,
+    Turn,
+    Usage,
+)
+from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.wire.provider_json import compact_json
 
 _INPUT_MASK = -100
 _TOKENS = "token ids and masks are left out: only the tokenizer can map them to text"

@@ -9,18 +9,17 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.anthropic.messages import API as ANTHROPIC
-from inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
-from inspector.apis.openai.messages import CALLS, read_messages, read_tools
-from inspector.apis.providers import api_of_request
-from inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import word_of
-from inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.apis.anthropic.messages import API as ANTHROPIC
+from weaklink.inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
+from weaklink.inspector.apis.openai.messages import CALLS, read_messages, read_tools
+from weaklink.inspector.apis.providers import api_of_request
+from weaklink.inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import word_of
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
+from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation")
 _CONTENT_KEYS = frozenset({"content", CALLS, "function_call"})

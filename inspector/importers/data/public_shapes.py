@@ -12,13 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec import Struct
-
-from inspector.importers.records import NotJsonError, parse_json_bytes
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import segment
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import segment
 
 Reader = Callable[[JsonObject], JsonObject | None]
 

@@ -14,18 +14,17 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import read_tools
-from inspector.errors import UnknownFormatError
-from inspector.formats.detection import detect_format
-from inspector.formats.registry import find_format
-from inspector.formats.transcript import read_transcript, split_turns
-from inspector.importers.identity import instant, row_ids, text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long, too_much, transcript_memory
-from inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, ToolsOrigin, Trace, Turn
-from inspector.text import decode
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.transcript import read_transcript, split_turns
+from weaklink.inspector.importers.identity import instant, row_ids, text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long, too_much, transcript_memory
+from weaklink.inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, ToolsOrigin, Trace, Turn
+from weaklink.inspector.text import decode
 
 _COMPLETIONS = ("completion", "text", "output", "response", "generated_text")
 _CERTAIN = frozenset({"prompt", "deltas", "completion"})

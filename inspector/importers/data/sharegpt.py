@@ -15,14 +15,14 @@ positions.
 
 from collections.abc import Iterator
 
-from inspector import model
-from inspector.apis.openai.messages import read_tools
-from inspector.importers.data.openai_messages import read_conversations
-from inspector.importers.identity import instant, recognised_by, row_ids, text_of
-from inspector.importers.records import Row
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_scanner import JsonKind, JsonNode, read_json
-from inspector.json_text import write_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.json_text import write_json
 
 _ROLES = {
     "system": model.Role.SYSTEM,

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-
-from inspector.importers.source import FileSample, Skipped, SourceFile
-from inspector.model import Trace
-from inspector.trace_file.lines import HEADER_KEY
-from inspector.trace_file.reading import read_trace_stream
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.model import Trace
+from weaklink.inspector.trace_file.lines import HEADER_KEY
+from weaklink.inspector.trace_file.reading import read_trace_stream
 
 
 class TraceFileImporter:

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
-
-from inspector.importers.data.openai_messages import messages_trace
-from inspector.importers.data.public_shapes import decoded_list, public_row, refusal
-from inspector.importers.data.raw_text import completion_trace
-from inspector.importers.data.sharegpt import sharegpt_trace
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.model import Json, Trace
+from weaklink.inspector.importers.data.openai_messages import messages_trace
+from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
+from weaklink.inspector.importers.data.raw_text import completion_trace
+from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.model import Json, Trace
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")

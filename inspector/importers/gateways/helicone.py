@@ -4,7 +4,7 @@ Bodies are included only with `--include-body`. The answer to a stream is assemb
 text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
 """
 
-from inspector.importers.gateways.logged_requests import (
+from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayAnswer,
     GatewayImporter,
     LoggedRequest,
@@ -15,10 +15,10 @@ from inspector.importers.gateways.logged_requests import (
     parsed_member,
     parsed_object,
 )
-from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Skipped
-from inspector.model import Json
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.model import Json
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
 
 NOT_TIMED = "the source does not store chunk times, and stores most answers as Helicone assembled them"
 _ROW = frozenset({"request_id", "request_created_at"})

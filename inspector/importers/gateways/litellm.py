@@ -8,9 +8,8 @@ because LiteLLM logs their answers in that shape.
 import re
 
 from msgspec import Struct
-
-from inspector.apis.anthropic.messages import as_chat
-from inspector.importers.gateways.logged_requests import (
+from weaklink.inspector.apis.anthropic.messages import as_chat
+from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayImporter,
     LoggedRequest,
     ReadEntry,
@@ -20,11 +19,11 @@ from inspector.importers.gateways.logged_requests import (
     parsed_member,
     parsed_object,
 )
-from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Skipped
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 
 _ONLY_PAYLOADS = frozenset({"litellm_call_id", "status_fields", "model_map_information", "hidden_params"})
 _SPEND = frozenset({"request_id", "call_type", "spend", "startTime"})

@@ -10,17 +10,16 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
-from inspector.model import BodyState, Json, Trace
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import Exchange, Headers
-from inspector.sessions.gathering import SkippedExchange, traces_of
-from inspector.text import decode
-from inspector.wire.provider_json import TOO_DEEP, parse_json
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
+from weaklink.inspector.model import BodyState, Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import Exchange, Headers
+from weaklink.inspector.sessions.gathering import SkippedExchange, traces_of
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.provider_json import TOO_DEEP, parse_json
 
 LOST = "if a request failed or was stored without its answer, the model's output is lost"
 """The warning of a trace with such a request."""

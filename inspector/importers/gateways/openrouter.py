@@ -5,20 +5,19 @@ record may contain both.
 """
 
 from msgspec.structs import replace
-
-from inspector import model
-from inspector.apis.openai.messages import CALLS
-from inspector.importers.gateways.logged_requests import (
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import CALLS
+from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayImporter,
     LoggedRequest,
     body_of,
     number_of,
     parsed_object,
 )
-from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Skipped
-from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
-from inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
+from weaklink.inspector.wire.answer_reader import finish_meaning
 
 NO_CHUNKS = "the source stores answers as text: no chunks, tools or calls"
 _FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})

@@ -4,7 +4,7 @@ A row has `request` and `response` beside the columns that the user chose; a log
 their metadata (portkey.ai/docs: product/observability/logs-export, api-reference/logs).
 """
 
-from inspector.importers.gateways.logged_requests import (
+from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayImporter,
     LoggedRequest,
     address_of,
@@ -14,10 +14,10 @@ from inspector.importers.gateways.logged_requests import (
     parsed_member,
     parsed_object,
 )
-from inspector.importers.identity import instant, text_of
-from inspector.importers.source import JsonObject, Skipped
-from inspector.model import Json
-from inspector.sessions.exchange import Exchange, Headers, RequestHead
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.model import Json
+from weaklink.inspector.sessions.exchange import Exchange, Headers, RequestHead
 
 NOT_TIMED = "the source does not store chunk times, and stores most answers as Portkey assembled them"
 

@@ -19,20 +19,19 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct, field, structs
-
-from inspector.apis.providers import find_api
-from inspector.importers.identity import text_of
-from inspector.importers.source import JsonObject, Skipped
-from inspector.json_text import object_of, window_of_tokens
-from inspector.model import Generation, Instant, Json, Provenance, RecordedRun, Role, Trace, Turn
-from inspector.sessions.exchange import Exchange, RequestHead, header_of
-from inspector.sessions.fingerprints import arguments_by_value
-from inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, decompressed, traces_of
-from inspector.sessions.resolver import Placement
-from inspector.text import decode
-from inspector.wire.events import DecodedRequest
-from inspector.wire.framing import SseDecoder
-from inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.apis.providers import find_api
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.json_text import object_of, window_of_tokens
+from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecordedRun, Role, Trace, Turn
+from weaklink.inspector.sessions.exchange import Exchange, RequestHead, header_of
+from weaklink.inspector.sessions.fingerprints import arguments_by_value
+from weaklink.inspector.sessions.gathering import SkippedExchange, answer_turn, decode_exchange, decompressed, traces_of
+from weaklink.inspector.sessions.resolver import Placement
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.framing import SseDecoder
+from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
 SOURCE = "mcp"
 """The name of this source in the runs of tools that it recorded."""

@@ -16,17 +16,22 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from msgspec import Struct, structs
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.identity import instant, text_of
-from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from inspector.importers.records import TEXT_AFTER_ARRAY, Element, NotJsonError, parse_json_bytes, read_elements
-from inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import object_of
-from inspector.model import Json, Trace
-from inspector.scanning import closing_quote, lazy_pattern
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
-from inspector.wire.framing import SseDecoder
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
+from weaklink.inspector.importers.records import (
+    TEXT_AFTER_ARRAY,
+    Element,
+    NotJsonError,
+    parse_json_bytes,
+    read_elements,
+)
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.scanning import closing_quote, lazy_pattern
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
+from weaklink.inspector.wire.framing import SseDecoder
 
 _ZIP = b"PK\x03\x04"
 _BLOCK = 1 << 16

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, structs
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
-from inspector.importers.source import FileSample, Skipped, SourceFile
-from inspector.memory import RECORD_BYTES, too_long
-from inspector.model import Trace
-from inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
-from inspector.text import decode
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.memory import RECORD_BYTES, too_long
+from weaklink.inspector.model import Trace
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
+from weaklink.inspector.text import decode
 
 _MOST_DIGITS = 12
 _NO_FLOW = "not a flow: the file is damaged, or several programs wrote it at once; the rest was not read"

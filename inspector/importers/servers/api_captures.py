@@ -13,26 +13,30 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-
-from inspector.apis import ollama
-from inspector.apis.anthropic import messages as anthropic_messages
-from inspector.apis.gemini import API as GEMINI
-from inspector.apis.openai import completions, responses
-from inspector.apis.openai.chat import API as CHAT
-from inspector.apis.openai.chat_captures import MAX_ANSWER_BYTES, STATUS_LINE, CapturedAnswer, ChatCaptureDecoder
-from inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.identity import answer_ids, instant
-from inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import objects_of
-from inspector.memory import too_long
-from inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
-from inspector.scanning import lazy_pattern
-from inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
-from inspector.wire.events import TurnAssembly, WireEvent
-from inspector.wire.framing import ServerSentEvent, SseDecoder
-from inspector.wire.provider_json import parse_json
+from weaklink.inspector.apis import ollama
+from weaklink.inspector.apis.anthropic import messages as anthropic_messages
+from weaklink.inspector.apis.gemini import API as GEMINI
+from weaklink.inspector.apis.openai import completions, responses
+from weaklink.inspector.apis.openai.chat import API as CHAT
+from weaklink.inspector.apis.openai.chat_captures import (
+    MAX_ANSWER_BYTES,
+    STATUS_LINE,
+    CapturedAnswer,
+    ChatCaptureDecoder,
+)
+from weaklink.inspector.apis.providers import OLLAMA, PROVIDERS, ObjectHead, decoder_for, head_of
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.identity import answer_ids, instant
+from weaklink.inspector.importers.records import Line, first_rows, layout_of, parse_json_bytes, read_lines, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import objects_of
+from weaklink.inspector.memory import too_long
+from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
+from weaklink.inspector.wire.events import TurnAssembly, WireEvent
+from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
+from weaklink.inspector.wire.provider_json import parse_json
 
 _BLOCK = 1 << 16
 _BLANK = b"\xef\xbb\xbf \t\r\n"

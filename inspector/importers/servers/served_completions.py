@@ -25,14 +25,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.identity import instant, text_of
-from inspector.importers.records import parse_json_bytes, read_lines
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.json_text import object_of
-from inspector.memory import RECORD_BYTES
-from inspector.model import (
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.records import parse_json_bytes, read_lines
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.memory import RECORD_BYTES
+from weaklink.inspector.model import (
     BodyState,
     CallHeader,
     ExternalId,
@@ -45,10 +44,10 @@ from inspector.model import (
     Trace,
     Turn,
 )
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
-from inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
-from inspector.text import decode
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
+from weaklink.inspector.sessions.gathering import SkippedExchange, decode_exchange, traces_of
+from weaklink.inspector.text import decode
 
 _TARGET = "/v1/completions"
 _NO_PROMPT = "the log has no prompt for this answer: the request is unknown"

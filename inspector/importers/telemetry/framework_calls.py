@@ -8,21 +8,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.apis.gemini import read_gemini_request
-from inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
-from inspector.apis.openai.responses import read_responses_request
-from inspector.apis.providers import decoder_for
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject
-from inspector.importers.telemetry import framework_messages
-from inspector.json_text import word_of
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.decoder import decode_answer
-from inspector.wire.events import DecodedRequest, parameters_of
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.gemini import read_gemini_request
+from weaklink.inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools
+from weaklink.inspector.apis.openai.responses import read_responses_request
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry import framework_messages
+from weaklink.inspector.json_text import word_of
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.decoder import decode_answer
+from weaklink.inspector.wire.events import DecodedRequest, parameters_of
+from weaklink.inspector.wire.provider_json import compact_json
 
 _LAYERS = 4
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")

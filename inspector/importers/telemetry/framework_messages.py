@@ -11,16 +11,15 @@ from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
-from inspector.apis.gemini import read_gemini_request
-from inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
-from inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
-from inspector.importers.source import JsonObject
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
-from inspector.scanning import lazy_pattern
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
+from weaklink.inspector.apis.gemini import read_gemini_request
+from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
+from weaklink.inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = {
     "human": "user",

@@ -8,21 +8,29 @@ snake_case (exports to blob storage).
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
-
-from inspector.importers.identity import text_of
-from inspector.importers.records import Row, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry import framework_calls
-from inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from inspector.json_text import Json
-from inspector.model.calls import ToolDefinition
-from inspector.model.trace import BodyState, ExternalId, FinishReason, Generation, GenerationError, Role, Trace, Usage
-from inspector.scanning import lazy_pattern
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.events import DecodedRequest
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry import framework_calls
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
+from weaklink.inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from weaklink.inspector.json_text import Json
+from weaklink.inspector.model.calls import ToolDefinition
+from weaklink.inspector.model.trace import (
+    BodyState,
+    ExternalId,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Role,
+    Trace,
+    Usage,
+)
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source stores whole answers: no stream, no chunks, and only the time of the first chunk"

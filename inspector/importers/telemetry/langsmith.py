@@ -10,21 +10,20 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from msgspec import Struct, structs
-
-from inspector import model
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.identity import text_of
-from inspector.importers.records import parse_json_bytes, read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry import framework_calls
-from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from inspector.json_text import object_of
-from inspector.memory import RECORD_BYTES, too_long
-from inspector.scanning import lazy_pattern
-from inspector.wire.events import DecodedRequest
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector import model
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry import framework_calls
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.memory import RECORD_BYTES, too_long
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.provider_json import compact_json
 
 _NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")

@@ -12,26 +12,31 @@ from typing import Any, Self
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector import model
-from inspector.apis.openai.messages import CALLS
-from inspector.apis.providers import decoder_for, read_request
-from inspector.importers.records import parse_json_bytes, read_rows
-from inspector.importers.source import FileSample, Skipped, SourceFile
-from inspector.importers.telemetry import otlp_conventions, otlp_span
-from inspector.importers.telemetry.framework_calls import one_answer
-from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.otlp_encodings import has_resources, is_otlp, merged_spans, read_protobuf, spans_of
-from inspector.importers.telemetry.span_traces import traces_of_spans
-from inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from inspector.json_text import word_of
-from inspector.scanning import lazy_pattern
-from inspector.sessions.fingerprints import has_no_content, message_digest
-from inspector.spool import RecordSpool, SpoolPosition
-from inspector.wire.answer_reader import finish_meaning
-from inspector.wire.decoder import decode_answer
-from inspector.wire.events import DecodedRequest, DecodedTurn
-from inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector import model
+from weaklink.inspector.apis.openai.messages import CALLS
+from weaklink.inspector.apis.providers import decoder_for, read_request
+from weaklink.inspector.importers.records import parse_json_bytes, read_rows
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry import otlp_conventions, otlp_span
+from weaklink.inspector.importers.telemetry.framework_calls import one_answer
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.otlp_encodings import (
+    has_resources,
+    is_otlp,
+    merged_spans,
+    read_protobuf,
+    spans_of,
+)
+from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
+from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.json_text import word_of
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
+from weaklink.inspector.spool import RecordSpool, SpoolPosition
+from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.decoder import decode_answer
+from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
+from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
 SPOOL_BYTES = 32 << 20
 """How many bytes of the spans' texts are kept in memory."""

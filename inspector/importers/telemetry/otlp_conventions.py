@@ -20,12 +20,11 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
-
-from inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
-from inspector.importers.source import JsonObject
-from inspector.importers.telemetry.framework_messages import KnownMessages
-from inspector.importers.telemetry.langfuse import read_observation
-from inspector.importers.telemetry.otlp_span import (
+from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
+from weaklink.inspector.importers.telemetry.langfuse import read_observation
+from weaklink.inspector.importers.telemetry.otlp_span import (
     ERROR,
     Message,
     OtlpEvent,
@@ -37,9 +36,9 @@ from inspector.importers.telemetry.otlp_span import (
     unfolded,
     unquoted,
 )
-from inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
-from inspector.model import Generation, Json, Turn, Usage
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
+from weaklink.inspector.model import Generation, Json, Turn, Usage
+from weaklink.inspector.wire.provider_json import compact_json
 
 _OPERATIONS = {
     "chat": OperationKind.MODEL,

@@ -18,15 +18,14 @@ from itertools import islice
 from typing import BinaryIO, TypeAlias
 
 from msgspec.structs import replace
-
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.source import JsonObject, Skipped, SourceFile
-from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
-from inspector.json_text import word_of
-from inspector.memory import RECORD_BYTES, too_long
-from inspector.model import Json
-from inspector.scanning import lazy_pattern
-from inspector.text import decode
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects
+from weaklink.inspector.json_text import word_of
+from weaklink.inspector.memory import RECORD_BYTES, too_long
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
 
 RESOURCE_KEYS = ("resourceSpans", "resource_spans", "resourceLogs", "resource_logs")
 """The members that an export request has."""

@@ -7,15 +7,14 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
-
-from inspector.apis.openai.messages import read_message
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject
-from inspector.importers.telemetry.spans import OperationKind, ToolRun
-from inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
-from inspector.text import decode
-from inspector.wire.events import UNREAD_PART
-from inspector.wire.provider_json import compact_json
+from weaklink.inspector.apis.openai.messages import read_message
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
+from weaklink.inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.events import UNREAD_PART
+from weaklink.inspector.wire.provider_json import compact_json
 
 ERROR = 2
 """The status code of a failed span (opentelemetry-proto, `Status.StatusCode`)."""

@@ -7,16 +7,23 @@ Phoenix keeps OpenInference's attributes: flat under dotted names in the API, ne
 import sqlite3
 from collections.abc import Iterator
 
-from inspector.importers.identity import instant
-from inspector.importers.records import read_rows
-from inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from inspector.importers.sqlite_tables import LogTables, open_tables
-from inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
-from inspector.importers.telemetry.otlp_encodings import span_of
-from inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, lenient_json, objects
-from inspector.json_text import word_of
-from inspector.model import ExternalId, Json, Trace
-from inspector.scanning import lazy_pattern
+from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.records import read_rows
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
+from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
+from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
+from weaklink.inspector.importers.telemetry.otlp_span import (
+    ERROR,
+    OtlpEvent,
+    OtlpSpan,
+    flattened,
+    lenient_json,
+    objects,
+)
+from weaklink.inspector.json_text import word_of
+from weaklink.inspector.model import ExternalId, Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAGIC = b"SQLite format 3\0"
 _DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged

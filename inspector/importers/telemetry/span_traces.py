@@ -12,14 +12,13 @@ from typing import Self
 
 import msgspec
 from msgspec import Struct, field, structs
-
-from inspector import model
-from inspector.importers.identity import instant
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject, Skipped
-from inspector.importers.telemetry.framework_calls import one_answer
-from inspector.importers.telemetry.framework_messages import without_flattened
-from inspector.importers.telemetry.spans import (
+from weaklink.inspector import model
+from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.importers.telemetry.framework_calls import one_answer
+from weaklink.inspector.importers.telemetry.framework_messages import without_flattened
+from weaklink.inspector.importers.telemetry.spans import (
     ModelCall,
     OperationKind,
     ToolRun,
@@ -28,13 +27,13 @@ from inspector.importers.telemetry.spans import (
     merge_duplicates,
     moment_of,
 )
-from inspector.model.exchange import renumbered
-from inspector.scanning import lazy_pattern
-from inspector.sessions.exchange import RequestHead
-from inspector.sessions.fingerprints import arguments_by_value, message_digest
-from inspector.sessions.resolver import Placement, SessionResolver
-from inspector.spool import RecordSpool, SpoolPosition
-from inspector.wire.events import DecodedTurn
+from weaklink.inspector.model.exchange import renumbered
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.exchange import RequestHead
+from weaklink.inspector.sessions.fingerprints import arguments_by_value, message_digest
+from weaklink.inspector.sessions.resolver import Placement, SessionResolver
+from weaklink.inspector.spool import RecordSpool, SpoolPosition
+from weaklink.inspector.wire.events import DecodedTurn
 
 _SOURCE = "span"
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"

@@ -10,11 +10,10 @@ from enum import StrEnum
 from functools import reduce
 
 from msgspec import Struct, structs
-
-from inspector.model import Generation, Instant, Turn, Usage
-from inspector.scanning import lazy_pattern
-from inspector.sessions.fingerprints import has_no_content, message_digest
-from inspector.wire.events import DecodedRequest
+from weaklink.inspector.model import Generation, Instant, Turn, Usage
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
+from weaklink.inspector.wire.events import DecodedRequest
 
 _BEGIN, _STREAM, _RESULT, _END = range(4)
 

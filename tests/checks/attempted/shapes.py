@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from types import MappingProxyType
 
-from inspector.formats.registry import formats
-from inspector.model import Json, ToolCall, ToolDefinition
-from inspector.text import Range
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
+from weaklink.inspector.text import Range
 
 Arguments = dict[str, Json]
 Shape = Callable[[str, Arguments], str]

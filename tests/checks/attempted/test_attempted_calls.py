@@ -8,17 +8,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.diagnostics import apply_fixes
+from weaklink.inspector.facade import make_call
+from weaklink.inspector.formats.markers import markers_of
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
+from weaklink.inspector.segmentation import Segmenter, segment
+from weaklink.inspector.text import Range
 
-from inspector.chain.steps import Status, StepOutcome
-from inspector.diagnostics import apply_fixes
-from inspector.facade import make_call
-from inspector.formats.markers import markers_of
-from inspector.formats.registry import find_format, formats
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
-from inspector.segmentation import Segmenter, segment
-from inspector.text import Range
 from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
 from tests.mutations import markers
 from tests.work import functions_run

@@ -9,10 +9,10 @@ from xml.etree import ElementTree as ET
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
+from weaklink.inspector import TraceLogger
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.trace_file import write_trace_file
 
-from inspector import TraceLogger
-from inspector.rules.catalogue import RULES
-from inspector.trace_file import write_trace_file
 from tests.ui.conftest import Run
 from tests.ui.views.test_context import TRACE
 

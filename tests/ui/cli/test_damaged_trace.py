@@ -6,11 +6,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.storage import open_store
+from weaklink.storage.exchanges import packed_exchanges, put_exchanges
 
-from inspector.inspection import inspect_trace
-from inspector.model.exchange import RecordedExchange
-from storage import open_store
-from storage.exchanges import packed_exchanges, put_exchanges
 from tests.storage.test_divided_writes import agent_trace
 from tests.ui.conftest import Run
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.dataset.lint.engine_faults import TWINS
+from weaklink.inspector.dataset.rows import read_file
 
-from inspector.dataset.lint.engine_faults import TWINS
-from inspector.dataset.rows import read_file
 from tests.ui.conftest import Run
 
 TOOLS = [

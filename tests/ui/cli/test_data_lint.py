@@ -8,11 +8,10 @@ import pyarrow
 import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
-
-from inspector.dataset.data_files import MissingLibraryError
-from inspector.dataset.lint import engine_faults
-from inspector.dataset.rows import open_row_file
-from ui.cli.group import weaklink
+from weaklink.inspector.dataset.data_files import MissingLibraryError
+from weaklink.inspector.dataset.lint import engine_faults
+from weaklink.inspector.dataset.rows import open_row_file
+from weaklink.ui.cli.group import weaklink
 
 TOOL = {
     "name": "locate",
@@ -251,7 +250,7 @@ def test_no_command_writes_over_its_input() -> None:
 
 
 def test_a_library_that_is_not_installed_leaves_its_rule_out_with_a_notice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("inspector.dataset.lint.duplicates.find_spec", lambda _: None)
+    monkeypatch.setattr("weaklink.inspector.dataset.lint.duplicates.find_spec", lambda _: None)
     done = run("lint", write("train.jsonl", GOOD, GOOD))
     assert "D714 duplicate-sample" in done.stdout
     assert "D715 near-duplicate-sample is not checked. Finding near duplicates needs `datasketch`" in done.stderr

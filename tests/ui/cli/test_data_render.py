@@ -8,8 +8,8 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
+from weaklink.inspector.dataset.rendering import FORMATS
 
-from inspector.dataset.rendering import FORMATS
 from tests.ui.conftest import Run
 
 TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]

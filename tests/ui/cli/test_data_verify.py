@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.dataset.rows import read_file
 
-from inspector.dataset.rows import read_file
 from tests.ui.conftest import Run
 
 TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]

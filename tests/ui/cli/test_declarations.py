@@ -6,28 +6,28 @@ from importlib import import_module
 
 import click
 import pytest
+from weaklink.inspector.apis.anthropic import messages as anthropic
+from weaklink.inspector.apis.openai import chat
+from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
+from weaklink.inspector.capture.replay_server import OnDivergence
+from weaklink.inspector.chain.metrics import FEWEST
+from weaklink.inspector.checks.context import CONTEXT_WINDOW
+from weaklink.inspector.dataset import faults_to_inject, negatives
+from weaklink.inspector.dataset.rendering import FORMATS, RowLayout
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.segmentation import AUTO
+from weaklink.storage import IDLE_AFTER_S
+from weaklink.storage.access_tokens import TokenRole
+from weaklink.ui.cli import check_settings, files
+from weaklink.ui.cli.commands import declaring
+from weaklink.ui.cli.group import weaklink
+from weaklink.ui.cli.log import FORM_CHOICES
+from weaklink.ui.importing.engine import BLOCK_BYTES
+from weaklink.ui.reports.check_report import BROKEN
+from weaklink.ui.views.layers import Layer
+from weaklink.ui.views.trace_columns import ORDERS_BY_WORD, TRACE_COLUMNS
 
-from inspector.apis.anthropic import messages as anthropic
-from inspector.apis.openai import chat
-from inspector.capture.proxy.config import DEFAULT_PORT
-from inspector.capture.replay_server import OnDivergence
-from inspector.chain.metrics import FEWEST
-from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset import faults_to_inject, negatives
-from inspector.dataset.rendering import FORMATS, RowLayout
-from inspector.rules.rule import Severity
-from inspector.segmentation import AUTO
-from storage import IDLE_AFTER_S
-from storage.access_tokens import TokenRole
 from tests.ui.cli.test_main import leaf_commands
-from ui.cli import check_settings, files
-from ui.cli.commands import declaring
-from ui.cli.group import weaklink
-from ui.cli.log import FORM_CHOICES
-from ui.importing.engine import BLOCK_BYTES
-from ui.reports.check_report import BROKEN
-from ui.views.layers import Layer
-from ui.views.trace_columns import ORDERS_BY_WORD, TRACE_COLUMNS
 
 COMMANDS = dict(leaf_commands(weaklink))
 ENGINE = {"engine", "resume", "block_size", "ray_address"}

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.trace_file import write_trace_file
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from inspector.trace_file import write_trace_file
-from storage import open_store
 from tests.chain.building import trace_of
 from tests.ui.conftest import Run
 

@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, Outcome, Trace
+from weaklink.storage import open_store
+from weaklink.ui.cli.diff import task_filter
+from weaklink.ui.views.run_diff import ComparedRun
+from weaklink.ui.views.styled_text import plain
+from weaklink.ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
 
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, Outcome, Trace
-from storage import open_store
 from tests.chain.building import trace_of
 from tests.ui.conftest import Run
-from ui.cli.diff import task_filter
-from ui.views.run_diff import ComparedRun
-from ui.views.styled_text import plain
-from ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
 
 GOOD = ('call: find {"q": "a"}', "result: 1", 'call: refund {"order": 17}', "result: fine", "say: Done.")
 EARLY = ("say: I cannot.",)

@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.chain.steps import Status
+from weaklink.storage import open_store
 
-from inspector.chain.steps import Status
-from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.cli.recordings import recording_process

@@ -5,11 +5,11 @@ import stat
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.trace_file import read_trace_file
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
-from inspector.trace_file import read_trace_file
-from storage import open_store
 from tests.ui.conftest import Run
 from tests.ui.scenes import broken_trace
 

@@ -7,8 +7,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from weaklink.storage import open_store
 
-from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
 

@@ -11,14 +11,14 @@ from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
+from weaklink.storage import open_store
+from weaklink.ui.cli import import_jobs
+from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
+from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.files import ReadItem
+from weaklink.ui.reports.import_report import FileReport
 
-from storage import open_store
 from tests.ui.conftest import ROOT, START, Run, environment
-from ui.cli import import_jobs
-from ui.cli.import_jobs import ImportOptions, job_count, read_in_order
-from ui.importing.file_places import PlacedFile, files_below
-from ui.importing.files import ReadItem
-from ui.reports.import_report import FileReport
 
 CASES = ROOT / "tests" / "cases" / "importers"
 

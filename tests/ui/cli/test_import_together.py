@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import open_store
+from weaklink.ui.cli.import_jobs import ImportOptions
+from weaklink.ui.cli.import_paths import import_round
+from weaklink.ui.importing.file_places import files_to_read
+from weaklink.ui.importing.files import read_file, report_only
+from weaklink.ui.reports.import_report import FileReport, report_object
 
-from inspector.redaction.redactor import Redactor
-from storage import open_store
 from tests.ui.conftest import Run
-from ui.cli.import_jobs import ImportOptions
-from ui.cli.import_paths import import_round
-from ui.importing.file_places import files_to_read
-from ui.importing.files import read_file, report_only
-from ui.reports.import_report import FileReport, report_object
 
 KEYS = ("traces", "requests", "turns", "tool_calls")
 

@@ -8,21 +8,20 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-
-from inspector.errors import StoreError
-from inspector.importers import read_source
-from inspector.model import Trace
-from inspector.redaction.redactor import Redactor
-from storage import Saved, Store, open_store
-from storage.record_rows import record_rows
-from storage.writing import TraceDraft, UninspectedRows
-from ui.cli import import_jobs
-from ui.cli.import_jobs import ImportOptions
-from ui.cli.import_paths import import_round
-from ui.importing import files as importing
-from ui.importing.file_places import PlacedFile, files_below
-from ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
-from ui.reports.import_report import FileReport
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import Saved, Store, open_store
+from weaklink.storage.record_rows import record_rows
+from weaklink.storage.writing import TraceDraft, UninspectedRows
+from weaklink.ui.cli import import_jobs
+from weaklink.ui.cli.import_jobs import ImportOptions
+from weaklink.ui.cli.import_paths import import_round
+from weaklink.ui.importing import files as importing
+from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
+from weaklink.ui.reports.import_report import FileReport
 
 _TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "required": ["at"]}}}
 

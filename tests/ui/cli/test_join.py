@@ -3,8 +3,9 @@
 import json
 from pathlib import Path
 
-from inspector.inspection import inspect_trace
-from storage import open_store
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
+
 from tests.chain.test_joining import session
 from tests.ui.conftest import Run
 

@@ -12,30 +12,30 @@ from typing import Any
 import click
 import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
+import weaklink.ui.reports
 from click.testing import CliRunner
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # the same
+from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Replayer
+from weaklink.storage import open_store
+from weaklink.storage.access_tokens import TokenRole
+from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
+from weaklink.ui.cli.reference import schema_names, schema_text
+from weaklink.ui.cli.replay_injection import InjectionResult, not_possible
+from weaklink.ui.cli.replaying import KeptDivergence, report_json
+from weaklink.ui.cli.tail import TailReader, _TailJson
+from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 
-import ui.reports
-from inspector.capture.replay_server import ReplayServer
-from inspector.chain.steps import Status
-from inspector.importers.reading import read_source
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Trace
-from inspector.model.exchange import RecordedExchange
-from inspector.redaction.redactor import Redactor
-from inspector.replay.matching import Recording, ReplayDivergence, Replayer
-from storage import open_store
-from storage.access_tokens import TokenRole
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
 from tests.ui.experiments import asking
 from tests.ui.experiments.test_doctor import recorded
-from ui.cli.group import COMMANDS, LazyGroup, weaklink
-from ui.cli.reference import schema_names, schema_text
-from ui.cli.replay_injection import InjectionResult, not_possible
-from ui.cli.replaying import KeptDivergence, report_json
-from ui.cli.tail import TailReader, _TailJson
-from ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 
 ROOT = Path(__file__).parents[3]
 FOLDER = Path(ui.reports.__file__).parent / "json_schemas"

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 import pytest
+from weaklink.inspector.version import __version__
+from weaklink.ui.cli.group import COMMANDS
+from weaklink.ui.cli.group import weaklink as whole
 
-from inspector.version import __version__
 from tests.ui.conftest import START, Run, environment
-from ui.cli.group import COMMANDS
-from ui.cli.group import weaklink as whole
 
 
 def test_help_lists_every_command_and_imports_none_of_them() -> None:
@@ -23,7 +23,7 @@ def test_help_lists_every_command_and_imports_none_of_them() -> None:
     assert all(f"  {name} " in done.stdout for name in COMMANDS)
     loaded = set(done.stderr.split())
     assert not loaded & {entry.place.partition(":")[0] for entry in COMMANDS.values()}
-    assert not loaded & {"rich", "pygments", "msgspec", "sqlalchemy", "inspector.segmentation"}
+    assert not loaded & {"rich", "pygments", "msgspec", "sqlalchemy", "weaklink.inspector.segmentation"}
 
 
 @pytest.mark.parametrize("name", COMMANDS)

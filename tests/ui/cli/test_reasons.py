@@ -5,10 +5,20 @@ import sys
 from pathlib import Path
 
 import pytest
+from weaklink.inspector import inspect_trace
+from weaklink.inspector.chain.endings import abort_words
+from weaklink.inspector.model import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Outcome,
+    Role,
+    Trace,
+    Turn,
+)
 
-from inspector import inspect_trace
-from inspector.chain.endings import abort_words
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Outcome, Role, Trace, Turn
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import run_text

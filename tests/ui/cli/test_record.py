@@ -13,10 +13,10 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
+from weaklink.inspector.redaction.redactor import texts_of
+from weaklink.storage import open_store
 
-from inspector.model import BodyState, ErrorPhase, Json, Trace
-from inspector.redaction.redactor import texts_of
-from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import DEADLINE_S, Drop, Pause, running_upstream
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS

@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.model import Json
 
-from inspector.model import Json
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink

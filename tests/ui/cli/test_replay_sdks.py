@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.capture.client_addresses import PROVIDERS
 
-from inspector.capture.client_addresses import PROVIDERS
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, Upstream, running_upstream
 from tests.ui.cli.recordings import recording_process

@@ -9,10 +9,10 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from weaklink.inspector.atomic_write import UnwritableFolderError, whole_folder
+from weaklink.inspector.chain.metrics import MEASURES
+from weaklink.storage import open_store
 
-from inspector.atomic_write import UnwritableFolderError, whole_folder
-from inspector.chain.metrics import MEASURES
-from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
 from tests.ui.reports.test_html_page import read

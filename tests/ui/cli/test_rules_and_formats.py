@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.rules.catalogue import RULES
 
-from inspector.formats.registry import formats
-from inspector.rules.catalogue import RULES
 from tests.ui.conftest import ROOT, Run
 
 
@@ -88,7 +88,7 @@ def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path
     (about.parent / "bad_plug_in.py").write_text("raise RuntimeError('the ink is gone')\n")
     (about.parent / "good_plug_in.py").write_text(
         "from msgspec.structs import replace\n"
-        "from inspector.formats.dialects.hermes import HERMES\n"
+        "from weaklink.inspector.formats.dialects.hermes import HERMES\n"
         "FORMAT = replace(HERMES, name='parrot', aliases=())\n"
         "NONE = 1\n"
     )

@@ -15,10 +15,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.capture.client_addresses import routes
+from weaklink.inspector.capture.proxy.config import ProxyConfigError
+from weaklink.storage import open_store
 
-from inspector.capture.client_addresses import routes
-from inspector.capture.proxy.config import ProxyConfigError
-from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import ROOT, START, environment, run_text

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.capture.client_addresses import PROVIDERS, ClientVariable, routes
+from weaklink.inspector.capture.proxy.config import leaves_root
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.model import Json
+from weaklink.storage import open_store
 
-from inspector.capture.client_addresses import PROVIDERS, ClientVariable, routes
-from inspector.capture.proxy.config import leaves_root
-from inspector.chain.steps import Status
-from inspector.model import Json
-from storage import open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import ROOT, run_text

@@ -8,10 +8,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.rules.rule import Severity
 
-from inspector.chain.steps import StepOutcome
-from inspector.inspection import inspect_trace
-from inspector.rules.rule import Severity
 from tests.chain.test_malformed_steps import JOINED, SHAPES, traces_in
 from tests.ui.conftest import ROOT, Run
 

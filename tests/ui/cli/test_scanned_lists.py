@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, Instant, Part, Role, Trace, Turn
-from storage import Listed, Paging, open_store
-from ui.cli.group import weaklink
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, Instant, Part, Role, Trace, Turn
+from weaklink.storage import Listed, Paging, open_store
+from weaklink.ui.cli.group import weaklink
 
 _TRACES = 30
 _WAYS = (("list", "--json"), ("list",), ("list", "--color", "always"), ("search", "--json"), ("search",))
@@ -24,7 +23,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "t.db"
     monkeypatch.setenv("WEAKLINK_DB", str(path))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.setattr("storage.listing._PAGE", 4)
+    monkeypatch.setattr("weaklink.storage.listing._PAGE", 4)
     turns = (Turn(Role.USER, (Part("text", "The weather."),)),)
     made = [
         Trace(

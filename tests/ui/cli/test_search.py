@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
-from storage import open_store
 from tests.ui.conftest import Run
 
 TEXTS = ("The weather in Oslo is cold today.", "Nobody asked for Rome, \x1b[31mnor for Ósló.", "Neither.")

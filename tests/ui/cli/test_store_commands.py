@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from weaklink.storage import open_store
 
-from storage import open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
 

@@ -19,18 +19,29 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.diagnostics import Diagnostic
+from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    Chunk,
+    FinishReason,
+    Generation,
+    Part,
+    ResultHeader,
+    Role,
+    Span,
+    ToolCall,
+    Trace,
+    Turn,
+)
+from weaklink.storage import StoreSink, TraceSummary, open_store
+from weaklink.ui.cli.tail import TailReader
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from inspector.diagnostics import Diagnostic
-from inspector.importers import Skipped, read_source
-from inspector.inspection import inspect_trace
-from inspector.model import Chunk, FinishReason, Generation, Part, ResultHeader, Role, Span, ToolCall, Trace, Turn
-from storage import StoreSink, TraceSummary, open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, trace
 from tests.storage.templates import put_empty_database
 from tests.storage.test_live import events_of, streamed
 from tests.ui.conftest import ROOT, START, Run, environment
-from ui.cli.tail import TailReader
 
 SGR = re.compile(rb"\x1b\[[\d;]*m")
 GENERATION = Generation(answered_model="hermes-4", tools=TOOLS, finish=FinishReason.STOP, finish_reason="stop")
@@ -282,7 +293,7 @@ class Remembering:
 def test_every_fault_and_every_text_of_a_sample_is_told(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("storage.live._EVERY_S", 1e6)
+    monkeypatch.setattr("weaklink.storage.live._EVERY_S", 1e6)
     for number, whole in enumerate(read_source(path).records):
         assert not isinstance(whole, Skipped)
         with open_store(put_empty_database(tmp_path / f"{number}.db")) as store:

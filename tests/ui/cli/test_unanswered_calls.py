@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector import TraceLogger, inspect_trace
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.model import BodyState, Trace
+from weaklink.storage import StoreSink, open_store
 
-from inspector import TraceLogger, inspect_trace
-from inspector.chain.steps import Status, StepOutcome
-from inspector.model import BodyState, Trace
-from storage import StoreSink, open_store
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, running_upstream
 from tests.ui.conftest import run_text

@@ -6,10 +6,9 @@ from pathlib import Path
 from random import Random
 
 from click.testing import CliRunner, Result
-
-from inspector.apis.openai.messages import read_tools
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
     Generation,
@@ -20,10 +19,11 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from storage import open_store
+from weaklink.storage import open_store
+from weaklink.ui.cli.group import weaklink
+
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received
-from ui.cli.group import weaklink
 
 BROKEN, GOOD = '{"city": "Oslo",}', '{"city": "Oslo"}'
 TOOL: Json = {

@@ -7,14 +7,14 @@ from unittest.mock import patch
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Part
+from weaklink.storage import TraceSummary, open_store
+from weaklink.ui.tui.diff_screen import chosen_runs
+from weaklink.ui.views.trace_columns import ListedTrace, forks_grouped
+from weaklink.ui.web.trace_listing import trace_rows
 
-from inspector.inspection import inspect_trace
-from inspector.model import ExternalId, ParentTrace, ParentWhy, Part
-from storage import TraceSummary, open_store
 from tests.ui.experiments.asking import broken_trace, run
-from ui.tui.diff_screen import chosen_runs
-from ui.views.trace_columns import ListedTrace, forks_grouped
-from ui.web.trace_listing import trace_rows
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_fork_is_compared_with_its_parent_where_no_trace_is_marked(tmp_path: P
 
 def test_the_dashboards_list_has_forks_below_their_parent(base: TraceSummary) -> None:
     rows = [_row(base, 5, "r3"), _row(base, 4), _row(base, 3, "r1"), _row(base, 1)]
-    with patch("ui.web.trace_listing.minimaps", lambda traces: {}):
+    with patch("weaklink.ui.web.trace_listing.minimaps", lambda traces: {}):
         assert [row.key for row in trace_rows([one.summary for one in rows])] == ["4", "1", "3", "5"]
 
 

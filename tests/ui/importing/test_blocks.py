@@ -17,28 +17,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pyarrow import parquet
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.rows import plan_rows, read_block, read_data
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.source import local_path
+from weaklink.inspector.model import Trace
+from weaklink.storage.console.sql_executor import ask_tables
+from weaklink.ui.cli.check_blocks import BlockChecker
+from weaklink.ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
+from weaklink.ui.cli.data.annotate import BlockAnnotator
+from weaklink.ui.cli.group import weaklink
+from weaklink.ui.cli.paths import records_of
+from weaklink.ui.cli.report import BlockTriage, TriageSums, triage_of_files
+from weaklink.ui.cli.stats import BlockCounter, FileStatistics, statistics_object
+from weaklink.ui.importing.block_jobs import UnsafeFolderError, run_blocks
+from weaklink.ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder
 
-from inspector.chain.metrics_groups import GroupKey
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.rows import plan_rows, read_block, read_data
-from inspector.errors import StoreError
-from inspector.importers.blocks import Block
-from inspector.importers.source import local_path
-from inspector.model import Trace
-from storage.console.sql_executor import ask_tables
 from tests.ui.conftest import run_text
-from ui.cli.check_blocks import BlockChecker
-from ui.cli.check_files import CheckOptions, FileEvent, RecordsEnd, inspected_records
-from ui.cli.data.annotate import BlockAnnotator
-from ui.cli.group import weaklink
-from ui.cli.paths import records_of
-from ui.cli.report import BlockTriage, TriageSums, triage_of_files
-from ui.cli.stats import BlockCounter, FileStatistics, statistics_object
-from ui.importing.block_jobs import UnsafeFolderError, run_blocks
-from ui.importing.block_records import ATTEMPTS, placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks
-from ui.importing.file_places import PlacedFile
-from ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder
 
 ROWS = 60
 BROKEN = (7, 31)
@@ -229,7 +229,9 @@ def test_traces_of_parquet_are_numbered_by_row(table: str) -> None:
 def test_urls_are_read_as_files_are(log: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import fsspec  # noqa: PLC0415  # comes with Ray
 
-    monkeypatch.setattr("inspector.importers.blocks._COUNTERS", 1)  # who opens a file in memory shares its position
+    monkeypatch.setattr(
+        "weaklink.inspector.importers.blocks._COUNTERS", 1
+    )  # who opens a file in memory shares its position
 
     with fsspec.filesystem("memory").open("/bucket/logs/log.jsonl", "wb") as stream:
         stream.write(Path(log).read_bytes())

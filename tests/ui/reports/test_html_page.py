@@ -7,22 +7,22 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import CallHeader, ExternalId, Part, Provenance, ResultHeader, Role, Trace, Turn
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.segmentation import segment
+from weaklink.inspector.text import Range
+from weaklink.ui.reports import html as html_module
+from weaklink.ui.reports import html_page as html_page_module
+from weaklink.ui.reports.html import part_html, style_sheet
+from weaklink.ui.reports.html_page import POLICY, html_page
+from weaklink.ui.views.styled_text import Style
 
-from inspector.diagnostics import Fault
-from inspector.inspected import Inspection, PartInspection
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, ExternalId, Part, Provenance, ResultHeader, Role, Trace, Turn
-from inspector.rules.catalogue import find_rule
-from inspector.segmentation import segment
-from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import traces
 from tests.ui.scenes import broken_trace
-from ui.reports import html as html_module
-from ui.reports import html_page as html_page_module
-from ui.reports.html import part_html, style_sheet
-from ui.reports.html_page import POLICY, html_page
-from ui.views.styled_text import Style
 
 MARKUP = "</pre></mark></style></title><script>alert(1)</script><img src=//evil.example/x onerror=x()>"
 EVIL = f"{MARKUP}\"'\x1b[31m\u202e\x00\ud800"

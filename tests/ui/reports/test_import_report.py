@@ -1,13 +1,14 @@
 """What an import counts."""
 
-from inspector.chain.steps import Chain, Status
-from inspector.importers.source import Skipped
-from inspector.inspected import Inspection, PartInspection
-from inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
-from inspector.text import Range
+from weaklink.inspector.chain.steps import Chain, Status
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
+from weaklink.inspector.text import Range
+from weaklink.ui.reports.import_report import Counts, FileReport, counts_of, import_lines, report_object
+from weaklink.ui.views.styled_text import plain, width_of
+
 from tests.ui.scenes import broken_trace
-from ui.reports.import_report import Counts, FileReport, counts_of, import_lines, report_object
-from ui.views.styled_text import plain, width_of
 
 FILE_KEYS = [
     *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
+from weaklink.storage import open_store
+from weaklink.ui.tui.app import WeaklinkApp
+from weaklink.ui.tui.chains.screen import ChainsScreen
 
-from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from ui.tui.app import WeaklinkApp
-from ui.tui.chains.screen import ChainsScreen
 
 LONG_AGO_S = 1_700_000_000.0
 GOLDENS = Path(__file__).parents[2] / "cases" / "tui"

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from weaklink.storage import open_store
+from weaklink.ui.tui.ask_screen import AskScreen
+from weaklink.ui.tui.command_line import CommandLine
+from weaklink.ui.tui.diff_screen import DiffScreen
+from weaklink.ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.line_bar import LineBar
+from weaklink.ui.tui.line_view import LineInput
+from weaklink.ui.views.styled_text import plain
 
-from storage import open_store
 from tests.ui.tui.apps import at_home, filled, home, names, press, running, told
-from ui.tui.ask_screen import AskScreen
-from ui.tui.command_line import CommandLine
-from ui.tui.diff_screen import DiffScreen
-from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.line_bar import LineBar
-from ui.tui.line_view import LineInput
-from ui.views.styled_text import plain
 
 
 async def run(pilot: Pilot[None], line: str) -> None:

@@ -2,10 +2,9 @@
 
 import pytest
 from textual.app import App, ComposeResult
-
-from ui.tui.line_view import CellRange, LineList, LineView
-from ui.tui.palette import themes
-from ui.views.styled_text import Line, Run, Style, visible_runs
+from weaklink.ui.tui.line_view import CellRange, LineList, LineView
+from weaklink.ui.tui.palette import themes
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_runs
 
 
 class Numbered:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from inspector.diagnostics import Fault
-from inspector.rules.catalogue import RULES
-from inspector.text import Range
-from ui.views.marked_text import CaretLabel, caret_lines
-from ui.views.styled_text import Run, plain, width_of
+from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.text import Range
+from weaklink.ui.views.marked_text import CaretLabel, caret_lines
+from weaklink.ui.views.styled_text import Run, plain, width_of
 
 _COMMA = next(rule for rule in RULES if rule.code == "J104")
 

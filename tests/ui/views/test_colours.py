@@ -2,9 +2,8 @@
 
 import pytest
 from rich.color import Color, ColorSystem
-
-from ui.views.colours import DARK, LIGHT, Colours, contrast
-from ui.views.styled_text import Style
+from weaklink.ui.views.colours import DARK, LIGHT, Colours, contrast
+from weaklink.ui.views.styled_text import Style
 
 
 def test_the_contrast_of_black_and_white_is_twenty_one() -> None:

@@ -1,8 +1,7 @@
 """What the model read for a turn, and what changed since the request before, as text."""
 
 from msgspec.structs import replace
-
-from inspector.model import (
+from weaklink.inspector.model import (
     Generation,
     Part,
     Role,
@@ -14,8 +13,8 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from ui.views.context import context_diff_lines, context_lines, request_pair_lines
-from ui.views.styled_text import Line, plain
+from weaklink.ui.views.context import context_diff_lines, context_lines, request_pair_lines
+from weaklink.ui.views.styled_text import Line, plain
 
 RESULT = "order 4711 was shipped on Monday with the blue van"
 

@@ -4,22 +4,22 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.alignment import Sameness
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Part, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace
+from weaklink.inspector.model.trace import CallHeader, ResultHeader
+from weaklink.inspector.text import Range
+from weaklink.ui.reports.html_page import trace_html
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.raw import raw
+from weaklink.ui.views.layers import Layer, TraceLayers, layer_lines
+from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
+from weaklink.ui.views.styled_text import Style, plain
+from weaklink.ui.views.trace import trace_lines
+from weaklink.ui.views.trace_json import trace_object
 
-from inspector.chain.alignment import Sameness
-from inspector.diagnostics import Location
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Part, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace
-from inspector.model.trace import CallHeader, ResultHeader
-from inspector.text import Range
 from tests.chain.building import trace_of
-from ui.reports.html_page import trace_html
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.raw import raw
-from ui.views.layers import Layer, TraceLayers, layer_lines
-from ui.views.run_diff import ComparedRun, compare, diff_lines, diff_object
-from ui.views.styled_text import Style, plain
-from ui.views.trace import trace_lines
-from ui.views.trace_json import trace_object
 
 _HERE = Location(2, "call:0", Range(0, 1))
 _RESULT = "4 degrees and light rain until the evening"

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.text import Range
+from weaklink.ui.views.links import Link, LinkError, read_link
 
-from inspector.diagnostics import Location
-from inspector.text import Range
 from tests.ui.views.dissect import scenes
-from ui.views.links import Link, LinkError, read_link
 
 _NUMBERS = st.integers(1, 10**11)
 _PLACES = st.builds(

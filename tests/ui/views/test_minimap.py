@@ -2,18 +2,18 @@
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.chain.steps import Recovery, Status, StepOutcome
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, RecordedRun, Role, Trace, Turn
+from weaklink.ui.views.minimap import focus_of, minimap
+from weaklink.ui.views.places import StepPlaces
+from weaklink.ui.views.status import status_run, step_glyph
+from weaklink.ui.views.styled_text import plain
 
-from inspector.chain.steps import Recovery, Status, StepOutcome
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Part, RecordedRun, Role, Trace, Turn
 from tests.chain.building import trace_of
 from tests.counted_columns import counted
 from tests.ui.scenes import broken_trace, step
-from ui.views.minimap import focus_of, minimap
-from ui.views.places import StepPlaces
-from ui.views.status import status_run, step_glyph
-from ui.views.styled_text import plain
 
 OK = '<tool_call>\n{"name": "f", "arguments": {"n": %d}}\n</tool_call>'
 RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'
@@ -74,7 +74,7 @@ def test_of_a_wide_trace_no_more_is_looked_at_than_is_shown(kind: str) -> None:
 
 
 def test_where_very_much_is_not_shown_the_map_ends_in_dots(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ui.views.minimap._MOST", 20)
+    monkeypatch.setattr("weaklink.ui.views.minimap._MOST", 20)
     blank = [Turn(Role.ASSISTANT, (Part("text", " "),))] * 40
     trace = Trace((*blank, Turn(Role.ASSISTANT, (Part("text", "Done."),)), *blank[:3]))
     assert plain(minimap(trace, inspect_trace(trace, format="hermes"), 40)) == "… a"

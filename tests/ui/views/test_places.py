@@ -4,8 +4,7 @@ from bisect import bisect_left, bisect_right
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ui.views.places import NO_PART, PositionIndex, PositionKey
+from weaklink.ui.views.places import NO_PART, PositionIndex, PositionKey
 
 
 def orders() -> st.SearchStrategy[PositionKey]:

@@ -3,10 +3,9 @@
 from pathlib import Path
 
 import pytest
-
-from inspector.errors import WeaklinkError
-from ui.views import links
-from ui.views.links import SavedView, forget_view, save_view, views_file
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.ui.views import links
+from weaklink.ui.views.links import SavedView, forget_view, save_view, views_file
 
 
 @pytest.fixture(autouse=True)

@@ -3,16 +3,15 @@
 import re
 
 import pytest
-
-from inspector.chain.metrics import BY_NAME, FEWEST, added, estimate, tallies_of
-from inspector.chain.metrics_figures import TRACE_NUMBERS
-from inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
-from inspector.checks.schema_complexity import SchemaComplexity
-from storage import Prompt, Violations
-from ui.cli.stats import statistics_object
-from ui.views.stats import Statistics, statistics_lines
-from ui.views.styled_text import cell_width, plain
-from ui.views.triage import bar, page_difference_text, page_value_text, percent
+from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, added, estimate, tallies_of
+from weaklink.inspector.chain.metrics_figures import TRACE_NUMBERS
+from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity
+from weaklink.storage import Prompt, Violations
+from weaklink.ui.cli.stats import statistics_object
+from weaklink.ui.views.stats import Statistics, statistics_lines
+from weaklink.ui.views.styled_text import cell_width, plain
+from weaklink.ui.views.triage import bar, page_difference_text, page_value_text, percent
 
 HOSTILE = "mo\x1b[31mdel\u202e\n\x00 " + "長" * 90
 

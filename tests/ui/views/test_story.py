@@ -2,14 +2,24 @@
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    BodyState,
+    ErrorPhase,
+    FinishReason,
+    Generation,
+    GenerationError,
+    Part,
+    Role,
+    Trace,
+    Turn,
+)
+from weaklink.ui.views.diagnostic import break_lines
+from weaklink.ui.views.styled_text import plain, width_of
+from weaklink.ui.views.trace import trace_lines
+from weaklink.ui.views.turn import turn_facts
 
-from inspector.inspection import inspect_trace
-from inspector.model import BodyState, ErrorPhase, FinishReason, Generation, GenerationError, Part, Role, Trace, Turn
 from tests.chain.building import inspection_of, trace_of
-from ui.views.diagnostic import break_lines
-from ui.views.styled_text import plain, width_of
-from ui.views.trace import trace_lines
-from ui.views.turn import turn_facts
 
 CALL, ERROR = 'call a1: get_weather {"city": "Oslo"}', "result a1: Error: timeout"
 

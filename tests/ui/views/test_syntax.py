@@ -2,9 +2,8 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from ui.views.dissect.raw import syntax_line
-from ui.views.styled_text import Run, Style, plain, visible_line
+from weaklink.ui.views.dissect.raw import syntax_line
+from weaklink.ui.views.styled_text import Run, Style, plain, visible_line
 
 
 def test_keys_and_values_of_json_have_different_colours() -> None:

@@ -5,14 +5,12 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.model import SpanKind
-from inspector.rules.rule import Severity
-from inspector.text import Range
-from tests.strategies import texts
-from ui.views.marked_text import Folding, caret_place, cut_rows, shown_ranges
-from ui.views.status import GLYPHS
-from ui.views.styled_text import (
+from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
+from weaklink.ui.views.marked_text import Folding, caret_place, cut_rows, shown_ranges
+from weaklink.ui.views.status import GLYPHS
+from weaklink.ui.views.styled_text import (
     Run,
     Style,
     cell_width,
@@ -31,6 +29,8 @@ from ui.views.styled_text import (
     wrapped,
     wrapped_words,
 )
+
+from tests.strategies import texts
 
 ROOM = 20
 

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.segmentation import segment
+from weaklink.ui.cli.segment import segmented_lines
+from weaklink.ui.views.diagnostic import diagnostic_lines
+from weaklink.ui.views.minimap import minimap
+from weaklink.ui.views.styled_text import Line, Run, Style, plain, visible, visible_line, visible_runs
+from weaklink.ui.views.trace import trace_lines
 
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
-from inspector.segmentation import segment
 from tests.examples import in_the_gate
 from tests.strategies import texts, traces
-from ui.cli.segment import segmented_lines
-from ui.views.diagnostic import diagnostic_lines
-from ui.views.minimap import minimap
-from ui.views.styled_text import Line, Run, Style, plain, visible, visible_line, visible_runs
-from ui.views.trace import trace_lines
 
 INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 EVERY_CODE_POINT = "".join(map(chr, range(sys.maxunicode + 1)))

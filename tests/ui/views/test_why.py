@@ -1,9 +1,10 @@
 """`weaklink show --why`: the facts, words and places that decided."""
 
-from inspector.inspection import inspect_trace
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.ui.views.styled_text import plain
+from weaklink.ui.views.why import why_lines
+
 from tests.chain.building import trace_of
-from ui.views.styled_text import plain
-from ui.views.why import why_lines
 
 COMMIT = 'call b: Bash {"command": "git commit -m x"}'
 

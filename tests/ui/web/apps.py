@@ -4,16 +4,15 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
-
-from ui.web.stores import DashboardOptions, set_options
+from weaklink.ui.web.stores import DashboardOptions, set_options
 
 _PATIENCE_S = 120
 _SCRIPT = """
 import streamlit as st
 from importlib import import_module
-from ui.web.navigation import register_pages
+from weaklink.ui.web.navigation import register_pages
 from unittest.mock import patch
-from ui.web.application import PAGES
+from weaklink.ui.web.application import PAGES
 def leave(path, query_params=None):
     st.session_state["left_for"] = (path, query_params)
     st.stop()

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from inspector.inspection import inspect_trace
-from inspector.model import (
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
     CallHeader,
     Chunks,
     ErrorPhase,
@@ -24,7 +24,7 @@ from inspector.model import (
     Turn,
     Usage,
 )
-from storage import open_store
+from weaklink.storage import open_store
 
 MARKER = "hostile-marker"
 """A word of every attack, by which a test knows that what it looks at was shown at all."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.model import Chunk, Part, Role, Turn
+from weaklink.storage import StoreSink
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
-from inspector.model import Chunk, Part, Role, Turn
-from storage import StoreSink
 from tests.storage.samples import GOOD_CALL, trace
 
 

@@ -8,15 +8,15 @@ from unittest.mock import patch
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from weaklink.storage import open_store
+from weaklink.ui.experiments.ask_views import replay_server_of
+from weaklink.ui.views.styled_text import plain
+from weaklink.ui.web.stores import DashboardOptions
+from weaklink.ui.web.trace_actions import PageWork
 
-from storage import open_store
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
 from tests.ui.web.apps import page, said_in
-from ui.experiments.ask_views import replay_server_of
-from ui.views.styled_text import plain
-from ui.web.stores import DashboardOptions
-from ui.web.trace_actions import PageWork
 
 
 @pytest.fixture(autouse=True)
@@ -62,7 +62,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:
     where = Path(database(tmp_path))
     assert any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
-    with patch("ui.web.trace_actions.current_options", lambda: DashboardOptions(str(where), is_local=False)):
+    with patch("weaklink.ui.web.trace_actions.current_options", lambda: DashboardOptions(str(where), is_local=False)):
         assert not any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, Trace, Turn
-from storage import open_store
 from tests.ui.web.apps import address, page, said_in
 
 _GOOD = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'

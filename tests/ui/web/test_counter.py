@@ -6,9 +6,8 @@ from threading import Event, Lock
 from time import monotonic, sleep
 
 import pytest
-
-from storage import FilterError, Store, open_store
-from ui.web.queries import CountQuery, QueryRunner, result_value
+from weaklink.storage import FilterError, Store, open_store
+from weaklink.ui.web.queries import CountQuery, QueryRunner, result_value
 
 _PATIENCE_S = 60.0
 

@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-
-from ui.web.pages import data
-from ui.web.pages.data import LintedSet, read_set, selected_samples
+from weaklink.ui.web.pages import data
+from weaklink.ui.web.pages.data import LintedSet, read_set, selected_samples
 
 _TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
 _SCRIPT = """
 from pathlib import Path
-from ui.web.pages.data import read_set, show_set
+from weaklink.ui.web.pages.data import read_set, show_set
 show_set(read_set({path!r}), "set.jsonl")
 """
 
@@ -84,8 +83,8 @@ def test_a_window_has_its_rows_and_knows_how_many_there_are(
 
 
 _WINDOWS = """
-from ui.web.navigation import number_parameter
-from ui.web.pages.data import read_set, show_set
+from weaklink.ui.web.navigation import number_parameter
+from weaklink.ui.web.pages.data import read_set, show_set
 show_set(read_set({path!r}, number_parameter("window") or 1), "set.jsonl")
 """
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from storage import open_store
 from tests.chain.test_layer_places import changed_story
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled

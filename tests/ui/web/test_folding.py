@@ -1,9 +1,8 @@
 """What may be folded on a phone."""
 
 import pytest
-
-from ui.views.styled_text import Run
-from ui.web.markup import folds
+from weaklink.ui.views.styled_text import Run
+from weaklink.ui.web.markup import folds
 
 SENTENCES = ("The call of `f` is not valid.", "    help: Delete the comma.", "✖ broken at step 1 of 4 · 7 warnings")
 IN_COLUMNS = (

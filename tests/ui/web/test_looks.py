@@ -4,13 +4,13 @@ import re
 
 import pytest
 from playwright.sync_api import Browser, Page
+from weaklink.inspector.chain.steps import Status
+from weaklink.ui.views.colours import DARK, LIGHT
+from weaklink.ui.views.status import status_run
+from weaklink.ui.web.application import PAGES
+from weaklink.ui.web.charts import STATUS_STYLES
 
-from inspector.chain.steps import Status
 from tests.ui.web.pages_walked import settled, watched
-from ui.views.colours import DARK, LIGHT
-from ui.views.status import status_run
-from ui.web.application import PAGES
-from ui.web.charts import STATUS_STYLES
 
 _PATHS = (
     *("", *(entry.path for entry in PAGES[1:] if entry.path != "trace")),

@@ -8,10 +8,10 @@ from time import time
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Locator, Page, expect
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Instant, Outcome, Trace
+from weaklink.storage import open_store
 
-from inspector.inspection import inspect_trace
-from inspector.model import Instant, Outcome, Trace
-from storage import open_store
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 

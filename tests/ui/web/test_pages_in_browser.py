@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from weaklink.storage import open_store
 
-from storage import open_store
 from tests.ui.web.dashboards import running
 from tests.ui.web.pages_walked import settled
 
@@ -17,7 +17,7 @@ from tests.ui.web.pages_walked import settled
 @pytest.fixture
 def short_pages(demo_database: Path) -> Iterator[str]:
     """A dashboard whose list of traces has ten on a page."""
-    first = "from ui.web.pages import traces; traces._PAGE = 10"
+    first = "from weaklink.ui.web.pages import traces; traces._PAGE = 10"
     with running(demo_database.parent, demo_database, first=first) as found:
         yield found.address
 

@@ -10,8 +10,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
+from weaklink.storage import open_store
 
-from storage import open_store
 from tests.capture.answer import Piece
 from tests.capture.scripted_answers import chat_stream
 from tests.capture.upstream import Pause, Upstream, running_upstream

@@ -12,8 +12,8 @@ from time import monotonic, sleep
 
 import pytest
 from playwright.sync_api import Browser, expect
+from weaklink.storage import open_store
 
-from storage import open_store
 from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, dashboard, running
 from tests.ui.web.pages_walked import settled, watched
@@ -38,7 +38,7 @@ _UPGRADE = {
 _NONE: Mapping[str, str] = {}
 _TOKEN = "a-word-of-ours"
 _EVIL = "ValueError('\\x1b]0;evil\\x07 \\u202e gone')"
-_BREAKS = f"import ui.web.pages.rules as page\ndef show(): raise {_EVIL}\npage.show = show"
+_BREAKS = f"import weaklink.ui.web.pages.rules as page\ndef show(): raise {_EVIL}\npage.show = show"
 _WATCHES = """
 import sys
 def told(event, args):

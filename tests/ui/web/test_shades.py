@@ -1,10 +1,9 @@
 """The numbers in a heat map can be read on every colour that a cell can have."""
 
 import pytest
-
-from ui.views.colours import DARK, LIGHT, Colours
-from ui.views.styled_text import Style
-from ui.web.markup import contrast, ink_on, mixed
+from weaklink.ui.views.colours import DARK, LIGHT, Colours
+from weaklink.ui.views.styled_text import Style
+from weaklink.ui.web.markup import contrast, ink_on, mixed
 
 
 @pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])

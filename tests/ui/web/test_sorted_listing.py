@@ -6,20 +6,20 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Outcome, Part, Role, Trace, Turn
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.storage import open_store
+from weaklink.ui.views.triage import task_cases
+from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow
+from weaklink.ui.web.pages.rules import FoundRule, rule_row
+from weaklink.ui.web.pages.tools import violation_row
+from weaklink.ui.web.pages.triage import task_terms
+from weaklink.ui.web.queries import hits
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_items
 
-from inspector.chain.metrics_groups import GroupKey
-from inspector.inspection import inspect_trace
-from inspector.model import Outcome, Part, Role, Trace, Turn
-from inspector.rules.catalogue import RULES
-from storage import open_store
 from tests.ui.web.pages_walked import settled
-from ui.views.triage import task_cases
-from ui.web.components import LinkCell, ListingColumn, ListingRow
-from ui.web.pages.rules import FoundRule, rule_row
-from ui.web.pages.tools import violation_row
-from ui.web.pages.triage import task_terms
-from ui.web.queries import hits
-from ui.web.trace_listing import SortedColumn, sorted_items
 
 _Item = tuple[str, float | None]
 _COLUMNS: tuple[SortedColumn[_Item], ...] = (

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from weaklink.storage import open_store
+from weaklink.storage.console import ask
+from weaklink.storage.engine import DatabaseLocation
+from weaklink.ui.web.pages.sql import _EXAMPLES
+from weaklink.ui.web.stores import DashboardOptions, set_options
 
-from storage import open_store
-from storage.console import ask
-from storage.engine import DatabaseLocation
 from tests.ui.scenes import broken_trace
-from ui.web.pages.sql import _EXAMPLES
-from ui.web.stores import DashboardOptions, set_options
 
 
 @pytest.fixture
@@ -26,13 +26,13 @@ def served(tmp_path: Path) -> Iterator[DatabaseLocation]:
 
 
 def _sql() -> None:
-    from ui.web.pages.sql import show  # noqa: PLC0415  # AppTest runs this function's text as a file
+    from weaklink.ui.web.pages.sql import show  # noqa: PLC0415  # AppTest runs this function's text as a file
 
     show()
 
 
 def _imports() -> None:
-    from ui.web.pages.imports import show  # noqa: PLC0415  # as above
+    from weaklink.ui.web.pages.imports import show  # noqa: PLC0415  # as above
 
     show()
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunk, Chunks, Part, Role, Trace, Turn
+from weaklink.storage import StoreSink, open_store
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from inspector.inspection import inspect_trace
-from inspector.model import Chunk, Chunks, Part, Role, Trace, Turn
-from storage import StoreSink, open_store
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled, watched
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
-from ui.web.server import TimerMiddleware
+from weaklink.ui.web.server import TimerMiddleware
 
 
 def _asks(*, tick: bool = False, fragment: str = "f") -> bytes:

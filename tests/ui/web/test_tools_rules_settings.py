@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import open_store
 
-from inspector.redaction.redactor import Redactor
-from storage import open_store
 from tests.ui.web.apps import address, page, said_in
 
 _SECRET = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9"

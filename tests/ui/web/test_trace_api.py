@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunk, Json, Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.storage import StoreSink, open_store
+from weaklink.ui.web import trace_api
+from weaklink.ui.web.browser_json import json_delta, with_delta
+from weaklink.ui.web.stores import DashboardOptions, set_options, shown_trace
+from weaklink.ui.web.stream_data import EXPANDED_TURNS
+from weaklink.ui.web.trace_api import VIEWS, browser_data, trace_route, view_data
 
-from inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from inspector.diagnostics import Location
-from inspector.inspection import inspect_trace
-from inspector.model import Chunk, Json, Part, Role, Trace, Turn
-from inspector.text import Range
-from storage import StoreSink, open_store
 from tests.ui.scenes import broken_trace
-from ui.web import trace_api
-from ui.web.browser_json import json_delta, with_delta
-from ui.web.stores import DashboardOptions, set_options, shown_trace
-from ui.web.stream_data import EXPANDED_TURNS
-from ui.web.trace_api import VIEWS, browser_data, trace_route, view_data
 
 _DELTA_JS = Path(__file__).parents[3] / "ui" / "web" / "dissector" / "delta.js"
 _LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "abc", "b😀"])

@@ -9,22 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
-
-from inspector.inspected import Inspection
-from inspector.inspection import data_flow_of, inspect_trace
-from inspector.model import Instant, Part, Role, Trace, Turn
-from storage import open_store
-from tests.chain.test_layer_places import changed_story
-from tests.ui.scenes import broken_trace
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.side import initial_position
-from ui.views.links import read_link
-from ui.views.styled_text import visible_line
-from ui.web import stream_data as stream_data_module
-from ui.web.pages.trace import nearest_traces
-from ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
-from ui.web.stores import DashboardOptions, set_options
-from ui.web.stream_data import (
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import data_flow_of, inspect_trace
+from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
+from weaklink.storage import open_store
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.side import initial_position
+from weaklink.ui.views.links import read_link
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.web import stream_data as stream_data_module
+from weaklink.ui.web.pages.trace import nearest_traces
+from weaklink.ui.web.pictures import MOST_BOXES, MOST_STEPS, flow_picture, rail, rail_boxes, selected_box
+from weaklink.ui.web.stores import DashboardOptions, set_options
+from weaklink.ui.web.stream_data import (
     EXPANDED_TURNS,
     MOST_ROWS,
     TurnWindow,
@@ -34,6 +31,9 @@ from ui.web.stream_data import (
     window_notes,
     window_of,
 )
+
+from tests.chain.test_layer_places import changed_story
+from tests.ui.scenes import broken_trace
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
 _RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'
@@ -51,7 +51,7 @@ def served(tmp_path: Path) -> Iterator[int]:
 
 def _page(**asked: object) -> AppTest:
     def script() -> None:
-        from ui.web.pages.trace import show  # noqa: PLC0415  # AppTest runs this function's text as a file
+        from weaklink.ui.web.pages.trace import show  # noqa: PLC0415  # AppTest runs this function's text as a file
 
         show()
 

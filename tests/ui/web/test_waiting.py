@@ -10,7 +10,7 @@ from tests.ui.web.pages_walked import settled, watched
 
 _IMPATIENT = """
 from msgspec.structs import replace
-from ui.web import stores
+from weaklink.ui.web import stores
 told = stores.set_options
 stores.set_options = lambda serving: told(replace(serving, patience_s=0.0))
 """

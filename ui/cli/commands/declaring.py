@@ -10,9 +10,8 @@ from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
-
-from inspector.scanning import lazy_pattern
-from ui.views.styled_text import visible_line
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.ui.views.styled_text import visible_line
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Option = Callable[[Callable[..., Any]], Callable[..., Any]]
@@ -189,7 +188,7 @@ class FilterType(click.ParamType[str]):
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """Completions from the filter language and the database; none if there is no database yet."""
-        from ui.cli.store_options import filter_completions  # noqa: PLC0415  # it loads the store
+        from weaklink.ui.cli.store_options import filter_completions  # noqa: PLC0415  # it loads the store
 
         return filter_completions(ctx.params.get("where") or None, incomplete)
 
@@ -259,7 +258,7 @@ class ColumnsType(click.ParamType[tuple[str, ...]]):
         self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, ...]:
         """The keys of the columns. Raises BadParameter."""
-        from ui.views.trace_columns import find_column  # noqa: PLC0415  # it loads the store
+        from weaklink.ui.views.trace_columns import find_column  # noqa: PLC0415  # it loads the store
 
         if isinstance(value, tuple):
             return value

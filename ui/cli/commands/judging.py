@@ -1,8 +1,7 @@
 """Commands that judge: check, ask, doctor, stats, sql, report, rule, rules and formats."""
 
 import click
-
-from ui.cli.commands import declaring
+from weaklink.ui.cli.commands import declaring
 
 
 @click.command("check")
@@ -24,7 +23,7 @@ from ui.cli.commands import declaring
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @declaring.jobs_options
 @declaring.color_option
-@declaring.implemented_by("ui.cli.check:check")
+@declaring.implemented_by("weaklink.ui.cli.check:check")
 def check() -> None:
     """Inspect log files without a database, and fail for wrong calls and broken chains.
 
@@ -78,7 +77,7 @@ def check() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.ask:ask")
+@declaring.implemented_by("weaklink.ui.cli.ask:ask")
 def ask() -> None:
     """Send a turn's request again and count which rules the answers break.
 
@@ -104,7 +103,7 @@ def ask() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.doctor:doctor")
+@declaring.implemented_by("weaklink.ui.cli.doctor:doctor")
 def doctor() -> None:
     """Run COMMAND several times and show where and why its runs first diverge.
 
@@ -146,7 +145,7 @@ def doctor() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.stats:stats")
+@declaring.implemented_by("weaklink.ui.cli.stats:stats")
 def stats() -> None:
     """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
 
@@ -169,7 +168,7 @@ def stats() -> None:
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Maximum rows.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @declaring.json_option
-@declaring.implemented_by("ui.cli.sql:sql")
+@declaring.implemented_by("weaklink.ui.cli.sql:sql")
 def sql() -> None:
     """Run one SELECT over results in Parquet, with DuckDB (the extra `duckdb`).
 
@@ -195,7 +194,7 @@ def sql() -> None:
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
 @declaring.jobs_options
 @declaring.database_option
-@declaring.implemented_by("ui.cli.report:report")
+@declaring.implemented_by("weaklink.ui.cli.report:report")
 def report() -> None:
     """Write a report: what breaks, how often and where, and a page for each of the worst chains.
 
@@ -211,7 +210,7 @@ def report() -> None:
 @click.argument("word", metavar="CODE_OR_NAME")
 @declaring.json_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.rules:rule")
+@declaring.implemented_by("weaklink.ui.cli.rules:rule")
 def rule() -> None:
     """Explain one rule, by its code (J104) or its name (trailing-comma)."""
 
@@ -219,7 +218,7 @@ def rule() -> None:
 @click.command("rules")
 @declaring.json_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.rules:rules")
+@declaring.implemented_by("weaklink.ui.cli.rules:rules")
 def rules() -> None:
     """List every rule, by family."""
 
@@ -230,7 +229,7 @@ def rules() -> None:
 @click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
 @declaring.json_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.formats:formats")
+@declaring.implemented_by("weaklink.ui.cli.formats:formats")
 def formats() -> None:
     """List the formats that weaklink reads, or detect the format of a text.
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import click
-
-from ui.cli.commands.declaring import Moment, Size, color_option, database_option, implemented_by, json_option
+from weaklink.ui.cli.commands.declaring import Moment, Size, color_option, database_option, implemented_by, json_option
 
 
 @click.command("export")
@@ -20,7 +19,7 @@ from ui.cli.commands.declaring import Moment, Size, color_option, database_optio
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @database_option
-@implemented_by("ui.cli.export:export")
+@implemented_by("weaklink.ui.cli.export:export")
 def export() -> None:
     """Write traces as files for other tools and people.
 
@@ -42,7 +41,7 @@ def export() -> None:
 @click.argument("second", metavar="[OTHER]", required=False)
 @click.option("--undo", is_flag=True, help="Remove what `join` added to the trace.")
 @database_option
-@implemented_by("ui.cli.database:join")
+@implemented_by("weaklink.ui.cli.database:join")
 def join() -> None:
     """Join two traces of one session, such as a recording of the proxy and the agent's own log.
 
@@ -63,7 +62,7 @@ def database() -> None:
 
 @database.command("upgrade")
 @database_option
-@implemented_by("ui.cli.database:upgrade")
+@implemented_by("weaklink.ui.cli.database:upgrade")
 def upgrade() -> None:
     """Upgrade the database schema to this version of weaklink.
 
@@ -92,7 +91,7 @@ def token() -> None:
     help="When the token expires: a date in UTC, or 90d from now.",
 )
 @database_option
-@implemented_by("ui.cli.database:create_token")
+@implemented_by("weaklink.ui.cli.database:create_token")
 def create_token() -> None:
     """Create a token for NAME, and print it once.
 
@@ -103,7 +102,7 @@ def create_token() -> None:
 @token.command("list")
 @json_option
 @database_option
-@implemented_by("ui.cli.database:list_tokens")
+@implemented_by("weaklink.ui.cli.database:list_tokens")
 def list_tokens() -> None:
     """List the tokens, including revoked and expired ones."""
 
@@ -111,7 +110,7 @@ def list_tokens() -> None:
 @token.command("revoke")
 @click.argument("name")
 @database_option
-@implemented_by("ui.cli.database:revoke_token")
+@implemented_by("weaklink.ui.cli.database:revoke_token")
 def revoke_token() -> None:
     """Revoke the token of NAME; open pages lose access within seconds."""
 
@@ -120,7 +119,7 @@ def revoke_token() -> None:
 @json_option
 @database_option
 @color_option
-@implemented_by("ui.cli.database:stats")
+@implemented_by("weaklink.ui.cli.database:stats")
 def stats() -> None:
     """Count what the database contains."""
 
@@ -128,7 +127,7 @@ def stats() -> None:
 @database.command("check")
 @json_option
 @database_option
-@implemented_by("ui.cli.database:check")
+@implemented_by("weaklink.ui.cli.database:check")
 def check() -> None:
     """Check the whole database for damage.
 
@@ -140,7 +139,7 @@ def check() -> None:
 @database.command("repair")
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @database_option
-@implemented_by("ui.cli.database:repair")
+@implemented_by("weaklink.ui.cli.database:repair")
 def repair() -> None:
     """Rebuild what can be rebuilt of damaged traces: all, or those with these ids.
 
@@ -162,7 +161,7 @@ def repair() -> None:
 @click.option("--yes", "-y", is_flag=True, help="Replace without asking.")
 @database_option
 @color_option
-@implemented_by("ui.cli.database:scan")
+@implemented_by("weaklink.ui.cli.database:scan")
 def scan() -> None:
     """Search all traces for secrets with today's rules, and replace what earlier versions stored.
 
@@ -180,7 +179,7 @@ def scan() -> None:
 @database.command("backup")
 @click.argument("file", type=click.Path(path_type=Path))
 @database_option
-@implemented_by("ui.cli.database:backup")
+@implemented_by("weaklink.ui.cli.database:backup")
 def backup() -> None:
     """Copy the database into a new FILE, while others may read and write it.
 
@@ -193,7 +192,7 @@ def backup() -> None:
 @click.argument("source", metavar="FROM")
 @click.argument("target", metavar="TO")
 @json_option
-@implemented_by("ui.cli.database:copy")
+@implemented_by("weaklink.ui.cli.database:copy")
 def copy() -> None:
     """Copy all traces of the database FROM into the database TO.
 
@@ -220,7 +219,7 @@ def copy() -> None:
 )
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 @database_option
-@implemented_by("ui.cli.database:prune")
+@implemented_by("weaklink.ui.cli.database:prune")
 def prune() -> None:
     """Delete old traces: those from before a date or an age (12h, 30d, 8w, 1y), or the oldest beyond a size.
 
@@ -239,7 +238,7 @@ def prune() -> None:
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
 @database_option
-@implemented_by("ui.cli.database:delete")
+@implemented_by("weaklink.ui.cli.database:delete")
 def delete() -> None:
     """Delete traces and everything that is stored with them: texts, search index, sums, marks, recorded requests.
 
@@ -251,7 +250,7 @@ def delete() -> None:
 
 @database.command("vacuum")
 @database_option
-@implemented_by("ui.cli.database:vacuum")
+@implemented_by("weaklink.ui.cli.database:vacuum")
 def vacuum() -> None:
     """Free the space of deleted traces; needs as much free space while it runs."""
 
@@ -259,7 +258,7 @@ def vacuum() -> None:
 @click.command("reinspect")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @database_option
-@implemented_by("ui.cli.database:reinspect")
+@implemented_by("weaklink.ui.cli.database:reinspect")
 def reinspect() -> None:
     """Inspect traces again with this version of weaklink: the given ones, or all.
 

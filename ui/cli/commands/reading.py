@@ -1,14 +1,13 @@
 """Commands that read: demo, segment, list, search, show, diff, tui and web."""
 
 import click
-
-from ui.cli.commands import declaring
+from weaklink.ui.cli.commands import declaring
 
 
 @click.command("demo")
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.demo:demo")
+@declaring.implemented_by("weaklink.ui.cli.demo:demo")
 def demo() -> None:
     """Import sample traces into a new database and show what broke, and where.
 
@@ -29,7 +28,7 @@ def demo() -> None:
 @click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
 @click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
 @declaring.color_option
-@declaring.implemented_by("ui.cli.segment:segment_text")
+@declaring.implemented_by("weaklink.ui.cli.segment:segment_text")
 def segment_text() -> None:
     """Split one raw model output into spans, calls and diagnostics.
 
@@ -59,7 +58,7 @@ def segment_text() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.list_traces:list_traces")
+@declaring.implemented_by("weaklink.ui.cli.list_traces:list_traces")
 def list_traces() -> None:
     """List the traces in the database, the newest first; with a FILTER, those that match.
 
@@ -94,7 +93,7 @@ def list_traces() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.list_traces:search")
+@declaring.implemented_by("weaklink.ui.cli.list_traces:search")
 def search() -> None:
     """Find the traces that contain all of WORDS, the newest first, and show the first match of each.
 
@@ -135,7 +134,7 @@ def search() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.show:show")
+@declaring.implemented_by("weaklink.ui.cli.show:show")
 def show() -> None:
     """Show one trace (the newest): its verdict, break and answer, its chain, and its turns with faults marked in place.
 
@@ -166,7 +165,7 @@ def show() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.diff:diff")
+@declaring.implemented_by("weaklink.ui.cli.diff:diff")
 def diff() -> None:
     """Show where runs of one task first diverge, and what differs there.
 
@@ -198,7 +197,7 @@ def diff() -> None:
     help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
 )
 @declaring.database_option
-@declaring.implemented_by("ui.cli.tui:tui")
+@declaring.implemented_by("weaklink.ui.cli.tui:tui")
 def tui() -> None:
     """Browse traces in the terminal; a trace opens at the step where it broke.
 
@@ -222,7 +221,7 @@ def tui() -> None:
 @click.option(
     "--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open the dashboard."
 )
-@declaring.implemented_by("ui.cli.web:web")
+@declaring.implemented_by("weaklink.ui.cli.web:web")
 def web() -> None:
     """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
 

@@ -1,8 +1,7 @@
 """Commands that record: run, replay, serve, record, log, import and tail."""
 
 import click
-
-from ui.cli.commands import declaring
+from weaklink.ui.cli.commands import declaring
 
 _pattern_option = click.option(
     "--redact",
@@ -35,7 +34,7 @@ _report_option = click.option(
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.run:run")
+@declaring.implemented_by("weaklink.ui.cli.run:run")
 def run() -> None:
     """Run COMMAND and record its requests to models.
 
@@ -76,7 +75,7 @@ def run() -> None:
 @declaring.database_option
 @declaring.color_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
-@declaring.implemented_by("ui.cli.replay:replay")
+@declaring.implemented_by("weaklink.ui.cli.replay:replay")
 def replay() -> None:
     """Run COMMAND again, with the answers of a recording.
 
@@ -109,7 +108,7 @@ def replay() -> None:
 @_report_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.replay:serve")
+@declaring.implemented_by("weaklink.ui.cli.replay:serve")
 def serve() -> None:
     """Answer requests from a recording until Ctrl-C.
 
@@ -173,7 +172,7 @@ def serve() -> None:
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.record:record")
+@declaring.implemented_by("weaklink.ui.cli.record:record")
 def record() -> None:
     """Record every request to a model while it passes through.
 
@@ -210,7 +209,7 @@ def record() -> None:
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.log:log")
+@declaring.implemented_by("weaklink.ui.cli.log:log")
 def log() -> None:
     """Record a model's raw output as one assistant turn, live.
 
@@ -246,7 +245,7 @@ def log() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.import_paths:import_paths")
+@declaring.implemented_by("weaklink.ui.cli.import_paths:import_paths")
 def import_paths() -> None:
     """Import log files into the database.
 
@@ -264,7 +263,7 @@ def import_paths() -> None:
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.tail:tail")
+@declaring.implemented_by("weaklink.ui.cli.tail:tail")
 def tail() -> None:
     """Follow what any process records: spans as they close, faults as soon as they are found.
 

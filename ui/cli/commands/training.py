@@ -3,9 +3,8 @@
 from types import MappingProxyType
 
 import click
-
-from ui.cli.commands import declaring
-from ui.cli.group import CommandEntry, LazyGroup
+from weaklink.ui.cli.commands import declaring
+from weaklink.ui.cli.group import CommandEntry, LazyGroup
 
 _paths_argument = declaring.all_of(
     click.argument("paths", metavar="PATH...", nargs=-1, required=True),
@@ -62,7 +61,7 @@ _making_options = declaring.all_of(_output_option, _rejected_option, declaring.j
 @declaring.jobs_options
 @_rejected_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.data.lint:lint")
+@declaring.implemented_by("weaklink.ui.cli.data.lint:lint")
 def lint() -> None:
     """Find faults in training data, with the rules D7xx and all rules for calls, results and reasoning.
 
@@ -93,7 +92,7 @@ def lint() -> None:
 @declaring.json_option
 @declaring.jobs_options
 @_rejected_option
-@declaring.implemented_by("ui.cli.data.score:score")
+@declaring.implemented_by("weaklink.ui.cli.data.score:score")
 def score() -> None:
     """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
 
@@ -120,7 +119,7 @@ def score() -> None:
 @declaring.json_option
 @declaring.jobs_options
 @_rejected_option
-@declaring.implemented_by("ui.cli.data.report:report")
+@declaring.implemented_by("weaklink.ui.cli.data.report:report")
 def report() -> None:
     """Show how diverse a set is, and where it differs from the recommended distribution.
 
@@ -141,7 +140,7 @@ def report() -> None:
 @click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
-@declaring.implemented_by("ui.cli.data.convert:convert")
+@declaring.implemented_by("weaklink.ui.cli.data.convert:convert")
 def convert() -> None:
     """Rewrite raw model outputs and conversations into another format.
 
@@ -199,7 +198,7 @@ def convert() -> None:
 @declaring.jobs_options
 @_seed_option
 @declaring.json_option
-@declaring.implemented_by("ui.cli.data.verify:verify")
+@declaring.implemented_by("weaklink.ui.cli.data.verify:verify")
 def verify() -> None:
     """Judge candidate answers by binary verifiers, and keep those that pass.
 
@@ -244,7 +243,7 @@ def verify() -> None:
 )
 @click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @_making_options
-@declaring.implemented_by("ui.cli.data.inject:inject")
+@declaring.implemented_by("weaklink.ui.cli.data.inject:inject")
 def inject() -> None:
     """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
 
@@ -279,7 +278,7 @@ def inject() -> None:
 @click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @_making_options
-@declaring.implemented_by("ui.cli.data.negatives:negatives")
+@declaring.implemented_by("weaklink.ui.cli.data.negatives:negatives")
 def negatives() -> None:
     """Make samples in which no tool should be called, up to a share of the set, balanced over the tools.
 
@@ -324,7 +323,7 @@ def negatives() -> None:
 @_output_option
 @_rejected_option
 @declaring.jobs_options
-@declaring.implemented_by("ui.cli.data.render:render")
+@declaring.implemented_by("weaklink.ui.cli.data.render:render")
 def render() -> None:
     """Write each conversation in all eleven formats, or in those chosen, one row each.
 
@@ -355,7 +354,7 @@ def render() -> None:
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @declaring.json_option
 @declaring.color_option
-@declaring.implemented_by("ui.cli.data.fix:fix")
+@declaring.implemented_by("weaklink.ui.cli.data.fix:fix")
 def fix() -> None:
     """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
 
@@ -383,7 +382,7 @@ def fix() -> None:
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @declaring.jobs_options
 @declaring.database_option
-@declaring.implemented_by("ui.cli.data.annotate:annotate")
+@declaring.implemented_by("weaklink.ui.cli.data.annotate:annotate")
 def annotate() -> None:
     """Write the data flow and the decision points of traces, for training data and for verifiers.
 
@@ -401,28 +400,35 @@ def annotate() -> None:
 
 DATA_COMMANDS = MappingProxyType(
     {
-        "lint": CommandEntry("ui.cli.commands.training:lint", "Find faults in training data; for CI."),
-        "score": CommandEntry("ui.cli.commands.training:score", "Score each call of a set in four dimensions."),
-        "report": CommandEntry("ui.cli.commands.training:report", "Show how diverse a set is, and what it lacks."),
+        "lint": CommandEntry("weaklink.ui.cli.commands.training:lint", "Find faults in training data; for CI."),
+        "score": CommandEntry(
+            "weaklink.ui.cli.commands.training:score", "Score each call of a set in four dimensions."
+        ),
+        "report": CommandEntry(
+            "weaklink.ui.cli.commands.training:report", "Show how diverse a set is, and what it lacks."
+        ),
         "convert": CommandEntry(
-            "ui.cli.commands.training:convert", "Rewrite raw outputs and conversations into another format."
+            "weaklink.ui.cli.commands.training:convert", "Rewrite raw outputs and conversations into another format."
         ),
         "verify": CommandEntry(
-            "ui.cli.commands.training:verify", "Judge candidates by binary verifiers, and keep those that pass."
+            "weaklink.ui.cli.commands.training:verify",
+            "Judge candidates by binary verifiers, and keep those that pass.",
         ),
         "inject": CommandEntry(
-            "ui.cli.commands.training:inject",
+            "weaklink.ui.cli.commands.training:inject",
             "Make error-recovery samples: a fault, its refusal, and the corrected call.",
         ),
         "negatives": CommandEntry(
-            "ui.cli.commands.training:negatives", "Add samples without a call, up to a share of the set."
+            "weaklink.ui.cli.commands.training:negatives", "Add samples without a call, up to a share of the set."
         ),
         "render": CommandEntry(
-            "ui.cli.commands.training:render", "Write each scenario in all formats, or in the shape of a trainer."
+            "weaklink.ui.cli.commands.training:render",
+            "Write each scenario in all formats, or in the shape of a trainer.",
         ),
-        "fix": CommandEntry("ui.cli.commands.training:fix", "Write a copy with safe repairs, and a diff."),
+        "fix": CommandEntry("weaklink.ui.cli.commands.training:fix", "Write a copy with safe repairs, and a diff."),
         "annotate": CommandEntry(
-            "ui.cli.commands.training:annotate", "Write data flow and decision points, one JSON object per trace."
+            "weaklink.ui.cli.commands.training:annotate",
+            "Write data flow and decision points, one JSON object per trace.",
         ),
     }
 )

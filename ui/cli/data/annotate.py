@@ -7,27 +7,26 @@ from typing import TextIO, TypeAlias
 
 import click
 from msgspec import Struct, structs
-
-from inspector.dataset.lint.linting import judged_chain
-from inspector.dataset.samples import SampleRows
-from inspector.errors import UnknownFormatError, UnreadableFileError
-from inspector.exporters.annotation import annotation
-from inspector.importers.blocks import Block
-from inspector.importers.source import Skipped
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.json_text import write_json
-from inspector.model import Trace
-from storage import ListCursor, Store, open_store
-from ui.cli.console import print_notice
-from ui.cli.files import open_output
-from ui.cli.paths import is_path, placed_files, records_of
-from ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
-from ui.importing.block_jobs import run_blocks
-from ui.importing.block_records import placed_block, plan_traces
-from ui.importing.engine import EngineOptions, needs_blocks, takes_engine
-from ui.importing.file_places import PlacedFile
-from ui.views.styled_text import counted
+from weaklink.inspector.dataset.lint.linting import judged_chain
+from weaklink.inspector.dataset.samples import SampleRows
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
+from weaklink.inspector.exporters.annotation import annotation
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Trace
+from weaklink.storage import ListCursor, Store, open_store
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.files import open_output
+from weaklink.ui.cli.paths import is_path, placed_files, records_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_records import placed_block, plan_traces
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.views.styled_text import counted
 
 _SKIPPED = 1
 _COULD_NOT_RUN = 2

@@ -7,22 +7,21 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
-
-from inspector.dataset.convert import convert_row
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.rows import read_data
-from inspector.errors import UnreadableFileError
-from inspector.formats.format import Format
-from inspector.formats.registry import find_format
-from inspector.importers.compression import DamagedDataError
-from inspector.importers.records import layout_of, parse_json_bytes, read_lines
-from inspector.importers.source import Skipped, SourceFile
-from inspector.json_text import write_json
-from inspector.model import Json, ToolDefinition
-from inspector.segmentation import AUTO
-from ui.cli.console import print_notice
-from ui.cli.files import STDIN, open_binary, read_tool_file
-from ui.views.styled_text import counted
+from weaklink.inspector.dataset.convert import convert_row
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.rows import read_data
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.records import layout_of, parse_json_bytes, read_lines
+from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.files import STDIN, open_binary, read_tool_file
+from weaklink.ui.views.styled_text import counted
 
 _SKIPPED = 1
 

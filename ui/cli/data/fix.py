@@ -11,29 +11,28 @@ from typing import BinaryIO, Protocol
 
 import click
 from msgspec import Struct, structs
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.lint.structure import repair_row
-from inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
-from inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
-from inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
-from inspector.formats.registry import find_format
-from inspector.importers.reading import read_source
-from inspector.importers.records import NotJsonError, layout_of, parse_json_bytes, read_elements
-from inspector.importers.source import Skipped, SourceFile
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.rules.catalogue import RULES, select_rules
-from inspector.rules.rule import Rule
-from inspector.scanning import lazy_pattern
-from inspector.segmentation import AUTO
-from inspector.text import decode
-from ui.cli.console import print_lines, print_notice, screen_width
-from ui.cli.files import open_output
-from ui.importing.file_places import files_below
-from ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
-from ui.views.styled_text import visible_line
-from ui.views.trace import title_of
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.structure import repair_row
+from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
+from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
+from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.records import NotJsonError, layout_of, parse_json_bytes, read_elements
+from weaklink.inspector.importers.source import Skipped, SourceFile
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.rules.catalogue import RULES, select_rules
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import decode
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.files import open_output
+from weaklink.ui.importing.file_places import files_below
+from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.views.trace import title_of
 
 _BOM = b"\xef\xbb\xbf"
 _RECORD = lazy_pattern(r"(line|entry|document) (\d+)")

@@ -7,16 +7,15 @@ from math import ceil
 
 import click
 from msgspec import Struct, field
-
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
-from inspector.dataset.loss_marks import Trainer
-from inspector.dataset.rows import RowWriter
-from inspector.importers.source import JsonObject
-from ui.cli.console import print_notice
-from ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.views.styled_text import counted
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
+from weaklink.inspector.dataset.loss_marks import Trainer
+from weaklink.inspector.dataset.rows import RowWriter
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.views.styled_text import counted
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

@@ -8,34 +8,33 @@ from typing import TypeAlias
 
 import click
 from msgspec import Struct, field, structs
-
-from inspector.chain.steps import Break
-from inspector.checks.context import CONTEXT_WINDOW
-from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow, find_data_files
-from inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
-from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.lint.texts import TokenizerFile, require_detector
-from inspector.dataset.rows import read_data
-from inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.errors import UnreadableFileError
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.reading import unreadable_record_fault
-from inspector.importers.source import Skipped
-from inspector.inspection import REASONING_BUDGET
-from inspector.model import Role
-from inspector.redaction.redactor import Redactor
-from inspector.rules import training
-from inspector.rules.rule import Rule, Severity
-from inspector.segmentation import AUTO
-from inspector.text import LineIndex, Range
-from ui.cli.check import check_report, exit_code
-from ui.cli.check_baseline import write_baseline
-from ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
-from ui.cli.console import print_notice
-from ui.cli.data.options import NO_CALLS, column_map, data_rows, map_rows, rejected_rows
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.reports.check_report import (
+from weaklink.inspector.chain.steps import Break
+from weaklink.inspector.checks.context import CONTEXT_WINDOW
+from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow, find_data_files
+from weaklink.inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
+from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
+from weaklink.inspector.dataset.rows import read_data
+from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.reading import unreadable_record_fault
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import REASONING_BUDGET
+from weaklink.inspector.model import Role
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.rules import training
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.cli.check import check_report, exit_code
+from weaklink.ui.cli.check_baseline import write_baseline
+from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import NO_CALLS, column_map, data_rows, map_rows, rejected_rows
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.reports.check_report import (
     BROKEN,
     CheckedFile,
     CheckedTrace,
@@ -47,8 +46,8 @@ from ui.reports.check_report import (
     findings_of,
     unread_fingerprint,
 )
-from ui.views.styled_text import counted
-from ui.views.trace import title_of
+from weaklink.ui.views.styled_text import counted
+from weaklink.ui.views.trace import title_of
 
 _COULD_NOT_RUN = 2
 _PEEKED = 200

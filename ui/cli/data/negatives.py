@@ -7,9 +7,8 @@ from math import ceil
 
 import click
 from msgspec import Struct, field
-
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.negatives import (
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.negatives import (
     KINDS,
     NegativeOptions,
     NegativeRow,
@@ -18,13 +17,13 @@ from inspector.dataset.negatives import (
     make_negative,
     tool_pool,
 )
-from inspector.dataset.rows import RowWriter
-from inspector.dataset.samples import read_sample
-from inspector.importers.source import JsonObject
-from ui.cli.console import print_notice
-from ui.cli.data.options import column_map, data_rows, map_rows, rejected_rows, row_output
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.views.styled_text import counted
+from weaklink.inspector.dataset.rows import RowWriter
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import column_map, data_rows, map_rows, rejected_rows, row_output
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.views.styled_text import counted
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

@@ -7,14 +7,13 @@ from functools import partial
 from typing import TypeVar
 
 import click
-
-from inspector.atomic_write import whole_file
-from inspector.dataset import rows
-from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
-from inspector.importers.blocks import Block
-from ui.cli.console import print_notice, progress_bar
-from ui.importing.block_jobs import run_blocks
-from ui.importing.engine import IN_PROCESS, EngineOptions
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.dataset import rows
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
+from weaklink.inspector.importers.blocks import Block
+from weaklink.ui.cli.console import print_notice, progress_bar
+from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 
 _Answer = TypeVar("_Answer")
 _REPORTED = 20

@@ -4,17 +4,23 @@ from collections import Counter
 from functools import partial
 
 import click
-
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.rendering import FORMATS, STRUCTURED, RenderedRow, RowLayout, count_tokens, render_sample
-from inspector.dataset.samples import read_sample
-from inspector.errors import UnknownFormatError
-from inspector.formats.registry import find_format
-from inspector.segmentation import AUTO
-from ui.cli.console import print_notice
-from ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.views.styled_text import counted
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.rendering import (
+    FORMATS,
+    STRUCTURED,
+    RenderedRow,
+    RowLayout,
+    count_tokens,
+    render_sample,
+)
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.views.styled_text import counted
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

@@ -6,21 +6,20 @@ from functools import cache
 
 import click
 from msgspec import Struct
-
-from inspector.atomic_write import whole_file
-from inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
-from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
-from inspector.dataset.lint.linting import LintOptions
-from inspector.dataset.lint.texts import TokenizerFile, require_detector
-from inspector.dataset.samples import read_sample
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.segmentation import AUTO
-from ui.cli.console import print_notice
-from ui.cli.data.options import NO_COLUMNS, RejectedRows, column_map, map_rows, rejected_rows, row_output
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.reports.static_report import set_lines, set_page
+from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
+from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
+from weaklink.inspector.dataset.lint.linting import LintOptions
+from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import NO_COLUMNS, RejectedRows, column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.reports.static_report import set_lines, set_page
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

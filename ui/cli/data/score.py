@@ -7,21 +7,20 @@ from functools import cache
 
 import click
 from msgspec import Struct, field
-
-from inspector.chain.expected_calls import ExpectedCall
-from inspector.dataset.data_files import DataRow, RejectedRow
-from inspector.dataset.samples import read_sample
-from inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
-from inspector.importers.data.public_shapes import refusal
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.segmentation import AUTO
-from ui.cli.console import print_notice
-from ui.cli.data.options import NO_CALLS, column_map, map_rows, rejected_rows, row_output
-from ui.cli.stats_options import read_expected
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.views.styled_text import visible_line
+from weaklink.inspector.chain.expected_calls import ExpectedCall
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScore, score_sample
+from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import NO_CALLS, column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.stats_options import read_expected
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.views.styled_text import visible_line
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

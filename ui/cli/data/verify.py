@@ -11,25 +11,24 @@ from typing import TextIO
 
 import click
 from msgspec import Struct
-
-from inspector.dataset import verified_rows
-from inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
-from inspector.dataset.rows import RowWriter, open_row_file
-from inspector.dataset.verifiers import find_verifier
-from inspector.formats.registry import find_format
-from inspector.importers.records import parse_json_bytes
-from inspector.importers.source import JsonObject
-from inspector.json_text import write_json
-from inspector.model import Json
-from inspector.redaction.finding import without_secrets_of
-from inspector.rules.catalogue import select_rules
-from inspector.segmentation import AUTO
-from inspector.text import LineIndex
-from ui.cli.console import print_notice
-from ui.cli.data.options import NO_CALLS, RejectedRows, column_map, map_rows
-from ui.importing.engine import EngineOptions, takes_engine
-from ui.views.segment_json import diagnostic_object
-from ui.views.styled_text import counted, visible_line
+from weaklink.inspector.dataset import verified_rows
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
+from weaklink.inspector.dataset.rows import RowWriter, open_row_file
+from weaklink.inspector.dataset.verifiers import find_verifier
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.importers.records import parse_json_bytes
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
+from weaklink.inspector.redaction.finding import without_secrets_of
+from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.segmentation import AUTO
+from weaklink.inspector.text import LineIndex
+from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import NO_CALLS, RejectedRows, column_map, map_rows
+from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.views.segment_json import diagnostic_object
+from weaklink.ui.views.styled_text import counted, visible_line
 
 _FAILED = 1
 _COULD_NOT_RUN = 2

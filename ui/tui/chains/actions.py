@@ -9,21 +9,20 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 from textual.screen import Screen
-
-from inspector.chain.steps import Status
-from inspector.errors import WeaklinkError
-from inspector.model import Liveness
-from storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
-from ui.tui.chains.chain_list import ChainList, TracePages
-from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
-from ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
-from ui.tui.line_bar import ClickTarget, StatusLine
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import Link
-from ui.views.status import LIVENESS, status_run
-from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
-from ui.views.trace_columns import ORDER_WORDS
-from ui.views.trace_summary import trace_title
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.model import Liveness
+from weaklink.storage import Mark, NoDatabaseYetError, Order, Pulse, Store, TraceSummary
+from weaklink.ui.tui.chains.chain_list import ChainList, TracePages
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
+from weaklink.ui.tui.exporting import FORMS, export_problem, export_traces, proposed_name
+from weaklink.ui.tui.line_bar import ClickTarget, StatusLine
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.links import Link
+from weaklink.ui.views.status import LIVENESS, status_run
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
+from weaklink.ui.views.trace_columns import ORDER_WORDS
+from weaklink.ui.views.trace_summary import trace_title
 
 _MARKING = "writing the mark"  # takes some seconds if another program is writing
 _MOST_IDS = 8

@@ -17,14 +17,20 @@ from typing import ClassVar
 from msgspec import Struct, field, structs
 from textual.binding import BindingType
 from textual.message import Message
-
-from inspector.errors import WeaklinkError
-from storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary, rank_of
-from ui.tui.commands import LINE_COMMANDS, Command, bindings
-from ui.tui.line_view import LineView
-from ui.tui.store_access import StoreAccess, start_work
-from ui.views.styled_text import Line
-from ui.views.trace_columns import TRACE_COLUMNS, FittedColumns, ListedTrace, fitted, forks_grouped, missing_row
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary, rank_of
+from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings
+from weaklink.ui.tui.line_view import LineView
+from weaklink.ui.tui.store_access import StoreAccess, start_work
+from weaklink.ui.views.styled_text import Line
+from weaklink.ui.views.trace_columns import (
+    TRACE_COLUMNS,
+    FittedColumns,
+    ListedTrace,
+    fitted,
+    forks_grouped,
+    missing_row,
+)
 
 PAGE = 100
 """The number of traces on a page."""

@@ -13,16 +13,15 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
-
-from inspector.scanning import lazy_pattern
-from storage import FilterCompletion, FilterError
-from storage.filter import Filter, PhraseTerm, parse_filter
-from storage.filter.terms import AllTerms, AnyTerm, NotTerm
-from ui.tui.commands import Command, bindings
-from ui.tui.line_bar import ClickTarget, LineBar
-from ui.tui.line_view import LineInput
-from ui.tui.store_access import start_work
-from ui.views.styled_text import Line, Run, Style, quoted, visible_line, wrapped
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.storage import FilterCompletion, FilterError
+from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
+from weaklink.storage.filter.terms import AllTerms, AnyTerm, NotTerm
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.line_bar import ClickTarget, LineBar
+from weaklink.ui.tui.line_view import LineInput
+from weaklink.ui.tui.store_access import start_work
+from weaklink.ui.views.styled_text import Line, Run, Style, quoted, visible_line, wrapped
 
 _STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
 _OR = lazy_pattern(r"\bor\b", re.IGNORECASE)

@@ -7,21 +7,20 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-
-from inspector.errors import WeaklinkError
-from storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
-from ui.tui.chains import actions
-from ui.tui.chains.chain_list import ChainList
-from ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
-from ui.views.minimap import minimap
-from ui.views.search_hits import hit_lines
-from ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs, wrapped
-from ui.views.trace_columns import ORDER_WORDS
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
+from weaklink.ui.tui.chains import actions
+from weaklink.ui.tui.chains.chain_list import ChainList
+from weaklink.ui.tui.chains.filter_bar import FilterBar, has_words, narrowed, toggled
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
+from weaklink.ui.views.minimap import minimap
+from weaklink.ui.views.search_hits import hit_lines
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.trace_columns import ORDER_WORDS
 
 CHAIN_COMMANDS = (
     Command(

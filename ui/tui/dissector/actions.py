@@ -6,26 +6,25 @@ from functools import partial
 
 from msgspec import Struct
 from textual.screen import Screen
-
-from inspector.chain.steps import Step
-from inspector.diagnostics import Location
-from inspector.errors import WeaklinkError
-from inspector.json_text import write_json
-from inspector.model import Json, Role
-from inspector.text import Range
-from storage import Mark, Store, TraceSummary
-from ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
-from ui.tui.dissector.panes import Panes
-from ui.tui.exporting import FORMS, edit_copy, export_problem, export_traces, proposed_name
-from ui.tui.line_bar import StatusLine
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_place, fault_at, step_at
-from ui.views.dissect.side import initial_position
-from ui.views.dissect.tree_rows import TreeRow
-from ui.views.links import Link
-from ui.views.styled_text import visible_line
-from ui.views.turn import continued
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json, Role
+from weaklink.inspector.text import Range
+from weaklink.storage import Mark, Store, TraceSummary
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog, copy_choice
+from weaklink.ui.tui.dissector.panes import Panes
+from weaklink.ui.tui.exporting import FORMS, edit_copy, export_problem, export_traces, proposed_name
+from weaklink.ui.tui.line_bar import StatusLine
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import call_place, fault_at, step_at
+from weaklink.ui.views.dissect.side import initial_position
+from weaklink.ui.views.dissect.tree_rows import TreeRow
+from weaklink.ui.views.links import Link
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.views.turn import continued
 
 _LONG = 1_000_000
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault

@@ -1,6 +1,6 @@
 """The commands of the dissector: of its screen, its tree, its stream and the views beside them."""
 
-from ui.tui.commands import LINE_COMMANDS, Command
+from weaklink.ui.tui.commands import LINE_COMMANDS, Command
 
 _OF_LINES = {command.id: command for command in LINE_COMMANDS}
 

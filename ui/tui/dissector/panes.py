@@ -9,17 +9,16 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
-
-from inspector.diagnostics import Location
-from ui.tui.commands import Command, bindings
-from ui.tui.dissector.commands import TREE_COMMANDS
-from ui.tui.dissector.side_pane import SidePane, SideView
-from ui.tui.dissector.stream_view import StreamView
-from ui.tui.line_bar import ClickTarget, LineBar
-from ui.tui.line_view import LineList, LineView
-from ui.views.dissect.tree import Tree
-from ui.views.dissect.tree_rows import TreeRow
-from ui.views.styled_text import Run, Style
+from weaklink.inspector.diagnostics import Location
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dissector.commands import TREE_COMMANDS
+from weaklink.ui.tui.dissector.side_pane import SidePane, SideView
+from weaklink.ui.tui.dissector.stream_view import StreamView
+from weaklink.ui.tui.line_bar import ClickTarget, LineBar
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.views.dissect.tree import Tree
+from weaklink.ui.views.dissect.tree_rows import TreeRow
+from weaklink.ui.views.styled_text import Run, Style
 
 _NARROW, _LOW, _BROAD = 100, 28, 180
 _NAMES = ("tree", "stream", "side")

@@ -9,29 +9,28 @@ from typing import ClassVar, Protocol
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
-
-from inspector.diagnostics import SENT_PART, Location
-from inspector.errors import WeaklinkError
-from inspector.inspection import data_flow_of, step_flow_of
-from inspector.text import Range
-from ui.tui.commands import Command, bindings
-from ui.tui.dialogs import JumpScreen, LineDialog, jump_labels
-from ui.tui.dissector.actions import OpenedTrace, TraceActions, TraceCallbacks, read_trace
-from ui.tui.dissector.commands import DISSECTOR_COMMANDS
-from ui.tui.dissector.panes import Panes, TreeView
-from ui.tui.dissector.side_pane import SideKind, SidePane
-from ui.tui.dissector.stream_view import StreamView
-from ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
-from ui.tui.line_view import LineView
-from ui.tui.store_access import StoreAccess, error_sentence, start_work
-from ui.views.dissect import navigation
-from ui.views.dissect.side import origin_of, origin_words
-from ui.views.dissect.stream import VisibleFault
-from ui.views.dissect.timing import StreamOptions, missing_lanes
-from ui.views.dissect.tree import Tree
-from ui.views.links import Link
-from ui.views.styled_text import Run, Style, visible_line
-from ui.views.trace_summary import trace_title
+from weaklink.inspector.diagnostics import SENT_PART, Location
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.inspection import data_flow_of, step_flow_of
+from weaklink.inspector.text import Range
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dialogs import JumpScreen, LineDialog, jump_labels
+from weaklink.ui.tui.dissector.actions import OpenedTrace, TraceActions, TraceCallbacks, read_trace
+from weaklink.ui.tui.dissector.commands import DISSECTOR_COMMANDS
+from weaklink.ui.tui.dissector.panes import Panes, TreeView
+from weaklink.ui.tui.dissector.side_pane import SideKind, SidePane
+from weaklink.ui.tui.dissector.stream_view import StreamView
+from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine, StatusText
+from weaklink.ui.tui.line_view import LineView
+from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
+from weaklink.ui.views.dissect import navigation
+from weaklink.ui.views.dissect.side import origin_of, origin_words
+from weaklink.ui.views.dissect.stream import VisibleFault
+from weaklink.ui.views.dissect.timing import StreamOptions, missing_lanes
+from weaklink.ui.views.dissect.tree import Tree
+from weaklink.ui.views.links import Link
+from weaklink.ui.views.styled_text import Run, Style, visible_line
+from weaklink.ui.views.trace_summary import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
 _MOST_JUMPS = 100

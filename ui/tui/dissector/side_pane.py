@@ -11,22 +11,30 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
-
-from inspector.chain.data_flow import DataFlow
-from inspector.diagnostics import Location
-from inspector.model import Liveness
-from storage import Mark
-from ui.tui.commands import Command, bindings
-from ui.tui.dissector.commands import SIDE_COMMANDS
-from ui.tui.line_bar import ClickTarget, LineBar
-from ui.tui.line_view import LineList, LineView
-from ui.tui.store_access import start_work
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_at, layered_step, step_at
-from ui.views.dissect.raw import context, raw, schema
-from ui.views.dissect.side import SideLine, SideLines, SideSource, diagnostic_list, notes, origins, step_list, verdict
-from ui.views.dissect.timing import AnswerTimes, answer_times, are_cheap_to_compute, timing
-from ui.views.styled_text import Run, Style
+from weaklink.inspector.chain.data_flow import DataFlow
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Liveness
+from weaklink.storage import Mark
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dissector.commands import SIDE_COMMANDS
+from weaklink.ui.tui.line_bar import ClickTarget, LineBar
+from weaklink.ui.tui.line_view import LineList, LineView
+from weaklink.ui.tui.store_access import start_work
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import call_at, layered_step, step_at
+from weaklink.ui.views.dissect.raw import context, raw, schema
+from weaklink.ui.views.dissect.side import (
+    SideLine,
+    SideLines,
+    SideSource,
+    diagnostic_list,
+    notes,
+    origins,
+    step_list,
+    verdict,
+)
+from weaklink.ui.views.dissect.timing import AnswerTimes, answer_times, are_cheap_to_compute, timing
+from weaklink.ui.views.styled_text import Run, Style
 
 
 class SideKind(StrEnum):

@@ -14,19 +14,18 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
-
-from inspector.diagnostics import Location
-from inspector.rules.rule import Severity
-from inspector.text import Range
-from ui.tui.commands import Command, bindings
-from ui.tui.dissector.commands import STREAM_COMMANDS
-from ui.tui.line_view import fit_cell_width
-from ui.tui.palette import paint_of
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.stream import BlockRow, StreamLayout, Viewport, VisibleFault
-from ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
-from ui.views.dissect.timing import StreamOptions
-from ui.views.styled_text import Run, Style, style_of
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
+from weaklink.ui.tui.commands import Command, bindings
+from weaklink.ui.tui.dissector.commands import STREAM_COMMANDS
+from weaklink.ui.tui.line_view import fit_cell_width
+from weaklink.ui.tui.palette import paint_of
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout, Viewport, VisibleFault
+from weaklink.ui.views.dissect.stream_rows import GUTTER, RowKind, StreamRow
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.styled_text import Run, Style, style_of
 
 _WHEEL = 3
 _UNSEEN = 80  # the width of a pane that is not shown

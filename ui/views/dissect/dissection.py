@@ -10,21 +10,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
-
-from inspector.chain.grouping import Causes
-from inspector.chain.steps import Status
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection, PartInspection
-from inspector.memory import LruCache
-from inspector.model import Part, Role, Span, Trace
-from inspector.model.columns import Column, Entries
-from inspector.rules.rule import Severity
-from inspector.text import LineIndex, Range
-from ui.views.diagnostic import BreakFacts
-from ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
-from ui.views.layers import TraceLayers
-from ui.views.minimap import is_layer_difference
-from ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
+from weaklink.inspector.chain.grouping import Causes
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.memory import LruCache
+from weaklink.inspector.model import Part, Role, Span, Trace
+from weaklink.inspector.model.columns import Column, Entries
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.views.diagnostic import BreakFacts
+from weaklink.ui.views.dissect.outline import BLOCK, Outline, OutlineWalk, PartNumbers
+from weaklink.ui.views.layers import TraceLayers
+from weaklink.ui.views.minimap import is_layer_difference
+from weaklink.ui.views.places import NO_PART, PositionIndex, PositionKey, StepPlaces
 
 _SEVERITIES = tuple(Severity)
 _FEW_SPANS = 256  # below this, scanning all spans is as fast as a search

@@ -4,16 +4,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from inspector.chain.steps import Step
-from inspector.diagnostics import Diagnostic, Location
-from inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinition
-from inspector.text import Range
-from ui.views.diagnostic import part_words
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.timing import chunk_words
-from ui.views.dissect.tree_rows import TreeRow
-from ui.views.status import LIVENESS, status_run
-from ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.model import Grade, Liveness, Part, Role, ToolCall, ToolDefinition
+from weaklink.inspector.text import Range
+from weaklink.ui.views.diagnostic import part_words
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.timing import chunk_words
+from weaklink.ui.views.dissect.tree_rows import TreeRow
+from weaklink.ui.views.status import LIVENESS, status_run
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _LONGEST = 80
 

@@ -8,10 +8,9 @@ from operator import add, floordiv
 from typing import NamedTuple
 
 from msgspec import Struct
-
-from inspector.model import Trace, Turn
-from ui.views.places import NO_PART
-from ui.views.trace import model_named
+from weaklink.inspector.model import Trace, Turn
+from weaklink.ui.views.places import NO_PART
+from weaklink.ui.views.trace import model_named
 
 BLOCK = 4096
 """The maximum number of characters in a block."""

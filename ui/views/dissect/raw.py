@@ -12,20 +12,19 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_token_subtype
 from pygments.token import _TokenType as TokenType
-
-from inspector.diagnostics import Diagnostic, Location
-from inspector.formats.server_parsers import wrong_predictions
-from inspector.json_text import write_json
-from inspector.model import Generation, Instant, Json, Role, ToolCall, ToolDefinition, Turn
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
-from ui.views.context import context_diff_lines, context_rows
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import call_at, call_place, layered_step, offered_at
-from ui.views.dissect.side import SideLine, SideLines
-from ui.views.layers import layer_lines
-from ui.views.status import GLYPHS, UNNAMED
-from ui.views.styled_text import (
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Generation, Instant, Json, Role, ToolCall, ToolDefinition, Turn
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.ui.views.context import context_diff_lines, context_rows
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import call_at, call_place, layered_step, offered_at
+from weaklink.ui.views.dissect.side import SideLine, SideLines
+from weaklink.ui.views.layers import layer_lines
+from weaklink.ui.views.status import GLYPHS, UNNAMED
+from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,
@@ -37,7 +36,7 @@ from ui.views.styled_text import (
     visible_runs,
     wrapped,
 )
-from ui.views.turn import error_words
+from weaklink.ui.views.turn import error_words
 
 _NAME, _LONGEST = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines

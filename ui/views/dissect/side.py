@@ -3,21 +3,30 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
-from inspector.chain.steps import Chain, Status, Step, StepOutcome
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import Inspection
-from inspector.model import Liveness
-from inspector.model.columns import LazyColumn
-from inspector.rules.rule import Severity
-from storage import Mark
-from ui.views.diagnostic import BreakFacts, break_lines, cause_of
-from ui.views.dissect.dissection import Dissection
-from ui.views.minimap import minimap
-from ui.views.places import NO_PART, PositionIndex
-from ui.views.status import GLYPHS, LIVENESS, call_brief, outcome_words, status_run, step_glyph, task_run, value_text
-from ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
-from ui.views.trace import ending, severity_counts, title_of, trace_facts
+from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, Origin, OriginKind
+from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.model import Liveness
+from weaklink.inspector.model.columns import LazyColumn
+from weaklink.inspector.rules.rule import Severity
+from weaklink.storage import Mark
+from weaklink.ui.views.diagnostic import BreakFacts, break_lines, cause_of
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.minimap import minimap
+from weaklink.ui.views.places import NO_PART, PositionIndex
+from weaklink.ui.views.status import (
+    GLYPHS,
+    LIVENESS,
+    call_brief,
+    outcome_words,
+    status_run,
+    step_glyph,
+    task_run,
+    value_text,
+)
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
+from weaklink.ui.views.trace import ending, severity_counts, title_of, trace_facts
 
 _NAME, _LONGEST_FACT = 9, 2_000
 

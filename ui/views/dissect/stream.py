@@ -13,18 +13,36 @@ from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from msgspec import Struct
-
-from inspector.diagnostics import Diagnostic, Location
-from inspector.model import CallHeader
-from inspector.text import Range
-from ui.views.dissect.dissection import DissectedPart, Dissection
-from ui.views.dissect.outline import TextBlock
-from ui.views.dissect.stream_rows import GUTTER, MOST_MARKED_ROWS, BlockRows, RowKind, StreamRow, boxes_in, edges
-from ui.views.dissect.timing import StreamOptions
-from ui.views.places import NO_PART
-from ui.views.status import UNNAMED
-from ui.views.styled_text import Line, Run, Style, clipped, counted, help_line, title, visible_line, width_of, wrapped
-from ui.views.turn import answers, error_words, turn_facts
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.model import CallHeader
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
+from weaklink.ui.views.dissect.outline import TextBlock
+from weaklink.ui.views.dissect.stream_rows import (
+    GUTTER,
+    MOST_MARKED_ROWS,
+    BlockRows,
+    RowKind,
+    StreamRow,
+    boxes_in,
+    edges,
+)
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.places import NO_PART
+from weaklink.ui.views.status import UNNAMED
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    help_line,
+    title,
+    visible_line,
+    width_of,
+    wrapped,
+)
+from weaklink.ui.views.turn import answers, error_words, turn_facts
 
 _KEPT = 48
 _MARGIN = 2  # rows that stay visible around the cursor

@@ -7,17 +7,16 @@ from functools import cached_property
 from itertools import accumulate
 
 from msgspec import Struct
-
-from inspector.diagnostics import Diagnostic, Fault
-from inspector.model import Role, Span, SpanKind
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from inspector.wire.events import WIRE_PREFIX
-from ui.views.dissect.dissection import DissectedPart, touching
-from ui.views.dissect.outline import TextBlock
-from ui.views.dissect.timing import StreamOptions, lane_lines
-from ui.views.marked_text import CaretLabel, caret_lines
-from ui.views.styled_text import (
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import Role, Span, SpanKind
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import WIRE_PREFIX
+from weaklink.ui.views.dissect.dissection import DissectedPart, touching
+from weaklink.ui.views.dissect.outline import TextBlock
+from weaklink.ui.views.dissect.timing import StreamOptions, lane_lines
+from weaklink.ui.views.marked_text import CaretLabel, caret_lines
+from weaklink.ui.views.styled_text import (
     LINE_FEED,
     TAB,
     Line,

@@ -9,14 +9,13 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
-
-from inspector.diagnostics import Location
-from inspector.model import Chunks, InstantSource, Part, Trace, Turn
-from inspector.model.columns import Column
-from inspector.text import Range
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
-from ui.views.styled_text import Line, Run, Style, counted, wrapped_words
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Chunks, InstantSource, Part, Trace, Turn
+from weaklink.inspector.model.columns import Column
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.side import LazyLines, SideLine, SideLines, SideSource
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, wrapped_words
 
 STALL_S = 0.5
 """A gap between two chunks that is marked, in seconds."""

@@ -6,16 +6,16 @@ from functools import partial
 from itertools import islice, takewhile
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
-from inspector.diagnostics import Location
-from inspector.memory import LruCache
-from inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
-from inspector.model.columns import Entries, LazyColumn
-from inspector.text import Range
-from ui.views.dissect.dissection import DissectedPart, Dissection
-from ui.views.dissect.stream_rows import LABELS
-from ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
-from ui.views.status import step_glyph
-from ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.memory import LruCache
+from weaklink.inspector.model import Role, Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model.columns import Entries, LazyColumn
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import DissectedPart, Dissection
+from weaklink.ui.views.dissect.stream_rows import LABELS
+from weaklink.ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow, bundled, call_row, fault_mark, result_row
+from weaklink.ui.views.status import step_glyph
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, style_of, visible_line
 
 HEAVY = 400_000
 """The number of characters of JSON that are parsed automatically; more would delay a key press noticeably."""

@@ -4,16 +4,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
-
-from inspector.chain.steps import StepOutcome
-from inspector.diagnostics import Location
-from inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
-from inspector.model import Parameter, ToolCall, ToolResult
-from inspector.rules.rule import Severity
-from inspector.text import Range
-from ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Dissection, Faults
-from ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
-from ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
+from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from weaklink.inspector.model import Parameter, ToolCall, ToolResult
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import NO_FAULTS, DissectedPart, Dissection, Faults
+from weaklink.ui.views.status import GLYPHS, UNNAMED, outcome_words, step_glyph
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
 _LONGEST = 200
 _GLANCE, _LONGEST_NAME = 512, 120

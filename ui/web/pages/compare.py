@@ -5,28 +5,27 @@ from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
-
-from inspector.chain.alignment import run_label
-from inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
-from inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
-from inspector.scanning import lazy_pattern
-from inspector.text import Range
-from storage import Prompt, TraceSummary
-from ui.views.context import request_pair_lines
-from ui.views.layers import Layer
-from ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
-from ui.views.stats import Statistics, comparison_sentence, p_text
-from ui.views.styled_text import Line, Run, Style, counted
-from ui.views.trace_summary import trace_title
-from ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
-from ui.web.charts import HIGH
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from ui.web.markup import put_laid_out, put_sentence
-from ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
-from ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
-from ui.web.stores import ShownTrace, shown_trace, store
-from ui.web.trace_listing import MOST_RUNS, trace_list, trace_rows
+from weaklink.inspector.chain.alignment import run_label
+from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
+from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+from weaklink.storage import Prompt, TraceSummary
+from weaklink.ui.views.context import request_pair_lines
+from weaklink.ui.views.layers import Layer
+from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
+from weaklink.ui.views.stats import Statistics, comparison_sentence, p_text
+from weaklink.ui.views.styled_text import Line, Run, Style, counted
+from weaklink.ui.views.trace_summary import trace_title
+from weaklink.ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
+from weaklink.ui.web.charts import HIGH
+from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from weaklink.ui.web.markup import put_laid_out, put_sentence
+from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
+from weaklink.ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
+from weaklink.ui.web.stores import ShownTrace, shown_trace, store
+from weaklink.ui.web.trace_listing import MOST_RUNS, trace_list, trace_rows
 
 _WHAT = "what"
 _RUNS, _GROUPS = "runs", "groups"

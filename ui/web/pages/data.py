@@ -9,24 +9,23 @@ from pathlib import Path
 
 import streamlit as st
 from msgspec import Struct
-
-from inspector.dataset.data_files import DataRow
-from inspector.dataset.diversity import SampleFacts, SetReport, facts_of
-from inspector.dataset.injection import InjectedRow, inject_faults
-from inspector.dataset.lint.linting import LintOptions, format_of_set, linted
-from inspector.dataset.rows import read_file
-from inspector.dataset.samples import Sample, read_sample
-from inspector.inspected import Inspection
-from inspector.json_text import write_json
-from ui.reports.static_report import set_lines
-from ui.views.dissect.dissection import Dissection
-from ui.views.styled_text import Run, Style, counted, visible_line
-from ui.views.text_diff import text_diff_lines
-from ui.views.triage import code_title
-from ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
-from ui.web.markup import label, put_lines
-from ui.web.navigation import number_parameter, parameter, set_parameters
-from ui.web.stream_data import stream_data, value_rows, window_of
+from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
+from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
+from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from weaklink.inspector.dataset.rows import read_file
+from weaklink.inspector.dataset.samples import Sample, read_sample
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.json_text import write_json
+from weaklink.ui.reports.static_report import set_lines
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.styled_text import Run, Style, counted, visible_line
+from weaklink.ui.views.text_diff import text_diff_lines
+from weaklink.ui.views.triage import code_title
+from weaklink.ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
+from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.navigation import number_parameter, parameter, set_parameters
+from weaklink.ui.web.stream_data import stream_data, value_rows, window_of
 
 _MOST_ROWS, _MOST_LISTED, _PEEKED = 2_000, 200, 200
 _WIDTH = 110

@@ -3,19 +3,18 @@
 from typing import IO, BinaryIO, cast
 
 import streamlit as st
-
-from inspector.importers.reading import signs_of
-from inspector.importers.registry import importers
-from inspector.redaction.redactor import Redactor
-from storage import NoDatabaseYetError, open_store
-from ui.importing.file_places import held_file, sample_files
-from ui.importing.files import import_file, read_file, save_file
-from ui.reports.import_report import FileReport, import_lines
-from ui.views.styled_text import Run, Style, counted
-from ui.web.components import ListingColumn, ListingRow, listing
-from ui.web.markup import put_lines
-from ui.web.navigation import go_to_page
-from ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
+from weaklink.inspector.importers.reading import signs_of
+from weaklink.inspector.importers.registry import importers
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.ui.importing.file_places import held_file, sample_files
+from weaklink.ui.importing.files import import_file, read_file, save_file
+from weaklink.ui.reports.import_report import FileReport, import_lines
+from weaklink.ui.views.styled_text import Run, Style, counted
+from weaklink.ui.web.components import ListingColumn, ListingRow, listing
+from weaklink.ui.web.markup import put_lines
+from weaklink.ui.web.navigation import go_to_page
+from weaklink.ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"

@@ -3,19 +3,18 @@
 from typing import NamedTuple
 
 import streamlit as st
-
-from inspector.chain.metrics_groups import GroupKey
-from inspector.rules.catalogue import FAMILIES, RULES, find_rule
-from inspector.rules.rule import Rule, Severity
-from ui.views.rule import read_example, rule_lines
-from ui.views.styled_text import Run, Style, style_of
-from ui.views.trace_columns import NOTHING
-from ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
-from ui.web.filter_bar import field
-from ui.web.markup import put_laid_out
-from ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
-from ui.web.queries import grouped, hits, wait_for
-from ui.web.trace_listing import SortedColumn, sorted_listing
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule
+from weaklink.inspector.rules.rule import Rule, Severity
+from weaklink.ui.views.rule import read_example, rule_lines
+from weaklink.ui.views.styled_text import Run, Style, style_of
+from weaklink.ui.views.trace_columns import NOTHING
+from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
+from weaklink.ui.web.filter_bar import field
+from weaklink.ui.web.markup import put_laid_out
+from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
+from weaklink.ui.web.queries import grouped, hits, wait_for
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing
 
 
 class FoundRule(NamedTuple):

@@ -3,17 +3,16 @@
 import shlex
 
 import streamlit as st
-
-from inspector.redaction.redactor import Redactor
-from inspector.version import __version__
-from storage import StoreStats
-from ui.views.links import views_file
-from ui.views.stats import stats_lines
-from ui.views.styled_text import Line, Run, Style, counted, visible
-from ui.web.markup import label, put_lines, put_sentence
-from ui.web.navigation import address_choice, address_toggle, go_to_page
-from ui.web.queries import data_version, grouped, hits, wait_for
-from ui.web.stores import current_options, store
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.version import __version__
+from weaklink.storage import StoreStats
+from weaklink.ui.views.links import views_file
+from weaklink.ui.views.stats import stats_lines
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible
+from weaklink.ui.web.markup import label, put_lines, put_sentence
+from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
+from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
+from weaklink.ui.web.stores import current_options, store
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
 _MARKED = Style.REMOVED

@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 import streamlit as st
-
-from storage.console import VIEWS, QueryResult, View, ask
-from storage.console.sql_executor import Value
-from ui.views.styled_text import counted, visible
-from ui.web.markup import label
-from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.stores import store
+from weaklink.storage.console import VIEWS, QueryResult, View, ask
+from weaklink.storage.console.sql_executor import Value
+from weaklink.ui.views.styled_text import counted, visible
+from weaklink.ui.web.markup import label
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.stores import store
 
 _KEY = "weaklink_sql"
 _RAN = "weaklink_sql_ran"  # the last statement that was run in this session

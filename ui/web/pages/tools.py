@@ -3,21 +3,28 @@
 from typing import NamedTuple
 
 import streamlit as st
-
-from inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estimate
-from inspector.chain.metrics_groups import GroupFigures, GroupKey
-from inspector.checks.schema_complexity import SchemaComplexity
-from storage import TraceSummary, Violations
-from ui.views.styled_text import Line, Run, Style, visible_line
-from ui.views.triage import code_title, page_value_text
-from ui.web import queries
-from ui.web.charts import HIGH, LOW
-from ui.web.components import BarCell, FilterCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth
-from ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from ui.web.markup import label
-from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.stores import store
-from ui.web.trace_listing import SortedColumn, sorted_listing, trace_list, trace_rows
+from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estimate
+from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity
+from weaklink.storage import TraceSummary, Violations
+from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.ui.views.triage import code_title, page_value_text
+from weaklink.ui.web import queries
+from weaklink.ui.web.charts import HIGH, LOW
+from weaklink.ui.web.components import (
+    BarCell,
+    FilterCell,
+    LinkCell,
+    ListingCell,
+    ListingColumn,
+    ListingRow,
+    MinimumWidth,
+)
+from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
+from weaklink.ui.web.markup import label
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.stores import store
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, trace_list, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5

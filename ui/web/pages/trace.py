@@ -3,21 +3,20 @@
 from typing import Any
 
 import streamlit as st
-
-from inspector.diagnostics import Location
-from inspector.errors import StoreError
-from inspector.text import Range
-from storage import NoDatabaseYetError, TraceSummary
-from ui.views.dissect.side import initial_position
-from ui.web.components import DissectorEvent, dissector, lines, picture
-from ui.web.markup import label, put_sentence, put_title
-from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
-from ui.web.pictures import location_object
-from ui.web.stores import ShownTrace, put_page_name, shown_trace, store
-from ui.web.stream_data import stream_place, window_notes, window_of
-from ui.web.trace_actions import adjacent_traces, trace_actions
-from ui.web.trace_api import browser_data, default_position, position_of, view_data
-from ui.web.trace_listing import title_of
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import StoreError
+from weaklink.inspector.text import Range
+from weaklink.storage import NoDatabaseYetError, TraceSummary
+from weaklink.ui.views.dissect.side import initial_position
+from weaklink.ui.web.components import DissectorEvent, dissector, lines, picture
+from weaklink.ui.web.markup import label, put_sentence, put_title
+from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
+from weaklink.ui.web.pictures import location_object
+from weaklink.ui.web.stores import ShownTrace, put_page_name, shown_trace, store
+from weaklink.ui.web.stream_data import stream_place, window_notes, window_of
+from weaklink.ui.web.trace_actions import adjacent_traces, trace_actions
+from weaklink.ui.web.trace_api import browser_data, default_position, position_of, view_data
+from weaklink.ui.web.trace_listing import title_of
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80

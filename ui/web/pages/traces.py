@@ -3,15 +3,14 @@
 from collections.abc import Sequence
 
 import streamlit as st
-
-from storage import ListCursor, Listed, Order, TraceSummary
-from ui.views.styled_text import counted
-from ui.web.components import listing
-from ui.web.filter_bar import filter_bar, narrowed, nothing_found
-from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.queries import counted_traces, page_results, put_progress
-from ui.web.stores import store
-from ui.web.trace_listing import SORTED_COLUMNS, trace_preview, trace_rows
+from weaklink.storage import ListCursor, Listed, Order, TraceSummary
+from weaklink.ui.views.styled_text import counted
+from weaklink.ui.web.components import listing
+from weaklink.ui.web.filter_bar import filter_bar, narrowed, nothing_found
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.queries import counted_traces, page_results, put_progress
+from weaklink.ui.web.stores import store
+from weaklink.ui.web.trace_listing import SORTED_COLUMNS, trace_preview, trace_rows
 
 _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second

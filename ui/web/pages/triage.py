@@ -3,23 +3,22 @@
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
-
-from inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
-from inspector.chain.steps import Status
-from inspector.model import TaskOutcome
-from storage import TraceSummary
-from ui.views.status import status_run
-from ui.views.styled_text import Run, Style, counted
-from ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases
-from ui.web.charts import LOW
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
-from ui.web.markup import COLOUR_NAMES
-from ui.web.navigation import go_to_page
-from ui.web.queries import hits, page_results, put_placeholder, put_progress, start_queries
-from ui.web.stores import store
-from ui.web.trace_listing import trace_list, trace_rows
-from ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triage_queries
+from weaklink.inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.model import TaskOutcome
+from weaklink.storage import TraceSummary
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Run, Style, counted
+from weaklink.ui.views.triage import HEADS, TaskCase, code_title, page_value_text, percent, task_cases
+from weaklink.ui.web.charts import LOW
+from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from weaklink.ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
+from weaklink.ui.web.markup import COLOUR_NAMES
+from weaklink.ui.web.navigation import go_to_page
+from weaklink.ui.web.queries import hits, page_results, put_placeholder, put_progress, start_queries
+from weaklink.ui.web.stores import store
+from weaklink.ui.web.trace_listing import trace_list, trace_rows
+from weaklink.ui.web.triage_charts import TriageFigures, breaks, charts, open_list, triage_queries
 
 _NEWEST, _NEWEST_OF_A_RULE = 10, 100
 _CHAINS = {

@@ -10,34 +10,33 @@ from typing import Any, TypeAlias
 import streamlit as st
 from msgspec import DecodeError
 from msgspec.json import decode
-
-from inspector.chain.endings import abort_words
-from inspector.diagnostics import Location
-from inspector.errors import StoreError, UnreadableFileError
-from inspector.importers.blocks import Block
-from inspector.importers.source import Skipped
-from inspector.inspection import inspect_trace
-from inspector.model import Trace
-from inspector.redaction.redactor import Redactor
-from inspector.rules.rule import Severity
-from inspector.text import Range
-from storage import TraceSummary
-from storage.console import QueryResult
-from storage.console.sql_executor import Value, ask_tables, query_tables
-from storage.summaries import ListCursor
-from ui.importing.block_records import placed_block
-from ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
-from ui.views.dissect.dissection import Dissection
-from ui.views.styled_text import visible_line
-from ui.web.components import dissector, lines, picture
-from ui.web.markup import put_sentence, put_title
-from ui.web.navigation import go_to_page, parameter, set_parameters
-from ui.web.pages.trace import TABS, place_of
-from ui.web.pictures import location_object
-from ui.web.stores import ShownTrace, current_options, put_page_name
-from ui.web.stream_data import window_notes, window_of
-from ui.web.trace_api import browser_data, default_position, view_data
-from ui.web.trace_listing import title_of
+from weaklink.inspector.chain.endings import abort_words
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.errors import StoreError, UnreadableFileError
+from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.text import Range
+from weaklink.storage import TraceSummary
+from weaklink.storage.console import QueryResult
+from weaklink.storage.console.sql_executor import Value, ask_tables, query_tables
+from weaklink.storage.summaries import ListCursor
+from weaklink.ui.importing.block_records import placed_block
+from weaklink.ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.web.components import dissector, lines, picture
+from weaklink.ui.web.markup import put_sentence, put_title
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.pages.trace import TABS, place_of
+from weaklink.ui.web.pictures import location_object
+from weaklink.ui.web.stores import ShownTrace, current_options, put_page_name
+from weaklink.ui.web.stream_data import window_notes, window_of
+from weaklink.ui.web.trace_api import browser_data, default_position, view_data
+from weaklink.ui.web.trace_listing import title_of
 
 _KEPT = 8  # traces; each may be large
 _OPENED: dict[int, tuple[str, str]] = {}

@@ -3,20 +3,26 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
-
-from inspector.chain.steps import Status
-from storage.console import QueryResult
-from storage.console.sql_executor import Value
-from ui.importing.result_tables import TABLES
-from ui.views.status import status_run
-from ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
-from ui.views.triage import code_title, percent
-from ui.web.charts import HIGH, statuses_over_time
-from ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
-from ui.web.filter_bar import STATUSES
-from ui.web.markup import COLOUR_NAMES, label, put_sentence
-from ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
-from ui.web.results.opening import Selection, conditions, query_rows, read_selection, run_user_statement, selection_text
+from weaklink.inspector.chain.steps import Status
+from weaklink.storage.console import QueryResult
+from weaklink.storage.console.sql_executor import Value
+from weaklink.ui.importing.result_tables import TABLES
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
+from weaklink.ui.views.triage import code_title, percent
+from weaklink.ui.web.charts import HIGH, statuses_over_time
+from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
+from weaklink.ui.web.filter_bar import STATUSES
+from weaklink.ui.web.markup import COLOUR_NAMES, label, put_sentence
+from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
+from weaklink.ui.web.results.opening import (
+    Selection,
+    conditions,
+    query_rows,
+    read_selection,
+    run_user_statement,
+    selection_text,
+)
 
 _MOST = 100
 _ON_A_PAGE = 100

@@ -1,5 +1,5 @@
 """The script that Streamlit runs for every page and click; everything it does is in `ui.web.application`."""
 
-from ui.web.application import show
+from weaklink.ui.web.application import show
 
 show()

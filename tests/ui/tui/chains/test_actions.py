@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from weaklink.inspector.model import ExternalId
+from weaklink.inspector.text import Range
+from weaklink.storage import Order, open_store
+from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice
+from weaklink.ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.line_bar import LineBar
 
-from inspector.model import ExternalId
-from inspector.text import Range
-from storage import Order, open_store
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
-from ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
-from ui.tui.dialogs import ChoiceDialog, DialogChoice
-from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.line_bar import LineBar
 
 
 async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:
@@ -321,7 +321,7 @@ async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) 
 async def test_a_database_that_another_program_holds_locked_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ui.tui.store_access._PATIENCE_S", 0.05)
+    monkeypatch.setattr("weaklink.ui.tui.store_access._PATIENCE_S", 0.05)
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
         connection = sqlite3.connect(where, isolation_level=None)

@@ -4,21 +4,31 @@ from pathlib import Path
 
 import pytest
 from textual.events import MouseScrollDown
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import (
+    CallHeader,
+    Generation,
+    Part,
+    ResultHeader,
+    Role,
+    SentRequest,
+    ToolDefinition,
+    Trace,
+    Turn,
+)
+from weaklink.inspector.text import Range
+from weaklink.ui.tui.dissector.panes import TreeView
+from weaklink.ui.tui.dissector.side_pane import SideKind
+from weaklink.ui.tui.dissector.stream_view import StreamView
+from weaklink.ui.tui.lab_screen import LabScreen
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.tree import HEAVY
 
-from inspector.diagnostics import Location
-from inspector.inspection import inspect_trace
-from inspector.model import CallHeader, Generation, Part, ResultHeader, Role, SentRequest, ToolDefinition, Trace, Turn
-from inspector.text import Range
 from tests.chain.test_layer_places import changed_story
 from tests.ui.tui.apps import settled, shown, told
 from tests.ui.tui.dissector.stage import SMALL, dissecting
 from tests.ui.views.dissect import scenes
-from ui.tui.dissector.panes import TreeView
-from ui.tui.dissector.side_pane import SideKind
-from ui.tui.dissector.stream_view import StreamView
-from ui.tui.lab_screen import LabScreen
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.tree import HEAVY
 
 
 async def test_a_trace_opens_on_the_fault_that_broke_it(tmp_path: Path) -> None:

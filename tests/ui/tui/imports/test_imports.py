@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 from textual.containers import Vertical
-
-from storage import open_store
-from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
-from ui.tui.import_screen import (
+from weaklink.storage import open_store
+from weaklink.ui.tui.import_screen import (
     FileProgress,
     ImportScreen,
     PathInput,
@@ -16,8 +14,10 @@ from ui.tui.import_screen import (
     import_files,
     names_in_rows,
 )
-from ui.tui.line_view import LineView
-from ui.views.styled_text import plain, width_of
+from weaklink.ui.tui.line_view import LineView
+from weaklink.ui.views.styled_text import plain, width_of
+
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
 
 
 def folder(path: Path) -> Path:

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
+from weaklink.inspector.formats import registry
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
+from weaklink.inspector.segmenter.events import FormatParser
+from weaklink.storage import open_store
+from weaklink.ui.tui.app import WeaklinkApp
+from weaklink.ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
+from weaklink.ui.tui.lab_screen import LabScreen
+from weaklink.ui.views.styled_text import plain
 
-from inspector.formats import registry
-from inspector.formats.registry import formats
-from inspector.model import Chunks, Part, Role, Trace, Turn
-from inspector.segmenter.events import FormatParser
-from storage import open_store
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.tui.apps import SIZES, agree, at_home, home, press, running, settled, shown, told
-from ui.tui.app import WeaklinkApp
-from ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
-from ui.tui.lab_screen import LabScreen
-from ui.views.styled_text import plain
 
 
 @asynccontextmanager

@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.capture.logged_turn import LoggedTurn
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
+from weaklink.storage import StoreSink
+from weaklink.ui.tui.dissector.screen import DissectorScreen
+from weaklink.ui.tui.live_screen import ChunkRate, LiveScreen
+from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
+from weaklink.ui.views.styled_text import Line, plain, width_of
 
-from inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
-from inspector.capture.logged_turn import LoggedTurn
-from inspector.capture.logger import TraceLogger
-from inspector.model import Chunk, Part, Role, Trace, Turn
-from storage import StoreSink
 from tests.ui.tui.apps import SIZES, at_home, filled, press, running, settled, shown, told
-from ui.tui.dissector.screen import DissectorScreen
-from ui.tui.live_screen import ChunkRate, LiveScreen
-from ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
-from ui.views.styled_text import Line, plain, width_of
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo"]}}}},

@@ -7,26 +7,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from weaklink.inspector.chain.grouping import grouped
+from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.inspected import PartInspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import fault_at, find, next_fault, next_step, offered_at, step_at
+from weaklink.ui.views.dissect.outline import BLOCK, TextBlock
+from weaklink.ui.views.dissect.raw import tool_place
+from weaklink.ui.views.dissect.side import diagnostic_list, nearest, step_list
+from weaklink.ui.views.dissect.stream import StreamLayout
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.dissect.tree import Tree
+from weaklink.ui.views.styled_text import plain
 
-from inspector.chain.grouping import grouped
-from inspector.diagnostics import Diagnostic, Location
-from inspector.inspected import PartInspection
-from inspector.inspection import inspect_trace
-from inspector.model import Part, Role, ToolDefinition, Trace, Turn
-from inspector.text import Range
 from tests.counted_columns import counted
 from tests.examples import in_the_gate
 from tests.strategies import texts, traces
 from tests.ui.views.dissect import scenes
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import fault_at, find, next_fault, next_step, offered_at, step_at
-from ui.views.dissect.outline import BLOCK, TextBlock
-from ui.views.dissect.raw import tool_place
-from ui.views.dissect.side import diagnostic_list, nearest, step_list
-from ui.views.dissect.stream import StreamLayout
-from ui.views.dissect.timing import StreamOptions
-from ui.views.dissect.tree import Tree
-from ui.views.styled_text import plain
 
 _CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 _TOOLS = '<tools>[{"type": "function", "function": {"name": "f", "parameters": {}}}]</tools>'

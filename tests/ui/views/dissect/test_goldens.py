@@ -5,19 +5,27 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from weaklink.inspector.inspection import data_flow_of
+from weaklink.inspector.text import Range
+from weaklink.storage import Mark
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import step_at
+from weaklink.ui.views.dissect.raw import raw, schema
+from weaklink.ui.views.dissect.side import (
+    SideSource,
+    diagnostic_list,
+    initial_position,
+    notes,
+    origins,
+    step_list,
+    verdict,
+)
+from weaklink.ui.views.dissect.stream import StreamLayout
+from weaklink.ui.views.dissect.timing import StreamOptions, timing
+from weaklink.ui.views.dissect.tree import Tree
+from weaklink.ui.views.styled_text import Line, Run, plain, width_of
 
-from inspector.inspection import data_flow_of
-from inspector.text import Range
-from storage import Mark
 from tests.ui.views.dissect import scenes
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import step_at
-from ui.views.dissect.raw import raw, schema
-from ui.views.dissect.side import SideSource, diagnostic_list, initial_position, notes, origins, step_list, verdict
-from ui.views.dissect.stream import StreamLayout
-from ui.views.dissect.timing import StreamOptions, timing
-from ui.views.dissect.tree import Tree
-from ui.views.styled_text import Line, Run, plain, width_of
 
 CASES = Path(__file__).parents[3] / "cases" / "dissect"
 WIDTHS = (60, 110)

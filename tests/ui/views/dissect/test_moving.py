@@ -5,18 +5,18 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import find, next_fault, next_step
+from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout, Viewport
+from weaklink.ui.views.dissect.stream_rows import RowKind
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.styled_text import plain
 
-from inspector.diagnostics import Location
-from inspector.model import Part, Role, Trace, Turn
-from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.ui.views.dissect import scenes
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import find, next_fault, next_step
-from ui.views.dissect.stream import BlockRow, StreamLayout, Viewport
-from ui.views.dissect.stream_rows import RowKind
-from ui.views.dissect.timing import StreamOptions
-from ui.views.styled_text import plain
 
 BEGIN = Location(0, "", Range(0, 0))
 

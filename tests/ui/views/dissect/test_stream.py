@@ -3,18 +3,18 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect import stream
+from weaklink.ui.views.dissect.outline import BLOCK
+from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout
+from weaklink.ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.styled_text import plain, visible_line, width_of
 
-from inspector.diagnostics import Location
-from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import texts
 from tests.ui.views.dissect import scenes
-from ui.views.dissect import stream
-from ui.views.dissect.outline import BLOCK
-from ui.views.dissect.stream import BlockRow, StreamLayout
-from ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
-from ui.views.dissect.timing import StreamOptions
-from ui.views.styled_text import plain, visible_line, width_of
 
 
 def streams() -> st.SearchStrategy[str]:

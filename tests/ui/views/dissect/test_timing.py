@@ -6,15 +6,14 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from inspector.diagnostics import Location
-from inspector.inspection import inspect_trace
-from inspector.model import Chunks, Generation, Part, Role, Trace, Turn
-from inspector.text import Range
-from ui.views.dissect import timing as timing_view
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.timing import answer_times, are_cheap_to_compute, longest_gap, timing
-from ui.views.styled_text import plain
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Chunks, Generation, Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect import timing as timing_view
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.timing import answer_times, are_cheap_to_compute, longest_gap, timing
+from weaklink.ui.views.styled_text import plain
 
 TIMES = st.lists(st.none() | st.integers(0, 40).map(lambda tenths: tenths / 10), min_size=1, max_size=12)
 

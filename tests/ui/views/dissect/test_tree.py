@@ -4,18 +4,18 @@ import json
 
 import pytest
 from hypothesis import given
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.ui.views.dissect import tree_rows as call_rows
+from weaklink.ui.views.dissect.tree import HEAVY, Tree
+from weaklink.ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow
+from weaklink.ui.views.styled_text import plain
 
-from inspector.diagnostics import Location
-from inspector.json_text import write_json
-from inspector.model import CallHeader, Json, Part, Role, Trace, Turn
-from inspector.text import Range
 from tests.examples import in_the_gate
 from tests.strategies import json_values
 from tests.ui.views.dissect import scenes
-from ui.views.dissect import tree_rows as call_rows
-from ui.views.dissect.tree import HEAVY, Tree
-from ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow
-from ui.views.styled_text import plain
 
 
 def whole(tree: Tree) -> list[TreeRow]:

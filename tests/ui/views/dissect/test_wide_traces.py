@@ -4,23 +4,23 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Generation, Instant, Part, Role, Trace, Turn
+from weaklink.inspector.text import Range
+from weaklink.storage import Mark
+from weaklink.ui.tui.dissector.stream_view import StreamBar
+from weaklink.ui.views.dissect.dissection import Dissection
+from weaklink.ui.views.dissect.navigation import fault_at, next_fault, next_step, place_line, step_at, trace_line
+from weaklink.ui.views.dissect.raw import raw, schema
+from weaklink.ui.views.dissect.side import SideSource, diagnostic_list, notes, step_list
+from weaklink.ui.views.dissect.stream import StreamLayout, Viewport
+from weaklink.ui.views.dissect.timing import StreamOptions
+from weaklink.ui.views.dissect.tree import Tree
+from weaklink.ui.views.links import Link
 
-from inspector.diagnostics import Location
-from inspector.inspected import Inspection
-from inspector.inspection import inspect_trace
-from inspector.model import Generation, Instant, Part, Role, Trace, Turn
-from inspector.text import Range
-from storage import Mark
 from tests.counted_columns import Looks, counted
-from ui.tui.dissector.stream_view import StreamBar
-from ui.views.dissect.dissection import Dissection
-from ui.views.dissect.navigation import fault_at, next_fault, next_step, place_line, step_at, trace_line
-from ui.views.dissect.raw import raw, schema
-from ui.views.dissect.side import SideSource, diagnostic_list, notes, step_list
-from ui.views.dissect.stream import StreamLayout, Viewport
-from ui.views.dissect.timing import StreamOptions
-from ui.views.dissect.tree import Tree
-from ui.views.links import Link
 
 _WIDE, _WIDER = 800, 3_200
 _HEIGHT, _WIDTH = 40, 80
