@@ -6,6 +6,11 @@ from collections.abc import Callable
 from functools import partial
 from unittest.mock import patch
 
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
+from tests.checks.attempted.test_attempted_calls import COMMON, NAMES
+from tests.checks.attempted.test_measures import is_reported, line_of_talk
 from weaklink.inspector.checks.attempted.call_search import CallSearch
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.facade import make_call
@@ -13,12 +18,6 @@ from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
 from weaklink.inspector.segmentation import segment_whole
-
-from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
-from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
-from tests.checks.attempted.test_attempted_calls import COMMON, NAMES
-from tests.checks.attempted.test_measures import is_reported, line_of_talk
 
 _EACH = 20
 _CONVERSATIONS = 2_000

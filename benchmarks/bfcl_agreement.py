@@ -20,9 +20,8 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from weaklink.inspector.model import Json
-
 import weaklink
+from weaklink.inspector.model import Json
 
 _PACKAGE = "bfcl-eval==2026.3.23"
 _TARGET = Path("build/bfcl")

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.facade import make_call, write_calls
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.inspection import analyse_parts, inspect_trace
 from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Trace, Turn
 from weaklink.inspector.segmentation import segment
-
-from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
 
 _STEPS = 500
 _LONG = (1_000, 10_000, 100_000)

@@ -13,13 +13,13 @@ from typing import Any, cast
 
 import ray
 from ray.cluster_utils import Cluster
+
+from benchmarks.cluster_rows import write_short
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.importing.result_tables import BlockImporter, ResultsFolder
-
-from benchmarks.cluster_rows import write_short
 
 _ROWS = int(os.environ.get("WEAKLINK_BENCH_ROWS", "20000"))
 _BLOCK = 256 << 10

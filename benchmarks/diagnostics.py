@@ -4,13 +4,12 @@ import json
 import random
 from functools import partial
 
+from benchmarks.corpus import CALL_SIZES, SESSION_CHARACTERS, call_payload, prose
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, ResultHeader, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.segmentation import segment
-
-from benchmarks.corpus import CALL_SIZES, SESSION_CHARACTERS, call_payload, prose
-from benchmarks.timing import best_of, goal, say
 
 _AT_LEAST = 0.4
 _BROKEN_OF_100 = 4

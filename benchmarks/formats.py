@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from msgspec.structs import replace
+
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmentation import segment
-
-from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
 
 _AT_LEAST, _AT_MOST = 0.25, 2.3
 _SIZES = (1_000, 1_000, 1_000, 20_000)

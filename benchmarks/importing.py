@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 
+from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
+from benchmarks.timing import goal, say
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -20,9 +22,6 @@ from weaklink.storage import open_store
 from weaklink.storage.derived_rows import derived_rows
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.writing import TraceRows
-
-from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
-from benchmarks.timing import goal, say
 
 _SHAPE = Shape(steps=3, tools=3, parameters=3, result_size=300, toolsets=3)
 _ROUNDS = 3

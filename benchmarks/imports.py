@@ -16,13 +16,12 @@ from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 
+from benchmarks.timing import best_of, say
 from weaklink.inspector.importers import SourceFile, read_source, source_names
 from weaklink.inspector.importers.records import layout_of, read_rows
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.text import decode
 from weaklink.inspector.trace_file.lines import HEADER_KEY
-
-from benchmarks.timing import best_of, say
 
 _CASES = Path(__file__).parents[1] / "tests" / "cases" / "importers"
 _MILLION = float(os.environ.get("WEAKLINK_BENCH_MB", "2"))

@@ -7,6 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from msgspec.structs import replace
+
+from benchmarks.corpus import prose
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.chain.history import history_diagnostics
 from weaklink.inspector.chain.layers import run_differences
 from weaklink.inspector.inspected import Inspection
@@ -25,9 +28,6 @@ from weaklink.inspector.model import (
     Turn,
 )
 from weaklink.storage import open_store
-
-from benchmarks.corpus import prose
-from benchmarks.timing import best_of, goal, say
 
 _TURNS = (5, 50, 500)
 _TRACES = 20

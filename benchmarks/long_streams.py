@@ -3,6 +3,8 @@
 import random
 from pathlib import Path
 
+from benchmarks.corpus import prose
+from benchmarks.one_trace_stores import one_trace_store
 from weaklink.inspector.model import (
     Chunks,
     Generation,
@@ -14,9 +16,6 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-
-from benchmarks.corpus import prose
-from benchmarks.one_trace_stores import one_trace_store
 
 _MAKE = 2
 """Which stores these are: to be raised with every change of what is put into them."""

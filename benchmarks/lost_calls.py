@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-from weaklink.inspector.segmentation import segment
-
 from benchmarks import peers
 from benchmarks.timing import say
+from weaklink.inspector.segmentation import segment
 
 _GOOD = [json.dumps({"name": "store_rows", "arguments": {"row": at}}) for at in range(2)]
 _BAD = "{'name': 'store_rows', 'arguments': {'row': 2}}"

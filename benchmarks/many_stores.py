@@ -7,12 +7,12 @@ the rows are as many, as long and as varied as those of traces that came in one 
 from pathlib import Path
 
 import sqlalchemy as sa
+
+from benchmarks.many_traces import APART_S, OLD, OLDEST_SHARE, ORIGINALS, originals, rare
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import open_store, place_of, tables, upgrade_store
 from weaklink.storage.engine import new_engine
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes
-
-from benchmarks.many_traces import APART_S, OLD, OLDEST_SHARE, ORIGINALS, originals, rare
 
 _MAKE = 4
 """Which stores these are: to be raised with every change of what is put into them."""

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 
+from benchmarks.corpus import prose
 from weaklink.inspector.model import (
     BodyState,
     ExternalId,
@@ -18,8 +19,6 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-
-from benchmarks.corpus import prose
 
 ORIGINALS = 1_000
 RARE, COMMON, IN_A_TWENTIETH, IN_A_FIFTIETH = "xylophone", "weather", "quarry", "lantern"

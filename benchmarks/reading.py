@@ -7,14 +7,13 @@ from functools import partial
 from pathlib import Path
 from time import process_time
 
+from benchmarks.conversations import SHAPES, lines
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.importers.reading import SourceReading, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.storage import open_store
 from weaklink.storage.writing import trace_rows
-
-from benchmarks.conversations import SHAPES, lines
-from benchmarks.timing import best_of, goal, say
 
 _CHARACTERS = 4_000_000
 _AT_LEAST = 0.25

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from pathlib import Path
 
+from benchmarks.timing import goal, say
 from weaklink.inspector.capture.events import RecordEvent, Sink
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import RedactsChunks
@@ -19,8 +20,6 @@ from weaklink.inspector.model import Chunk, ToolDefinition, Trace, Turn
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead
 from weaklink.storage.live import StoreSink
-
-from benchmarks.timing import goal, say
 
 _STREAMS, _CHUNKS, _AT_ONCE = 40, 250, 5
 _WAIT_S = 0.12  # the recorder's thread takes up what came every 0.1 seconds

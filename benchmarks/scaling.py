@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 
 import ray
 from msgspec import Struct
+
+from benchmarks.cluster_model import ClusterLimits, Task, estimated_s, simulated_s
+from benchmarks.cluster_rows import write_long, write_short
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import BLOCK_BYTES, EngineOptions
 from weaklink.ui.importing.result_tables import BlockImporter, ResultsFolder
-
-from benchmarks.cluster_model import ClusterLimits, Task, estimated_s, simulated_s
-from benchmarks.cluster_rows import write_long, write_short
 
 _MILLION = 1_000_000
 _ROUNDS = 2  # the least counts: other programs use the cores too

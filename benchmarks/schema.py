@@ -12,14 +12,14 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import jsonschema_rs
+
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.checks.arguments import check_arguments
 from weaklink.inspector.checks.prepared_schema import prepared_schema
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.text import Range
-
-from benchmarks.timing import best_of, goal, say
 
 _ROW: JsonObject = {
     "type": "object",

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from weaklink.inspector.formats.dialects.hermes import HERMES
-from weaklink.inspector.segmentation import Segmenter, segment
-
 from benchmarks import peers
 from benchmarks.corpus import (
     CALL_SIZES,
@@ -21,6 +18,8 @@ from benchmarks.corpus import (
     short_texts,
 )
 from benchmarks.timing import best_of, goal, say
+from weaklink.inspector.formats.dialects.hermes import HERMES
+from weaklink.inspector.segmentation import Segmenter, segment
 
 _Given = TypeVar("_Given")
 _MARKERS = re.compile("<(?:think>|/think>|tool_call>|/tool_call>|tool_response>|/tool_response>)")

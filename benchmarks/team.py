@@ -15,15 +15,15 @@ from threading import Event, Thread
 
 import psycopg
 from msgspec import Struct
-from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
-from weaklink.inspector.chain.metrics_groups import GroupKey
-from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
-from weaklink.storage import Order, Store, StoreSink, open_store
 
 from benchmarks.many_stores import fill
 from benchmarks.many_traces import COMMON
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from benchmarks.timing import say
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
+from weaklink.storage import Order, Store, StoreSink, open_store
 
 _RECORDERS = int(os.environ.get("WEAKLINK_BENCH_RECORDERS", "10"))
 _SECONDS = float(os.environ.get("WEAKLINK_BENCH_SECONDS", "60"))

@@ -11,6 +11,10 @@ from pathlib import Path
 
 import sqlalchemy as sa
 from sqlalchemy import orm
+
+from benchmarks.corpus import prose
+from benchmarks.many_traces import a_trace
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunk, Part
 from weaklink.inspector.model.trace import parts_of
@@ -18,10 +22,6 @@ from weaklink.storage import open_store, place_of
 from weaklink.storage.engine import new_engine
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
-
-from benchmarks.corpus import prose
-from benchmarks.many_traces import a_trace
-from benchmarks.timing import best_of, goal, say
 
 _TOKENS, _TRACES = 21_000, 200
 _SCHEMA = (

@@ -12,16 +12,15 @@ from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter, process_time
 
-from weaklink.storage import open_store
-from weaklink.ui.tui.app import WeaklinkApp, tune_memory
-from weaklink.ui.tui.chains.screen import ChainsScreen
-
 from benchmarks.many_stores import made_store
 from benchmarks.peak_memory import peak_kib
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.timing import goal, say
 from benchmarks.tui_streams import streams
 from benchmarks.tui_wide import wide_traces
+from weaklink.storage import open_store
+from weaklink.ui.tui.app import WeaklinkApp, tune_memory
+from weaklink.ui.tui.chains.screen import ChainsScreen
 
 _ROUNDS = 5
 _KEYS = 200

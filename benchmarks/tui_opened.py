@@ -13,10 +13,10 @@ from pathlib import Path
 from time import process_time
 
 from textual.pilot import Pilot
-from weaklink.ui.tui.app import WeaklinkApp, tune_memory
-from weaklink.ui.tui.dissector.screen import DissectorScreen
 
 from benchmarks.peak_memory import peak_kib
+from weaklink.ui.tui.app import WeaklinkApp, tune_memory
+from weaklink.ui.tui.dissector.screen import DissectorScreen
 
 OPENED, PEAK = "opened", "peak_mb"
 """What is measured beside the keys: CPU seconds of opening the trace, and MB at most."""

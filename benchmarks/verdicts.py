@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
+
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace

@@ -21,14 +21,14 @@ from time import monotonic, perf_counter, sleep
 import streamlit as st
 from playwright.sync_api import Page, sync_playwright
 from streamlit.testing.v1 import AppTest
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Part, Role, Trace, Turn
-from weaklink.storage import open_store
-from weaklink.ui.web.stores import DashboardOptions, set_options
 
 from benchmarks.many_stores import made_store
 from benchmarks.store import FOLDER, LARGE
 from benchmarks.timing import goal, say
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
+from weaklink.storage import open_store
+from weaklink.ui.web.stores import DashboardOptions, set_options
 
 _SMALL = 1_000
 _SLOWER = 3.0

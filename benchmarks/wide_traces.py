@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from weaklink.inspector.model import Chunks, Generation, Instant, Part, ResultHeader, Role, Trace, Turn
-
 from benchmarks.corpus import prose
 from benchmarks.one_trace_stores import one_trace_store
+from weaklink.inspector.model import Chunks, Generation, Instant, Part, ResultHeader, Role, Trace, Turn
 
 _MAKE = 1
 """Which stores these are: to be raised with every change of what is put into them."""

@@ -4,6 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.json_text import Json
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range

@@ -1,6 +1,7 @@
 """The result of an inspection; a separate module, because the code that computes it is slow to import."""
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult

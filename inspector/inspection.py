@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
+
 from weaklink.inspector.chain import layers
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values

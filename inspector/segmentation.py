@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 import msgspec
+
 from weaklink.inspector.checks.arguments import (
     accepted_array,
     check_arguments,

@@ -9,6 +9,7 @@ from itertools import accumulate
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block

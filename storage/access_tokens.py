@@ -13,6 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.errors import StoreError
 from weaklink.storage import tables
 from weaklink.storage.engine import Database

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.storage import tables
 from weaklink.storage.checksums import DERIVED_COLUMNS, RECORD_COLUMNS
 from weaklink.storage.record_rows import TraceExtent

@@ -8,6 +8,7 @@ from itertools import islice
 from math import isfinite
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.chain.metrics_figures import TraceFigures, figures_of
 from weaklink.inspector.chain.steps import Break, Status, Step, StepOutcome

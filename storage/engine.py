@@ -15,6 +15,7 @@ from msgspec import Struct
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.exc import OperationalError
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.user_folder import user_folder
 from weaklink.storage.packing.blobs import DamagedBlobError

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.trace_file.lines import ExchangeLine, ExchangePacker, exchanges_of
 from weaklink.storage import tables

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
+
 from weaklink.inspector.capture.events import RECORDING_PART
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
 from weaklink.inspector.model import Liveness

@@ -8,6 +8,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted
 from weaklink.inspector.capture.send_queue import ROOM_BYTES
 from weaklink.inspector.capture.spill import spill

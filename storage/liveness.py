@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 from msgspec.structs import replace
+
 from weaklink.inspector.model import Liveness, Trace
 from weaklink.storage import tables
 from weaklink.storage.tables import in_groups

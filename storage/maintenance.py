@@ -7,6 +7,7 @@ from pathlib import Path
 import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import exc
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.storage import tables
 from weaklink.storage.engine import Database
 from weaklink.storage.packing.blobs import escaped, unescaped

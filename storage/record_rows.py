@@ -9,6 +9,7 @@ from math import isfinite, isnan
 from typing import TypeVar
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.model.exchange import compacted

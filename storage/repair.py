@@ -17,6 +17,7 @@ from hashlib import sha256
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.inspector.version import __version__

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import sqlalchemy as sa
 from msgspec import Struct
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.events import with_losses
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import (

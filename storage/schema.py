@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import sqlalchemy as sa
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Outcome
 from weaklink.storage import tables

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import tables
 from weaklink.storage.engine import DAMAGE_ERRORS

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.chain import metrics_groups
 from weaklink.inspector.chain.metrics import MEASURES, TALLIED, Measure, MeasureKind, Tally
 from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS

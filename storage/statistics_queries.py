@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
+
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from weaklink.storage import statistics, tables

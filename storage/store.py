@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self
 
 import sqlalchemy as sa
+
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
 from weaklink.storage import tables

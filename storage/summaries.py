@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome, VerdictCertainty
 from weaklink.inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 import sqlalchemy as sa
+
 from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
 UNKNOWN_TIME_S = -1e18

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from hashlib import sha256
 
 import sqlalchemy as sa
+
 from weaklink.inspector.model import ToolDefinition
 from weaklink.storage import tables
 from weaklink.storage.engine import insert_new

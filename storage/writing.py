@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import sqlalchemy as sa
 from msgspec import Struct, structs
+
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.inspector.version import __version__

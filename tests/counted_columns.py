@@ -4,6 +4,7 @@ from copy import copy
 from typing import TypeVar
 
 from msgspec.structs import replace
+
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.columns import Column, Entries

@@ -7,14 +7,13 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from tests.case_files import cases_of
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.api.parser import ApiOrText
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.model import Json
 from weaklink.inspector.segmenter.machine import Machine
-
-from tests.case_files import cases_of
 
 CASES = Path(__file__).parent / "cases" / "formats"
 _LONGEST = 4000  # code points; longer texts are cut, so that repeats do not add up

@@ -4,6 +4,7 @@ from decimal import Decimal
 from typing import TypeVar
 
 from hypothesis import strategies as st
+
 from weaklink.inspector.model import (
     BodyState,
     CallHeader,

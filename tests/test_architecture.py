@@ -42,7 +42,7 @@ def _id(box: str) -> str:
 
 
 def _edges() -> dict[str, set[str]]:
-    graph = grimp.build_graph(*ROOTS, cache_dir=None)
+    graph = grimp.build_graph("weaklink", cache_dir=None)
     edges: dict[str, set[str]] = defaultdict(set)
     for module in graph.modules:
         box = _box(module)
@@ -60,7 +60,10 @@ def _edges() -> dict[str, set[str]]:
 
 def _box(module: str) -> str:
     """What a module is drawn as: a package of `inspector` or `ui`, and the whole of the others."""
+    module = module.removeprefix("weaklink.")
     root = module.partition(".")[0]
+    if root not in ROOTS:
+        return "weaklink"
     return ".".join(module.split(".")[:2]) if root in {"inspector", "ui"} else root
 
 

@@ -4,6 +4,7 @@ from array import array
 from typing import Any, TypeAlias
 
 import pytest
+
 from weaklink.inspector.model import Chunks
 from weaklink.inspector.model.columns import (
     Ascending,

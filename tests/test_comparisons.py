@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-_PACKAGES = ("weaklink", "ui", "storage", "inspector", "benchmarks", "examples")
+_PACKAGES = ("src", "ui", "storage", "inspector", "benchmarks", "examples")
 _PLAIN: tuple[set[type[ast.cmpop]], ...] = ({ast.Lt, ast.LtE}, {ast.Gt, ast.GtE}, {ast.Eq}, {ast.Is})
 
 

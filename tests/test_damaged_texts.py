@@ -5,12 +5,12 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.model import Role
 
 from tests.mutations import mutated_texts
 from tests.test_invariants import cut, read_in_pieces
+from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.model import Role
 
 pytestmark = pytest.mark.invariants
 # In the gate the same texts each time; `make fuzz` says how many, and tries others each time.

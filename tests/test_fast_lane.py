@@ -3,6 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.mutations import mutated_texts, originals
+from tests.test_invariants import EXAMPLES, FORMATS, hostile
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.checks.whole_text import whole_texts
@@ -12,10 +16,6 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.model import Role, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, Segmenter, segment, segment_whole
-
-from tests.examples import in_the_gate
-from tests.mutations import mutated_texts, originals
-from tests.test_invariants import EXAMPLES, FORMATS, hostile
 
 pytestmark = pytest.mark.invariants
 

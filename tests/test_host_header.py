@@ -5,9 +5,9 @@ from ipaddress import ip_address
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.host_header import host_name, is_loopback
 
 from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE, mangled
+from weaklink.inspector.host_header import host_name, is_loopback
 
 
 @pytest.mark.parametrize("header", OF_THIS_MACHINE)

@@ -8,6 +8,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+
+from tests.case_files import cases_of
+from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
+from tests.test_sample_traces import FILES, one_trace
 from weaklink.inspector import inspection
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.chain.analysis import Analysis, analyse
@@ -20,10 +24,6 @@ from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.segmentation import segment
 from weaklink.ui.views.rule import read_example
-
-from tests.case_files import cases_of
-from tests.test_rules import CASES, ROOT, found_in, rows, rows_of, turn_of
-from tests.test_sample_traces import FILES, one_trace
 
 Inspected: TypeAlias = list[tuple[Trace, Inspection]]
 

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.api.parser import ApiOrText
@@ -22,8 +24,6 @@ from weaklink.inspector.rules.conversation import REPEATED_CALL
 from weaklink.inspector.segmentation import Segmentation, Segmenter, segment
 from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed, SpanExtended, SpanOpened
 from weaklink.inspector.segmenter.machine import Machine
-
-from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
 

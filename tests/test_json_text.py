@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given
-from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json
 
 from tests.strategies import json_values
+from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
 
 
 def with_words(value: Json) -> Json:

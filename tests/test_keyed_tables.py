@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.rule import Severity
@@ -29,8 +30,8 @@ _PACKAGES = ("inspector", "storage", "ui")
 _PARTIAL = {
     ("weaklink.inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
     ("weaklink.inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
-    ("inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
-    ("inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
+    ("weaklink.inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
+    ("weaklink.inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
     ("weaklink.inspector.sessions.gathering", "_ENDS"): "guarded by `in`",
     ("weaklink.storage.listing", "_VALUES"): "the order `broken` is split into two lists before",
     ("weaklink.storage.statistics", "_KEYS"): "days are computed before",
@@ -46,7 +47,7 @@ _PARTIAL = {
     ("weaklink.ui.views.status", "_TASK"): "an unknown outcome is not shown",
     ("weaklink.ui.web.markup", "COLOUR_NAMES"): "the style of a status; the test below",
 }
-_JSON_WORDS = ("inspector.json_scanner.values", "LITERALS")
+_JSON_WORDS = ("weaklink.inspector.json_scanner.values", "LITERALS")
 """`true`, `false` and `null` are words of JSON here, and names of kinds elsewhere."""
 
 
@@ -58,7 +59,7 @@ def _modules() -> tuple[tuple[ModuleType, ast.Module], ...]:
             if "migrations" in file.parts or file.parent.name == "script":
                 continue
             name = ".".join(file.relative_to(_ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found.append((importlib.import_module(name), ast.parse(file.read_text(encoding="utf-8"))))
+            found.append((importlib.import_module(f"weaklink.{name}"), ast.parse(file.read_text(encoding="utf-8"))))
     return tuple(found)
 
 
@@ -99,7 +100,7 @@ def _enumerations() -> set[type[Enum]]:
         value
         for module, _ in _modules()
         for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Enum) and value.__module__.split(".")[0] in _PACKAGES
+        if isinstance(value, type) and issubclass(value, Enum) and value.__module__.startswith("weaklink.")
     }
 
 

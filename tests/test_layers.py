@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
+PACKAGES = ("src/weaklink", "inspector", "storage", "ui", "sample_traces")
 HOSTS = {"pytest"}  # it loads our plug-in itself, so it is there wherever the plug-in is
 
 
@@ -60,8 +60,8 @@ def _tree(path: Path) -> ast.Module:
 def _imported() -> frozenset[str]:
     """The distributions that the packages import, as `pip` spells them."""
     names = {name for package in PACKAGES for path in (ROOT / package).rglob("*.py") for name in _top_names(path)}
-    foreign = names - sys.stdlib_module_names - {"compression"} - set(PACKAGES)  # standard from Python 3.14 on
-    owners = packages_distributions()
+    foreign = names - sys.stdlib_module_names - {"compression", "weaklink"}
+    owners = packages_distributions()  # `compression` is in the standard library from Python 3.14 on
     return frozenset(_normal(owner) for name in foreign for owner in owners.get(name, [name]))
 
 

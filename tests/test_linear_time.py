@@ -12,10 +12,10 @@ from random import Random
 from time import process_time
 
 import pytest
-from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.segmentation import Segmenter
 
 from tests.mutations import CONTROLS, PIECES, markers, originals
+from weaklink.inspector.formats.registry import find_format, formats
+from weaklink.inspector.segmentation import Segmenter
 
 pytestmark = pytest.mark.invariants
 # In the gate the same texts each time; `make fuzz` says how many for each format, and tries others and longer ones.

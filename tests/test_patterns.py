@@ -15,6 +15,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.scanning import (
     MOST_ROUNDS,
     QuoteSearch,
@@ -110,13 +111,13 @@ def print_compiled() -> None:
     compile_pattern = _compiler.compile
 
     def note(pattern: str | bytes | list[object], flags: int = 0) -> object:
-        caller = _caller(sys._getframe(1))
+        caller = str(Path(_caller(sys._getframe(1))).resolve())
         if isinstance(pattern, str | bytes) and caller.startswith(tuple(str(ROOT / one) for one in PACKAGES)):
             patterns[f"{caller}: {pattern!r}"] = "; ".join(wrong(_parser.parse(pattern, flags)))
         return compile_pattern(pattern, flags)
 
     _compiler.compile = note
-    for package in PACKAGES:
+    for package in (f"weaklink.{name}" for name in PACKAGES):
         for module in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
             if not module.name.startswith(("weaklink.storage.migrations", "weaklink.ui.web.script")):
                 importlib.import_module(module.name)

@@ -7,6 +7,7 @@ from importlib.metadata import Distribution, entry_points
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.plugins import entry_points_of
 
 _GROUP = "weaklink.formats"
@@ -70,7 +71,10 @@ def test_a_plug_in_that_a_finder_of_its_own_brings_is_found(tmp_path: Path, monk
 
 
 def test_metadata_is_not_loaded_where_no_package_declares_a_plug_in() -> None:
-    program = "import sys; from weaklink.inspector.plugins import entry_points_of; print(list(entry_points_of('weaklink.formats')))"
+    program = (
+        "import sys; from weaklink.inspector.plugins import entry_points_of; "
+        "print(list(entry_points_of('weaklink.formats')))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", f"{program}; print('importlib.metadata' in sys.modules)"],
         capture_output=True,

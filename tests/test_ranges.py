@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+from tests.mutations import mutated_texts
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.registry import find_format
@@ -14,8 +16,6 @@ from weaklink.inspector.model import Generation, Json, Part, Role, Span, ToolDef
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 from weaklink.ui.cli.files import tool_definitions
-
-from tests.mutations import mutated_texts
 
 SCHEMA: Json = {
     "type": "object",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.segmentation import segment
 

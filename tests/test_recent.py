@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from weaklink.inspector.memory import LruCache
 
 _Looked = Callable[..., list[int]]

@@ -5,6 +5,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.version import __version__
 from weaklink.ui.cli.group import COMMANDS
 

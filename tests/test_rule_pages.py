@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.case_files import CaseFields
+from tests.test_rules import ROOT, case_file, found_in, rows_of
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.rules.catalogue import FAMILIES, RULES
 from weaklink.inspector.rules.rule import Rule
 from weaklink.ui.reports.rule_pages import Case, index_page, rule_page
-
-from tests.case_files import CaseFields
-from tests.test_rules import ROOT, case_file, found_in, rows_of
 
 PAGES = ROOT.parent / "docs" / "rules"
 _MEND = "`make rule-pages` mends it"

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.case_files import CaseFields, load
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.diagnostics import Diagnostic, Location, apply_fixes
@@ -34,8 +36,6 @@ from weaklink.inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, 
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 from weaklink.ui.views.rule import read_example
-
-from tests.case_files import CaseFields, load
 
 ROOT = Path(__file__).parent
 CASES = (ROOT / "cases" / "rules", ROOT / "cases" / "json")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.chain.steps import Break
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspected import Inspection

@@ -8,11 +8,11 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+
+from tests.ui.cli.test_main import leaf_commands
 from weaklink.inspector.version import __version__
 from weaklink.storage import open_store
 from weaklink.ui.cli.group import weaklink
-
-from tests.ui.cli.test_main import leaf_commands
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),
@@ -36,20 +36,21 @@ for words in ast.literal_eval(sys.argv[1]):
     weaklink.main([*words, "--help"], "weaklink", standalone_mode=False)
 print(*sys.modules, file=sys.stderr)
 """
-OWN = {"inspector", "storage", "ui", "weaklink"}
+OWN = "weaklink"
 LIGHT = {
     *(
-        "inspector",
+        "weaklink",
+        "weaklink.inspector",
         "weaklink.inspector.errors",
         "weaklink.inspector.scanning",
         "weaklink.inspector.version",
-        "ui",
+        "weaklink.ui",
         "weaklink.ui.cli",
         "weaklink.ui.cli.reference",
     ),
     *("weaklink.ui.cli.group", "weaklink.ui.views", "weaklink.ui.views.styled_text"),
 }
-THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - OWN - {"_distutils_hack", "sample_traces"}
+THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - {"_distutils_hack", OWN}
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -67,7 +68,7 @@ def test_the_help_of_no_command_loads_what_carries_it_out() -> None:
     loaded = set(done.stderr.split())
     assert {name.partition(".")[0] for name in loaded} & THIRD_PARTY == {"click"}
     assert not loaded & {"asyncio", "multiprocessing", "sqlite3", "ssl", "subprocess"}
-    own = {name for name in loaded if name.partition(".")[0] in OWN}
+    own = {name for name in loaded if name.partition(".")[0] == OWN}
     assert {name for name in own if not name.startswith("weaklink.ui.cli.commands")} == LIGHT
 
 
@@ -76,7 +77,10 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
     file.write_text("<tool_call>\n{}\n</tool_call>", encoding="utf-8")
     loaded = set(_run("check", "--fail-on", "never", str(file)).stderr.rpartition("loaded:")[2].split())
     assert "weaklink.inspector.inspection" in loaded
-    assert loaded & {"sqlalchemy", "storage", "streamlit", "textual", "aiohttp", "importlib.metadata", "ssl"} == set()
+    assert (
+        loaded & {"sqlalchemy", "weaklink.storage", "streamlit", "textual", "aiohttp", "importlib.metadata", "ssl"}
+        == set()
+    )
 
 
 def _list(folder: Path) -> list[str]:
@@ -115,7 +119,7 @@ def _answer(folder: Path) -> str:
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
     loaded = _run(*words(tmp_path)).stderr.rpartition("loaded:")[2].split()
-    own = [name for name in loaded if name.partition(".")[0] in OWN]
+    own = [name for name in loaded if name.partition(".")[0] == OWN]
     own = [name for name in own if not name.startswith("weaklink.inspector.formats.dialects.")]
     assert len(own) <= most, own
 
@@ -155,9 +159,9 @@ def test_version_is_the_one_in_the_source() -> None:
 
 
 def test_the_core_loads_neither_store_nor_face() -> None:
-    script = "import sys, inspector; print(*sys.modules)"
+    script = "import sys, weaklink.inspector; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", script], text=True).split())
-    assert loaded & {*HEAVY, "click", "rich", "storage", "ui"} == set()
+    assert loaded & {*HEAVY, "click", "rich", "weaklink.storage", "weaklink.ui"} == set()
 
 
 @cache

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from weaklink.inspector.formats import registry
 from weaklink.inspector.importers import source_names
 from weaklink.inspector.rules.catalogue import RULES
@@ -151,7 +152,7 @@ def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bo
         text=True,
         check=True,
         cwd=tmp_path,
-        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "COLUMNS": "80", "PYTHONPATH": str(ROOT / "src")},
     )
     block = f"```text\n{done.stdout.strip()}\n```\n"
     text = _read("README.md")

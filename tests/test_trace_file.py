@@ -11,6 +11,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.strategies import json_values, texts, traces
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.model import (
     CallHeader,
@@ -40,9 +43,6 @@ from weaklink.inspector.text import Range
 from weaklink.inspector.trace_file import VERSION, read_trace_file, write_trace_file
 from weaklink.inspector.trace_file.lines import original_json, portable_json
 from weaklink.inspector.trace_file.reading import STEPS
-
-from tests.examples import in_the_gate
-from tests.strategies import json_values, texts, traces
 
 EXAMPLE = Trace(
     turns=(

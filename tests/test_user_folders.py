@@ -6,6 +6,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 from click.testing import CliRunner
+
 from weaklink.ui.cli.group import weaklink
 
 

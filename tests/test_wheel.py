@@ -9,10 +9,12 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+
 from weaklink.inspector.version import __version__
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("weaklink", "inspector", "storage", "ui", "sample_traces")
+FOLDERS = ("src/weaklink", "inspector", "storage", "ui", "sample_traces")
+LINKED = FOLDERS[1:]
 
 
 @pytest.fixture(scope="module")
@@ -27,13 +29,22 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def weaklink(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command, installed from the wheel in an environment that sees our dependencies but not our sources."""
-    home = tmp_path_factory.mktemp("venv")
+    return _installed(tmp_path_factory.mktemp("wheel"), str(wheel))
+
+
+@pytest.fixture(scope="module")
+def editable(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The command, installed in such an environment as a developer does."""
+    return _installed(tmp_path_factory.mktemp("editable"), "--no-build-isolation", "--editable", str(ROOT))
+
+
+def _installed(home: Path, *what: str) -> Path:
     venv.create(home, symlinks=True)
-    python = home / "bin" / "python"
-    _done([sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", str(wheel)])
     # A plain path entry: the .pth file of our own editable install, which lies there too, is not followed.
     (site,) = home.glob("lib/python*/site-packages")
     (site / "dependencies.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
+    python = home / "bin" / "python"
+    _done([sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet", "--no-deps", *what])
     return home / "bin" / "weaklink"
 
 
@@ -51,7 +62,7 @@ def test_wheel_bears_version_licence_and_command(wheel: Path) -> None:
 
 
 def test_installed_command_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
-    script = "import weaklink, inspector; print(weaklink.__file__, inspector.__file__, sep='\\n')"
+    script = "import weaklink, weaklink.inspector; print(weaklink.__file__, weaklink.inspector.__file__, sep='\\n')"
     for where in _done([str(weaklink.with_name("python")), "-c", script], tmp_path).splitlines():
         assert Path(where).is_relative_to(weaklink.parents[1])
     assert __version__ in _done([str(weaklink), "--version"], tmp_path)
@@ -61,23 +72,45 @@ def test_demo_runs_from_the_wheel(weaklink: Path, tmp_path: Path) -> None:
     assert _done([str(weaklink), "demo"], tmp_path).strip()
 
 
-def test_installed_plug_in_lets_a_project_keep_its_own_inspector(weaklink: Path, tmp_path: Path) -> None:
-    for name in ("inspector", "storage", "ui"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("OWN = 1\n", encoding="utf-8")
-    own = "import inspector, storage, ui\ndef test_own():\n    assert inspector.OWN == storage.OWN == ui.OWN == 1\n"
-    (tmp_path / "test_own.py").write_text(own, encoding="utf-8")
-    python = str(weaklink.with_name("python"))
+@pytest.mark.parametrize("install", ["weaklink", "editable"])
+def test_a_project_keeps_its_own_modules_of_our_folders_names(
+    install: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Its tests run with our plug-in, its program with our logger, and the command in its folder."""
+    command: Path = request.getfixturevalue(install)
+    for name in LINKED:
+        (tmp_path / f"{name}.py").write_text("OWN = 1\n", encoding="utf-8")
+    own = f"import {', '.join(LINKED)}\nassert {' + '.join(f'{name}.OWN' for name in LINKED)} == {len(LINKED)}\n"
+    (tmp_path / "test_own.py").write_text(
+        f"{own}\ndef test_agent(weaklink):\n    weaklink.assert_clean('<think>a</think>b', format='hermes')\n"
+    )
+    (tmp_path / "agent.py").write_text(
+        f"{own}import weaklink\nwith weaklink.TraceLogger('runs.db') as log:\n    log.user('Hello')\n"
+        "print(weaklink.segment('<think>a</think>b').spans[0].kind)\n"
+    )
+    python = str(command.with_name("python"))
     said = _done([python, "-m", "pytest", "-p", "no:cacheprovider"], tmp_path)
     assert "1 passed in" in said
-    assert "plugins: " in said
     assert f"weaklink-{__version__}" in said
-    assert __version__ in _done([python, "-m", "weaklink", "--version"], tmp_path)
+    assert "reasoning" in _done([python, "agent.py"], tmp_path)
+    assert "Hello" in _done([python, "-m", "weaklink", "list", "--db", "runs.db"], tmp_path)
+    assert "Hello" in _done([str(command), "list", "--db", "runs.db"], tmp_path)
+
+
+def test_without_such_modules_none_of_their_names_can_be_imported(editable: Path, tmp_path: Path) -> None:
+    script = f"from importlib.util import find_spec; print(*map(find_spec, {LINKED!r}))"
+    assert _done([str(editable.with_name("python")), "-c", script], tmp_path).split() == ["None"] * len(LINKED)
 
 
 def _sources() -> set[str]:
-    files = (path.relative_to(ROOT) for package in PACKAGES for path in (ROOT / package).rglob("*") if path.is_file())
-    return {path.as_posix() for path in files if "__pycache__" not in path.parts}
+    """What the wheel shall hold: our files, below `weaklink`."""
+    files = {path: path.relative_to(ROOT / "src") for path in (ROOT / "src" / "weaklink").iterdir() if path.is_file()}
+    for name in LINKED:
+        folder = ROOT / name
+        files |= {
+            path: Path("weaklink", name, path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()
+        }
+    return {path.as_posix() for path in files.values() if "__pycache__" not in path.parts}
 
 
 def _done(command: list[str], folder: Path = ROOT) -> str:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+
 from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiPiece,

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator
 from typing import Protocol, TypeAlias
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
 from weaklink.inspector.model import SpanKind

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.chat import TokenLogprob
 from weaklink.inspector.apis.openai.completions import prompt_turn
 from weaklink.inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools

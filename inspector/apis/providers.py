@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis import gemini, ollama
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import chat, completions, responses

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.proxy.config import Upstream, parse_upstream
 from weaklink.inspector.capture.proxy.server import BoundAddress
 

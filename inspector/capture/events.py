@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.model import BodyState, Chunk, Generation, Outcome, Part, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange

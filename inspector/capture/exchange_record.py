@@ -10,6 +10,7 @@ from itertools import accumulate
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.providers import decoder_for, parse_request
 from weaklink.inspector.capture.event_buffer import ExchangeTape, Piece
 from weaklink.inspector.capture.redacting import Redacts

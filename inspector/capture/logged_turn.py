@@ -11,6 +11,7 @@ from typing import Any, Protocol, Self, SupportsFloat, SupportsInt, TypeVar, ove
 from uuid import uuid4
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.capture.events import (

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture import events
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.checks.tools import OfferedTools

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Thread
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.providers import decoder_for, find_api, parse_request
 from weaklink.inspector.capture.event_buffer import EventBuffer, ExchangeEvent, ExchangeTape, Piece
 from weaklink.inspector.capture.events import (

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from aiohttp import web
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.proxy.access import not_connected, read_timed_out
 from weaklink.inspector.capture.recorder import Recorder

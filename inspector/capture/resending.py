@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 
 import aiohttp
 from msgspec import Struct
+from yarl import URL
+
 from weaklink.inspector.apis import gemini
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.capture.proxy.config import parse_upstream
@@ -24,7 +26,6 @@ from weaklink.inspector.capture.proxy.forwarding import decoded_headers, describ
 from weaklink.inspector.capture.safeguards import now_s
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Observes, RequestHead
-from yarl import URL
 
 SESSION_HEADER = "x-session-id"
 """The header that gives an observer the experiment's id of a request; it is never sent."""

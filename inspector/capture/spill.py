@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Trace
 from weaklink.inspector.text import counted
 from weaklink.inspector.trace_file.writing import write_trace_file

@@ -13,6 +13,7 @@ from threading import Event, Thread
 from typing import assert_never
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,

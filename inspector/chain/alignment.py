@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.sequence_diff import common_pairs
 from weaklink.inspector.chain.similar_calls import intent_of
 from weaklink.inspector.chain.steps import Step, quoted

@@ -5,6 +5,7 @@ from functools import cache
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.background_runs import with_judgements, with_originals
 from weaklink.inspector.chain.data_flow import DataFlow, trace_values, with_dependencies
 from weaklink.inspector.chain.endings import (

@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import lazy_pattern
 

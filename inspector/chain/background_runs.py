@@ -8,6 +8,7 @@ output.
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
+
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern

@@ -19,6 +19,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from msgspec import structs
+
 from weaklink.inspector.chain.assertions import Clause
 from weaklink.inspector.chain.effects import Effect, EffectKind
 from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms

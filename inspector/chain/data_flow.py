@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice, takewhile
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.chain.provenance_terms import (
     ProvenanceTerm,
     Spellings,

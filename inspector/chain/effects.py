@@ -23,6 +23,7 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.shell_lines import ShellCommand, shell_commands
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
 from weaklink.inspector.model import Json, ToolCall

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from math import isnan
 
 import msgspec
+
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.checks.recording import ERROR_RULES

@@ -15,6 +15,7 @@ A reference is written in one of three forms; each call of a list may have anoth
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.model import Json, ToolCall
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.analysis import others_texts
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import effects_of, main_effect

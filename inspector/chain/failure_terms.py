@@ -18,6 +18,7 @@ from itertools import islice
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.steps import Step

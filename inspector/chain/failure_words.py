@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 FAILED_LINES = (

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.data_flow import ArgumentFlow, DataFlow, OriginKind
 from weaklink.inspector.chain.effects import may_be_silent
 from weaklink.inspector.chain.endings import abort_reason, has_completed

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.rules import conversation

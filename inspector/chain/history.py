@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.layers import (
     ResultDifference,
     result_difference,

@@ -8,6 +8,7 @@ changed.
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.layers import same_arguments
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import RecordedRun, Role, Trace, Turn

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.chain.steps import Chain, Step, quoted, tool_named
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location

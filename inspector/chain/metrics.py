@@ -9,6 +9,7 @@ from enum import Enum
 from math import sqrt
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain import intervals
 
 TASK_CASES = ("unbroken_success", "unbroken_failure", "broken_success", "broken_failure")

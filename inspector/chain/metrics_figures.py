@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.chain.expected_calls import ExpectedCounts
 from weaklink.inspector.chain.steps import Break, CallFaults, Chain, Status, Step, StepOutcome

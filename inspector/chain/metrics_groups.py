@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.intervals import NOISE, Difference, holm
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, Tally, added, difference, tallies_of
 from weaklink.inspector.chain.metrics_figures import TraceFigures

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from msgspec import structs
+
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import effects_of, has_known_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered

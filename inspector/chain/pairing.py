@@ -5,6 +5,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.checks.attempted.attempt import is_in_sentence
 from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Location
 from weaklink.inspector.json_scanner import read_json

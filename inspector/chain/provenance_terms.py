@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 

@@ -14,6 +14,7 @@ from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import structs
+
 from weaklink.inspector.chain.effects import effects_of, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, terms_of
 from weaklink.inspector.chain.failure_words import Speech

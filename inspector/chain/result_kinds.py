@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 # From coarse to fine: lines, clauses, words. A difference at one grain is compared again at the next.

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CHARS, _MAX_COMMANDS, _MAX_DEPTH = 4_000, 40, 3

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, share_target
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, code_words, is_interpreter, kind_of

@@ -22,6 +22,7 @@ from itertools import islice
 
 import msgspec
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.assertions import Clause, clauses_of, denies
 from weaklink.inspector.chain.claims import claims_effect
 from weaklink.inspector.chain.failure_terms import FailedCall

@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import accumulate
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.model.columns import Entries

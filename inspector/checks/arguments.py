@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import msgspec
+
 from weaklink.inspector.checks.json_schema import DEPTH_OF_VALUES, Violation, unsafe_part
 from weaklink.inspector.checks.prepared_schema import PreparedSchema, UncheckedValue
 from weaklink.inspector.checks.tools import OfferedTools, check_structured_definition, unknown_tool

@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
+
 from weaklink.inspector.checks.reasoning import estimated_tokens
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from msgspec import Struct
+
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules.rule import Rule

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from msgspec import Struct
+
 from weaklink.inspector.checks import json_schema
 from weaklink.inspector.checks.json_schema import Path, Problem, Violation, parent, places, short, violation_of
 from weaklink.inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.checks.wording import at_end, at_start
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import BodyState, Json, Part, Role, Span, SpanKind, Trace, Turn, TurnFlag

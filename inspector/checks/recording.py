@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TypeGuard
 
 import msgspec
+
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn

@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, edited, without_clashes
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolCall

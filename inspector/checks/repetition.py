@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.model import Span, SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import REPEATED_CALL

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolDefinition
 

@@ -16,6 +16,7 @@ Nothing here reads a text that has neither `NAME(` nor `"NAME"`, so most session
 from collections.abc import Iterable, Sequence
 
 from msgspec import structs
+
 from weaklink.inspector.checks.attempted.call_search import CallSearch
 from weaklink.inspector.checks.quoted_calls import quoted_ranges
 from weaklink.inspector.checks.tools import OfferedTools

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
+
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from msgspec import Struct
+
 from weaklink.inspector.checks.json_schema import Path, Violation
 from weaklink.inspector.checks.tools import nearest_word
 from weaklink.inspector.checks.wording import listed, pointer, quoted, shown

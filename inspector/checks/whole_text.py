@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.checks.arguments import check_arguments
 from weaklink.inspector.checks.attempted.call_search import call_search
 from weaklink.inspector.checks.tools import OfferedTools

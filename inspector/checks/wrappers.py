@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
+
 from weaklink.inspector.checks.wording import quoted
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.format import Format

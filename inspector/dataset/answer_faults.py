@@ -11,6 +11,7 @@ from collections.abc import Container, Iterator
 from random import Random
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis import gemini
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.providers import OLLAMA

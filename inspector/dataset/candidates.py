@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, lru_cache
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.openai.messages import read_messages, read_tools
 from weaklink.inspector.chain.expected_calls import ExpectedCall
 from weaklink.inspector.chain.steps import Step

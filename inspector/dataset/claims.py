@@ -7,6 +7,7 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 from msgspec import Struct
+
 from weaklink.inspector.dataset.context_values import ContextValues, FoldedText, fold_text
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern

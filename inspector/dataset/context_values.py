@@ -38,6 +38,7 @@ from itertools import chain, combinations, islice
 from math import isclose
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.faults import is_placeholder
 from weaklink.inspector.chain.provenance_terms import spellings
 from weaklink.inspector.model import Json

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.dataset.fitting import CallFitter, parse_output
 from weaklink.inspector.dataset.messages import (

@@ -20,6 +20,7 @@ from pathlib import Path
 from random import Random
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 from weaklink.inspector.importers.remote import find_remote_files
 from weaklink.inspector.importers.source import JsonObject, is_url, local_path

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
+
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.dataset.lint.duplicates import sample_keys
 from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample

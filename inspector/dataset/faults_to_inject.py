@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.dataset.context_values import is_free_text
 from weaklink.inspector.dataset.json_faults import broken_json

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec import Struct, field
+
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.faults_to_inject import KINDS, SAME_CALL, FaultyCall, SoundCall, span_of_call

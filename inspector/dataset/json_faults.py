@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 _MakerResult: TypeAlias = tuple[str | None, tuple[str, ...], str]

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.apis.anthropic.messages import RESULT_ID
 from weaklink.inspector.apis.openai.messages import CALLS, read_message
 from weaklink.inspector.dataset.fitting import ParsedOutput, parse_output

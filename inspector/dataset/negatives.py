@@ -21,6 +21,7 @@ from itertools import pairwise
 from random import Random
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, is_interpreter, is_search, kind_of
 from weaklink.inspector.dataset.claims import claimed_action

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from msgspec import Struct
+
 from weaklink.inspector.apis.openai.located import call_arguments
 from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
 from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair

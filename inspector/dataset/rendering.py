@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.convert import convert_row, find_tools_block
 from weaklink.inspector.dataset.data_files import DataRow, missing_library
 from weaklink.inspector.dataset.fitting import CallFitter

@@ -5,6 +5,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.diagnostics import Diagnostic, Edit, edited
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn

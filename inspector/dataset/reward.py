@@ -17,6 +17,7 @@ from itertools import repeat
 from typing import Any, Protocol, cast
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.expected_calls import CALLS
 from weaklink.inspector.dataset.candidates import VerifierInput, candidate_of
 from weaklink.inspector.dataset.data_files import DataRow

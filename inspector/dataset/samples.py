@@ -16,6 +16,7 @@ from itertools import islice
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.chain.steps import Recovery, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name

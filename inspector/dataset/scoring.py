@@ -18,6 +18,7 @@ an argument, allow some arguments to be missing, and match calls in any order; a
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.expected_calls import ExpectedCall, agrees
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.dataset.references import reference_of

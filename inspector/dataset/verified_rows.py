@@ -12,6 +12,7 @@ from random import Random
 from statistics import fmean
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.chain.intervals import Interval, Mean, Share, around, wilson
 from weaklink.inspector.dataset.candidates import CandidateReading, row_candidate
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow

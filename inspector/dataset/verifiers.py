@@ -12,6 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.expected_calls import ExpectedCall
 from weaklink.inspector.chain.faults import is_placeholder
 from weaklink.inspector.chain.provenance_terms import leaves

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.data_flow import ArgumentFlow, Origin, OriginKind
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.steps import Break, CallFaults, Step, StepOutcome

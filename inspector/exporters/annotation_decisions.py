@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.effects import may_be_silent
 from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.chain.outcomes import find_error, is_empty

@@ -8,6 +8,7 @@ the model wrote into its text stay there, malformed ones unchanged (`weaklink da
 from collections.abc import Iterator
 
 from msgspec import Struct
+
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_message, write_tool
 from weaklink.inspector.model import Json, ToolDefinition, Trace, Turn
 

@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.apis.openai.messages import write_tool
 from weaklink.inspector.chain.steps import Break, Status, Step
 from weaklink.inspector.diagnostics import Diagnostic

@@ -6,6 +6,7 @@ Gemma: `<start_of_turn>role\n ... <end_of_turn>\n`.
 """
 
 from msgspec.structs import replace
+
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from weaklink.inspector.segmenter.table import (

@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.apis.openai.messages import call_object, message_object
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import json_of

@@ -13,6 +13,7 @@ from fnmatch import translate
 from functools import lru_cache
 
 from msgspec import Struct
+
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.registry import fallback, formats, registered_formats
 from weaklink.inspector.scanning import lazy_pattern

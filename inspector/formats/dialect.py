@@ -10,6 +10,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.inspector.formats import chat_turns
 from weaklink.inspector.formats.format import NewParser
 from weaklink.inspector.model import Role, SpanKind

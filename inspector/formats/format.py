@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Protocol
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Role, SpanKind, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import FormatParser, SpanReader

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from msgspec import Struct, field
+
 from weaklink.inspector.formats.api.parser import ApiOrText, may_be_api
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.model import Role

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
 from weaklink.inspector.formats.json.calls import strict_object

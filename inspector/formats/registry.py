@@ -102,7 +102,7 @@ def registered_formats() -> tuple[Format, ...]:
 @cache
 def _built_in(name: str) -> Format:
     module, _, attribute = _BUILT_IN[name].partition(":")
-    found = getattr(import_module(f"inspector.formats.dialects.{module}"), attribute)
+    found = getattr(import_module(f"weaklink.inspector.formats.dialects.{module}"), attribute)
     assert isinstance(found, Format)
     return found
 

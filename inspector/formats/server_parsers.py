@@ -22,6 +22,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.markers import markers_of

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_scanner.values import read_strict

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from msgspec import Struct
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES
 from weaklink.inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
 from weaklink.inspector.formats.dialects.functionary import FUNCTIONARY_TABLE

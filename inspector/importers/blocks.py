@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.held_content import FileContent
 from weaklink.inspector.importers.records import layout_of

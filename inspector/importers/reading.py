@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.held_content import FileContent, HeldContent

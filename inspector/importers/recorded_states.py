@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Json, RecordedState, RunState
 
 _MAX_EXIT_CODE = 1 << 32

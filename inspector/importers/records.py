@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+
 from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 
 _BUFFER = 1 << 20

@@ -10,6 +10,7 @@ from typing import BinaryIO, Protocol, TypeAlias
 from urllib.parse import unquote
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.compression import open_unpacked, packing_of
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.model import Json, Trace

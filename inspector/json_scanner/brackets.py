@@ -1,6 +1,7 @@
 """The stack of open brackets: builds nodes from them, and repairs missing, extra and mismatched ones."""
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import messages as say
 from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor

@@ -6,6 +6,7 @@ from enum import Enum, auto
 from operator import attrgetter
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.json_scanner.values import JsonMember, JsonNode
 from weaklink.inspector.rules.json_syntax import INVALID_ESCAPE, MALFORMED_JSON, MISSING_VALUE, SINGLE_QUOTED_JSON

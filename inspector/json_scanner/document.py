@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct, field
+
 from weaklink.inspector.diagnostics import Edit, Fault
 from weaklink.inspector.json_scanner import messages as say
 from weaklink.inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array

@@ -5,6 +5,7 @@ range.
 """
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.json_scanner.string_ends import QuoteRepair, StringExtent
 from weaklink.inspector.rules import json_syntax

@@ -7,6 +7,7 @@ import re
 from enum import Enum, auto
 
 from msgspec import Struct
+
 from weaklink.inspector.json_scanner.cursor import JsonCursor, ValueContext
 from weaklink.inspector.scanning import closing_quote, lazy_pattern
 from weaklink.inspector.text import Range

@@ -4,6 +4,7 @@ import re
 from json import dumps
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import messages as wording
 from weaklink.inspector.json_scanner import string_ends as ends

@@ -12,6 +12,7 @@ from json import decoder
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_text import Json
 from weaklink.inspector.scanning import end_of_repeats, repeated

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.json_text import Json, write_json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.model.trace import Part, SentBefore, SentMessage, SentPart, SentRequest, Trace, Turn
 
 _SHARED = 32  # code points that must be equal for a reference to be shorter than the text

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.model.calls import RecordedState, ToolDefinition
 from weaklink.inspector.model.columns import Entries, first_above
 from weaklink.inspector.text import Range

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.openai.messages import read_messages, read_tools
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome

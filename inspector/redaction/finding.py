@@ -22,6 +22,7 @@ from functools import lru_cache
 from itertools import islice
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS
 from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of

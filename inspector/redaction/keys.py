@@ -20,6 +20,7 @@ from functools import cache
 
 from msgspec import Struct
 from msgspec.structs import replace
+
 from weaklink.inspector.redaction import secret_values
 from weaklink.inspector.scanning import lazy_pattern
 

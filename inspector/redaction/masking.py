@@ -13,6 +13,7 @@ from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
+
 from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolDefinition

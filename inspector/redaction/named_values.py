@@ -23,6 +23,7 @@ import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.keys import begins_word
 from weaklink.inspector.redaction.places import (

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from msgspec import Struct
+
 from weaklink.inspector.redaction import secret_values
 from weaklink.inspector.redaction.keys import begins_word
 from weaklink.inspector.redaction.secret_values import Secret

@@ -10,6 +10,7 @@ from typing import TypeVar, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
+
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Protocol
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 176

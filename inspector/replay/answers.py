@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+
 from weaklink.inspector.apis import gemini, ollama
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import responses

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from msgspec import Struct
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.providers import parse_request
 from weaklink.inspector.json_text import list_of, object_of, word_of
 from weaklink.inspector.model import Json

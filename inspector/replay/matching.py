@@ -27,6 +27,7 @@ from enum import StrEnum
 from itertools import islice
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.providers import parse_request, read_request
 from weaklink.inspector.json_text import list_of, object_of, word_of
 from weaklink.inspector.model import Json, Role, Trace, Turn

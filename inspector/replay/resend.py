@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import chat, messages, responses
 from weaklink.inspector.apis.providers import find_api

@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 
 _CODE = lazy_pattern(r"[A-Z]\d{3}")

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.rules.json_syntax import (

@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string
 from weaklink.inspector.model import Decoded, Span, SpanKind, ToolCall, ToolDefinition, ToolResult

@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 from msgspec.structs import replace
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.model import Span, SpanKind
 from weaklink.inspector.rules import markers

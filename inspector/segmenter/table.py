@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmenter.events import Payload

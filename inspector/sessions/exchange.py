@@ -3,6 +3,7 @@
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.model.exchange import ExchangeEnd
 
 __all__ = ["Exchange", "ExchangeEnd", "ExchangeObserver", "Headers", "Observes", "RequestHead", "header_of"]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis import ollama
 from weaklink.inspector.apis.openai import completions as openai_completions
 from weaklink.inspector.formats.transcript import split_turns

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import NamedTuple, Self
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.providers import decoder_for, parse_request, read_request
 from weaklink.inspector.scanning import lazy_pattern

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from uuid import uuid4
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.sessions import fingerprints, trace_matching

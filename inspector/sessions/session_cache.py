@@ -12,6 +12,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 
 from msgspec import Struct, field
+
 from weaklink.inspector.model import ExternalId, Role, SentBefore, SentMessage, SentPart, SentRequest, Turn
 from weaklink.inspector.sessions.fingerprints import exact_digest, message_digest
 from weaklink.inspector.wire.events import WIRE_PREFIX

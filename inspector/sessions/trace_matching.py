@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence, Set
 from enum import StrEnum
 
 from msgspec import Struct
+
 from weaklink.inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions import fingerprints

@@ -18,6 +18,7 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
+
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,

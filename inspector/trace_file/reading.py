@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
+
 from weaklink.inspector import model
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.model.exchange import RecordedExchange, with_exchanges

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TextIO, assert_never
 
 import msgspec
+
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedExchange, RecordedTrace, compacted
 from weaklink.inspector.trace_file import lines

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import Protocol
 
 import brotli  # type: ignore[import-untyped]  # it has no types
+
 from weaklink.inspector.memory import RECORD_BYTES
 
 if sys.version_info >= (3, 14):

@@ -5,6 +5,7 @@ from typing import TypeAlias, TypeVar, assert_never
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import (

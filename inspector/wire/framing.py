@@ -4,6 +4,7 @@ import codecs
 from typing import Protocol
 
 import msgspec
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import incremental_decoder
 from weaklink.inspector.wire.answer_reader import AnswerReader

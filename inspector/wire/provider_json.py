@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, Generic, TypeVar, get_args
 
 import msgspec
+
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.memory import SMALL_JSON, check_json
 from weaklink.inspector.model import Json

@@ -35,6 +35,7 @@ import sqlalchemy as sa
 from msgspec import Struct
 from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage.console import statement_reader

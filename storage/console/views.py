@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.storage import tables
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 import sqlalchemy as sa
+
 from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
 from weaklink.storage import tables
 from weaklink.storage.filter.terms import (

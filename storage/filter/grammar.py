@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from functools import cache
 
 import lark
+
 from weaklink.storage.filter.reading import read_field, read_phrase, read_word
 from weaklink.storage.filter.terms import AllTerms, AnyTerm, Filter, FilterError, NotTerm, Term
 

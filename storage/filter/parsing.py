@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 
 import sqlalchemy as sa
 from msgspec import Struct
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import tables
 from weaklink.storage.filter.reading import UNITS, WORDS_OF

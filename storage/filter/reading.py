@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
 from weaklink.inspector.model import Liveness, SpanKind, TaskOutcome
 from weaklink.inspector.rules import layers

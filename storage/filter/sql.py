@@ -17,6 +17,7 @@ from math import floor
 from typing import Any, TypeVar, assert_never
 
 import sqlalchemy as sa
+
 from weaklink.inspector.model import Liveness
 from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
 from weaklink.inspector.rules.rule import Severity

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct
+
 from weaklink.inspector.errors import WeaklinkError
 
 

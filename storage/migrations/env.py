@@ -1,6 +1,7 @@
 """Alembic's entry point: runs the scripts on the connection that `storage.schema` provides."""
 
 from alembic import context
+
 from weaklink.storage.schema import VERSION_TABLE
 from weaklink.storage.tables import metadata
 

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import msgspec
+
 from weaklink.inspector.model import Chunks
 from weaklink.inspector.model.columns import Ascending, Column, Ragged, Singles, Sparse, Windowed
 from weaklink.storage.packing import values

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
+
 from weaklink.inspector.chain.steps import (
     OUTCOME_RULES,
     Break,

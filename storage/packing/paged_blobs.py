@@ -19,6 +19,7 @@ from weakref import finalize
 from zlib import crc32
 
 import msgspec
+
 from weaklink.inspector.model.columns import LazyColumn, Uneven
 from weaklink.storage.packing.blobs import DamagedBlobError, from_blob, to_blob
 from weaklink.storage.packing.values import Packed, pack, pack_integers, unpack, unpack_integers, unpack_list

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.msgpack import Ext
+
 from weaklink.inspector.model.columns import Column, Numbers, RunningSums, Seconds
 
 _MICROSECONDS = "u"

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import sqlalchemy as sa
 from msgspec import Struct, field
+
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import sqlalchemy as sa
 from msgspec.structs import replace
+
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.model.columns import Entries

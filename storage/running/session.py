@@ -9,6 +9,7 @@ from threading import RLock
 from typing import TypeAlias, assert_never
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,

@@ -7,10 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.capture.upstream import DEADLINE_S, Upstream
 from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from weaklink.inspector.sessions.exchange import ExchangeEnd, Headers, Observes, RequestHead
-
-from tests.capture.upstream import DEADLINE_S, Upstream
 
 
 @dataclass(slots=True)

@@ -9,6 +9,8 @@ from typing import Any, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
+
+from tests.sessions.transcripts import EPOCH_S
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     ExchangeFacts,
@@ -22,8 +24,6 @@ from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.model import Chunk, Span, ToolCall, Trace, Turn
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, ExchangeObserver, Headers, RequestHead
-
-from tests.sessions.transcripts import EPOCH_S
 
 DEADLINE_S = 20.0
 

@@ -5,9 +5,8 @@ import json
 import zlib
 from collections.abc import Iterable
 
-from weaklink.inspector.model import Json
-
 from tests.capture.upstream import Answer, Framing, Piece
+from weaklink.inspector.model import Json
 
 _EVENTS = (("Content-Type", "text/event-stream; charset=utf-8"), ("Cache-Control", "no-cache"))
 _JSON = (("Content-Type", "application/json"),)

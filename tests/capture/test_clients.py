@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import httpx2
 import pytest
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Drop, Pause, Upstream, running_upstream
+from tests.lazy_module import LazyModule
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.capture.client_recording import is_observed, observe, unobserve
 from weaklink.inspector.capture.safeguards import ErrorCounters
 from weaklink.inspector.sessions.exchange import ExchangeEnd, Headers, RequestHead
 from weaklink.inspector.wire.decoder import decode_answer
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import Answer, Drop, Pause, Upstream, running_upstream
-from tests.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     import anthropic

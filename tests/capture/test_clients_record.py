@@ -8,11 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from weaklink.inspector.capture.client_recording import is_observed, record, recorded, unrecord
-from weaklink.inspector.errors import SinkError
-from weaklink.inspector.model import BodyState, CallHeader, ErrorPhase, FinishReason, Role, Trace
-from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.conftest import ROOT
@@ -20,6 +15,11 @@ from tests.capture.events import Remembering, wait_until
 from tests.capture.upstream import Drop, running_upstream
 from tests.lazy_module import LazyModule
 from weaklink import inspector
+from weaklink.inspector.capture.client_recording import is_observed, record, recorded, unrecord
+from weaklink.inspector.errors import SinkError
+from weaklink.inspector.model import BodyState, CallHeader, ErrorPhase, FinishReason, Role, Trace
+from weaklink.inspector.trace_file import read_trace_file
+from weaklink.storage import open_store
 
 if TYPE_CHECKING:
     import anthropic

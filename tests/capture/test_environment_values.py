@@ -5,13 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.capture.client_recording import recorded
-from weaklink.inspector.capture.logger import TraceLogger
-from weaklink.inspector.pytest_plugin.replaying import Replay
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.test_clients_record import client_of
 from tests.capture.upstream import running_upstream
+from weaklink.inspector.capture.client_recording import recorded
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.pytest_plugin.replaying import Replay
 
 _VALUE = "harbour Zx81/blue"
 _TEXT = f"Sail to the {_VALUE} harbour; {base64.b64encode(_VALUE.encode()).decode()} too."

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.answer import Answer
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.model import Json
@@ -16,9 +19,6 @@ from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.trace_file.lines import ExchangePacker, exchanges_of
 from weaklink.inspector.trace_file.reading import read_recordings, read_trace_file
 from weaklink.storage import StoreSink, open_store
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.answer import Answer
 
 _KEY = "sk-proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6" * 2
 _TYPE = (("Content-Type", "text/event-stream"), ("Set-Cookie", "a=b"), ("X-Request-Id", "req_1"), ("Retry-After", "2"))

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import running_upstream
+from tests.lazy_module import LazyModule
 from weaklink.inspector import TraceLogger, inspect_trace
 from weaklink.inspector.capture.client_recording import record, unrecord
 from weaklink.inspector.chain.joining import join_traces
 from weaklink.inspector.model import Trace
 from weaklink.inspector.trace_file import read_trace_file
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import running_upstream
-from tests.lazy_module import LazyModule
 
 if TYPE_CHECKING:
     import anthropic

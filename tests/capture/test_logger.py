@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
+
+from tests.capture.events import Remembering, traces_of, wait_until
 from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TraceStarted, TurnEnded
 from weaklink.inspector.capture.logger import TraceLogger
 from weaklink.inspector.errors import SinkError, UnknownFormatError
@@ -30,8 +32,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.trace_file import read_trace_file
-
-from tests.capture.events import Remembering, traces_of, wait_until
 
 TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
 

@@ -8,6 +8,8 @@ from threading import Event
 import aiohttp
 import pytest
 from aiohttp import web
+
+from tests.capture.recordings import Call, ToldSink, user
 from weaklink.inspector.capture import recorder as recording
 from weaklink.inspector.capture.events import RECORDING_PART
 from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy
@@ -17,8 +19,6 @@ from weaklink.inspector.capture.redacting import NoRedaction, RedactsChunks
 from weaklink.inspector.checks.recording import check_recording
 from weaklink.inspector.model import BodyState, Chunk, ToolDefinition
 from weaklink.inspector.sessions.exchange import ExchangeEnd
-
-from tests.capture.recordings import Call, ToldSink, user
 
 
 class _Measured(NoRedaction):

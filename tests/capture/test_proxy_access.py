@@ -8,15 +8,15 @@ import threading
 import time
 
 import pytest
-from weaklink.inspector.capture.proxy import ProxyConfig, ProxyConfigError, parse_upstream, running_proxy
-from weaklink.inspector.capture.proxy.access import _UNKNOWN_HOST, Gate
-from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Keeps, Proxy, recording
 from tests.capture.test_proxy_wire import OK, connected, request, talk, until, until_closed
 from tests.capture.upstream import DEADLINE_S, Pause, running_upstream
 from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
+from weaklink.inspector.capture.proxy import ProxyConfig, ProxyConfigError, parse_upstream, running_proxy
+from weaklink.inspector.capture.proxy.access import _UNKNOWN_HOST, Gate
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 TOKEN = "tok-3n_Z"  # made up
 

@@ -8,12 +8,12 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Proxy, recording
 from tests.capture.upstream import Answer, Drop, Pause, running_upstream
 from tests.lazy_module import LazyModule
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 if TYPE_CHECKING:
     import anthropic

@@ -1,6 +1,7 @@
 """How a proxy's upstreams are named, which one takes a path, and what cannot be set up."""
 
 import pytest
+
 from weaklink.inspector.capture.proxy import ProxyConfig, ProxyConfigError, Upstream, parse_upstream
 
 OPENROUTER = "https://openrouter.ai/api"

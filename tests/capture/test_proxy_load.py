@@ -7,11 +7,11 @@ import asyncio
 import os
 
 import aiohttp
-from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import recording
 from tests.capture.upstream import Answer, Gap, Received, running_upstream
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 STREAMS = 200
 GAP_S = 0.1

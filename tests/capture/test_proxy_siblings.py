@@ -8,16 +8,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
-from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import ParentWhy, Trace
-from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import recording
 from tests.capture.recordings import Call, ToldSink, user
 from tests.capture.upstream import Answer, Pause, Received, running_upstream
 from tests.lazy_module import LazyModule
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import ParentWhy, Trace
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 if TYPE_CHECKING:
     import anthropic

@@ -4,11 +4,11 @@ import json
 import socket
 
 import pytest
-from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.proxies import Proxy, recording
 from tests.capture.upstream import DEADLINE_S, Answer, Drop, Framing, Pause, Raw, running_upstream
+from weaklink.inspector.sessions.exchange import ExchangeEnd
 
 OK = Answer((b"ok",), framing=Framing.LENGTH)
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.capture.recordings import Cut, ToldSink, ToldWatch, play, whole
+from tests.sessions.transcripts import EPOCH_S, plain, read_case
 from weaklink.inspector.apis.providers import decoder_for, parse_request
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.model import Trace
 from weaklink.inspector.sessions.exchange import Exchange, RequestHead
 from weaklink.inspector.sessions.gathering import traces_of
 from weaklink.inspector.wire.decoder import decode_answer
-
-from tests.capture.recordings import Cut, ToldSink, ToldWatch, play, whole
-from tests.sessions.transcripts import EPOCH_S, plain, read_case
 
 DATA = Path(__file__).parent.parent / "cases"
 LOGS_ONLY = {"body_not_kept"}  # only a log knows how an answer ended that it has not

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from threading import Event
 
 import pytest
+
+from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user, words_event
 from weaklink.inspector.capture import live_reading
 from weaklink.inspector.capture.event_buffer import MAX_REQUEST_BYTES
 from weaklink.inspector.capture.events import RECORDING_PART, RecordEvent, TurnEnded
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.model import BodyState, Chunk, Span, ToolCall, ToolDefinition, Trace, Turn
 from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
-
-from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user, words_event
 
 
 class StuckSink(ToldSink):

@@ -6,12 +6,12 @@ import zlib
 
 import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
+
+from tests.capture.recordings import Call, ToldSink, delta_event, user, words_event
 from weaklink.inspector.capture.events import RECORDING_PART
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.model import BodyState
 from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
-
-from tests.capture.recordings import Call, ToldSink, delta_event, user, words_event
 
 if sys.version_info >= (3, 14):
     from compression import zstd

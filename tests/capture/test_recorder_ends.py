@@ -1,13 +1,13 @@
 """However an exchange ends, its turn holds what came of it and says how it ended."""
 
 import pytest
+
+from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user
 from weaklink.inspector.capture.events import RECORDING_PART
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Trace, Turn
 from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
-
-from tests.capture.recordings import Call, ToldSink, ToldWatch, until, user
 
 
 def only(sink: ToldSink) -> tuple[Trace, Turn, Generation]:

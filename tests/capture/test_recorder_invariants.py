@@ -4,15 +4,15 @@ from collections import Counter
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 
 from tests.capture.recordings import Call, ToldSink, ToldWatch, play, user
 from tests.capture.test_recorder import BODIES, REQUESTS
 from tests.examples import in_the_gate
 from tests.sessions.transcripts import EPOCH_S
 from tests.strategies import texts
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
 
 ANSWERS = [path.read_bytes() for path in BODIES]
 ENCODINGS = ["", "identity", "gzip", "br", "zstd", "deflate", "gzip, br", "odd"]

@@ -2,12 +2,11 @@
 
 from threading import Thread
 
+from tests.capture.recordings import Call, ToldSink, ToldWatch, delta_event, until, user
 from weaklink.inspector.capture.events import ChunksArrived, RecordEvent
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.sessions.exchange import ExchangeEnd, RequestHead
-
-from tests.capture.recordings import Call, ToldSink, ToldWatch, delta_event, until, user
 
 TOOL = {
     "type": "function",

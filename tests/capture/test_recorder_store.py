@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.capture.recordings import Call, play, until, user
+from tests.capture.test_recorder import CASES
+from tests.sessions.transcripts import read_case
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -12,10 +16,6 @@ from weaklink.inspector.model import Provenance, Trace
 from weaklink.inspector.model.exchange import compacted
 from weaklink.inspector.sessions.gathering import traces_of
 from weaklink.storage import Store, StoreSink, open_store
-
-from tests.capture.recordings import Call, play, until, user
-from tests.capture.test_recorder import CASES
-from tests.sessions.transcripts import read_case
 
 
 @pytest.fixture

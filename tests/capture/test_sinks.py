@@ -7,6 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from tests.capture.conftest import ROOT, Offer
+from tests.capture.events import wait_until
+from tests.capture.test_sinks_trace_file import session
 from weaklink.inspector.capture import sinks
 from weaklink.inspector.capture.logger import TraceLogger
 from weaklink.inspector.capture.send_queue import SendQueue, event_weight
@@ -16,10 +20,6 @@ from weaklink.inspector.errors import SinkError, StoreError
 from weaklink.inspector.model import Chunk, Role
 from weaklink.inspector.model.trace import parts_of
 from weaklink.storage import StoreSink, open_store
-
-from tests.capture.conftest import ROOT, Offer
-from tests.capture.events import wait_until
-from tests.capture.test_sinks_trace_file import session
 
 
 @pytest.mark.usefixtures("installed_store")
@@ -113,9 +113,12 @@ def test_two_runs_that_say_the_same_are_two_traces(tmp_path: Path) -> None:
 
 
 def test_the_logger_loads_no_heavy_library() -> None:
-    script = "import sys, inspector; inspector.TraceLogger; print(*sys.modules)"
+    script = "import sys, weaklink; weaklink.TraceLogger; print(*sys.modules)"
     loaded = set(subprocess.check_output([sys.executable, "-c", script], text=True, cwd=ROOT).split())
-    assert loaded & {"aiohttp", "httpx", "httpx2", "sqlalchemy", "click", "rich", "storage", "ui"} == set()
+    assert (
+        loaded & {"aiohttp", "httpx", "httpx2", "sqlalchemy", "click", "rich", "weaklink.storage", "weaklink.ui"}
+        == set()
+    )
 
 
 def test_what_waits_is_weighed_and_comes_out_in_order() -> None:

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.capture.conftest import ROOT
+from tests.capture.events import wait_until
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,
@@ -22,9 +25,6 @@ from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.model import BodyState, Chunk, Outcome, Part, Role, Trace, Turn
 from weaklink.inspector.trace_file import read_trace_file, write_trace_file
-
-from tests.capture.conftest import ROOT
-from tests.capture.events import wait_until
 
 USER = Turn(Role.USER, (Part("text", "Hello\0 \ud83d"),))
 

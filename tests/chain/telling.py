@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec.structs import replace
+
+from tests.chain.known_chains import PADDING, Known, Story
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.model import (
@@ -20,8 +22,6 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-
-from tests.chain.known_chains import PADDING, Known, Story
 
 _SCHEMA: dict[str, Any] = {"type": "object", "properties": {"count": {"type": "integer"}}}
 

@@ -6,17 +6,17 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.chain.building import chain_of, trace_of
+from tests.counted_columns import Counted, Looks
+from tests.examples import in_the_gate
+from tests.strategies import texts
 from weaklink.inspector.chain import sequence_diff as alignment_lcs
 from weaklink.inspector.chain.alignment import Alignment, Sameness, align, run_input_differences
 from weaklink.inspector.chain.sequence_diff import DiffPieceKind, anchored_pairs, common_pairs, diff_texts
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.model.columns import Entries
-
-from tests.chain.building import chain_of, trace_of
-from tests.counted_columns import Counted, Looks
-from tests.examples import in_the_gate
-from tests.strategies import texts
 
 
 def run(*calls: str) -> Entries[Step]:

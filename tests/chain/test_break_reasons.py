@@ -7,6 +7,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
+
+from tests.chain.known_chains import Story, stories
+from tests.chain.telling import told
+from tests.examples import in_the_gate
+from tests.mutations import mutated_texts
+from tests.strategies import traces
 from weaklink.inspector.chain.steps import StepOutcome
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import read_source
@@ -15,12 +21,6 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Json, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.ui.views.trace_summary import break_words
-
-from tests.chain.known_chains import Story, stories
-from tests.chain.telling import told
-from tests.examples import in_the_gate
-from tests.mutations import mutated_texts
-from tests.strategies import traces
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(

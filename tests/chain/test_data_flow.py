@@ -6,13 +6,13 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.chain.data_flow import DataFlow, OriginKind, step_values, trace_values
-from weaklink.inspector.inspection import data_flow_of, inspect_trace, step_flow_of
-from weaklink.inspector.model import Trace
 
 from tests.chain.building import trace_of
 from tests.counted_columns import counted
 from tests.examples import in_the_gate
+from weaklink.inspector.chain.data_flow import DataFlow, OriginKind, step_values, trace_values
+from weaklink.inspector.inspection import data_flow_of, inspect_trace, step_flow_of
+from weaklink.inspector.model import Trace
 
 
 def flow_of(*lines: str) -> tuple[Trace, DataFlow]:

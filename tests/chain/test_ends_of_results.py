@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.failure_words import HEAD, first_line, last_line
 
 TEXTS = st.text("ab \t\n\r\x0b\x0c\x1c\x85\u2028é", max_size=40)

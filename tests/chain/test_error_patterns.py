@@ -1,11 +1,11 @@
 """A user's own signs of a failed result."""
 
 import pytest
+
+from tests.chain.building import trace_of
 from weaklink.inspector.errors import InvalidPatternError, WeaklinkError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
-
-from tests.chain.building import trace_of
 
 CALL = 'call: book {"seat": "12A"}'
 

@@ -3,12 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values, texts
 from weaklink.inspector.chain.outcomes import find_error, is_empty
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolResult
 from weaklink.inspector.text import Range
-
-from tests.strategies import json_values, texts
 
 
 def certainty(content: str, *, flag: bool | None = None) -> str | None:

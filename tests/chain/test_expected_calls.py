@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.chain.expected_calls import agreement, expected_of
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.model import Json, ToolCall

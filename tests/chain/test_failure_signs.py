@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.chain.failure_words import _SHAPES, SIGNS_WITHIN, _Where, error_line
 
 _ANYTHING = "\0"

@@ -2,14 +2,14 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.chain.building import inspection_of
 from weaklink.inspector.chain.grouping import by_cause, cause_of, causes_of, grouped, with_count
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.rules import conversation, schema
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.text import Range
-
-from tests.chain.building import inspection_of
 
 CALL = 'call: get {"city": "Oslo"}'
 ERROR = "result: Error: no such city"

@@ -2,12 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.layers import INJECTED_TAGS, without_injected
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, RecordedRun, Role, SentMessage, SentPart, SentRequest, Trace
 from weaklink.inspector.model.trace import ResultHeader
-
-from tests.chain.building import trace_of
 
 _RESULT = "4 degrees and light rain until the evening"
 _LINES = ("user: Weather in Oslo?", 'call a1: weather {"city": "Oslo"}', f"result a1: {_RESULT}", "say: 4 degrees.")

@@ -12,6 +12,7 @@ from statistics import mean, stdev
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.intervals import (
     Mean,
     Share,

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Trace
 
 from tests.chain.building import chain_of, codes, inspection_of, outcomes
 from tests.examples import in_the_gate
 from tests.strategies import traces
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Trace
 
 _CALLS = {"malformed": "f {'a'; 1", "other": "f {}"}
 _RESULTS = {"malformed": "Error: bad JSON", "error-result": '{"error": "no"}', "ok": "fine"}

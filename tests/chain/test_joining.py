@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.joining import JOINED, NotOneSessionError, join_traces, without_joined
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Generation, RecordedRun, Role, Trace, Turn
-
-from tests.chain.building import trace_of
 
 _RESULT = "4 degrees and light rain until the evening"
 

@@ -2,13 +2,13 @@
 
 import pytest
 from hypothesis import event, given
-from weaklink.inspector.inspected import Inspection
-from weaklink.inspector.inspection import inspect_trace
 
 from tests.chain.building import codes
 from tests.chain.known_chains import Story, stories
 from tests.chain.telling import told
 from tests.examples import in_the_gate
+from weaklink.inspector.inspected import Inspection
+from weaklink.inspector.inspection import inspect_trace
 
 # Each draws a whole trace: some hundreds in the gate, all that were asked for in `make fuzz`.
 FEW = in_the_gate(40)

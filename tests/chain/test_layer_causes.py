@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.steps import Break
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -19,8 +21,6 @@ from weaklink.inspector.model import (
     Turn,
 )
 from weaklink.inspector.model.trace import Trace
-
-from tests.chain.building import trace_of
 
 _ORDER = '{"customer": "Ada", "items": ["lamp", "chair", "table"], "order_id": "A-4711-889", "state": "open"}'
 _STORY = (

@@ -4,6 +4,8 @@ import json
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.layers import PlacedTexts, result_difference
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspection import inspect_trace
@@ -20,8 +22,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.text import Range
 from weaklink.ui.views.layers import TraceLayers
-
-from tests.chain.building import trace_of
 
 RESULT = "4 degrees and light rain until the evening"
 

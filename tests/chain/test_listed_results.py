@@ -4,9 +4,9 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.chain.steps import StepOutcome
 
 from tests.chain.building import chain_of, codes, inspection_of
+from weaklink.inspector.chain.steps import StepOutcome
 
 ELEMENTS = st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.lists(st.integers(), max_size=2))
 

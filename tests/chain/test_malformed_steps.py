@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.mutations import originals
 from weaklink.inspector.chain.steps import CallFaults, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import WeaklinkError
@@ -16,8 +18,6 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Part, Role, Trace, Turn
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.wire.events import PROMPT_PART
-
-from tests.mutations import originals
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT / "sample_traces", *sorted((ROOT / "tests" / "cases" / "importers").iterdir()))

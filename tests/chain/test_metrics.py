@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.metrics import BY_NAME, MEASURES, Estimate, Tally, added, difference, estimate, tallies_of
 from weaklink.inspector.chain.metrics_figures import SchemaViolationCount, TraceFigures, figures_of
 from weaklink.inspector.chain.steps import Status
@@ -20,8 +22,6 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-
-from tests.chain.building import trace_of
 
 CITY: Json = {
     "type": "object",

@@ -1,6 +1,8 @@
 """Traces in groups, their breaks counted, and groups compared."""
 
 import pytest
+
+from tests.chain.building import inspection_of, trace_of
 from weaklink.inspector.chain.metrics import added, tallies_of
 from weaklink.inspector.chain.metrics_figures import TraceFigures, figures_of
 from weaklink.inspector.chain.metrics_groups import (
@@ -13,8 +15,6 @@ from weaklink.inspector.chain.metrics_groups import (
     TraceKeys,
     compared_groups,
 )
-
-from tests.chain.building import inspection_of, trace_of
 
 GOOD = ("user: Go.", "call a: one {}", "result a: 1", "call b: two {}", "result b: 2", "say: Done.")
 BROKEN = ("user: Go.", "call a: one {}", "result a: 1", "call b: two {,}", "user: And?", "say: No.")

@@ -1,6 +1,8 @@
 """What becomes of a call: the first outcome that holds."""
 
 import pytest
+
+from tests.chain.building import chain_of, codes, inspection_of, outcomes, trace_of
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
@@ -8,8 +10,6 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, ToolCall, ToolResult
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
-
-from tests.chain.building import chain_of, codes, inspection_of, outcomes, trace_of
 
 
 @pytest.mark.parametrize(

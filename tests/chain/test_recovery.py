@@ -1,6 +1,8 @@
 """What makes a failed step good: section 5's words, one by one."""
 
 import pytest
+
+from tests.chain.building import chain_of, trace_of
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.pairing import PlacedCall, PlacedResult, pair
 from weaklink.inspector.chain.steps import Chain, Recovery
@@ -8,8 +10,6 @@ from weaklink.inspector.diagnostics import Diagnostic, Fault, Location
 from weaklink.inspector.model import Outcome, ToolCall, ToolResult
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.text import Range
-
-from tests.chain.building import chain_of, trace_of
 
 ERROR = "result: Error: service unavailable"
 ASK = "user: Please."

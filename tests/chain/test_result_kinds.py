@@ -1,14 +1,14 @@
 """What kind of answer a call got: facts before words, and a negative answer is an answer."""
 
 import pytest
+
+from tests.chain.building import chain_of, codes, inspection_of
 from weaklink.inspector.chain.outcomes import judged_result
 from weaklink.inspector.chain.pairing import PlacedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.model import RecordedState, RunState, ToolResult
 from weaklink.inspector.text import Range
-
-from tests.chain.building import chain_of, codes, inspection_of
 
 _PLACE = Location(1, "call:0", Range(0, 1))
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.json_text import write_json
 
 from tests.chain.building import chain_of
+from weaklink.inspector.json_text import write_json
 
 ROWS = [
     json.loads(line)

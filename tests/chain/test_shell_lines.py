@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.shell_lines import shell_commands
 
 

@@ -1,14 +1,14 @@
 """What the agent said of a failure, and what became of it, by the effects of calls."""
 
 import pytest
+
+from tests.chain.building import chain_of, codes, inspection_of
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolResult
 from weaklink.inspector.text import Range
-
-from tests.chain.building import chain_of, codes, inspection_of
 
 ASK = "user: Mend it, please."
 EDIT = 'call e: Edit {"file_path": "/w/src/parser.c", "old_string": "foo", "new_string": "baz"}'

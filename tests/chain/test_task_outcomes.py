@@ -3,10 +3,10 @@
 import math
 
 import pytest
-from weaklink.inspector.chain.endings import source_says_success, task_outcome
-from weaklink.inspector.model import BodyState, Generation, Outcome, TaskOutcome, Trace
 
 from tests.chain.building import chain_of
+from weaklink.inspector.chain.endings import source_says_success, task_outcome
+from weaklink.inspector.model import BodyState, Generation, Outcome, TaskOutcome, Trace
 
 
 @pytest.mark.parametrize(

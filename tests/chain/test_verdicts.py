@@ -1,10 +1,10 @@
 """The break, what the agent made of it, and the status of the trace."""
 
 import pytest
-from weaklink.inspector.chain.steps import Break, Chain
-from weaklink.inspector.model import ErrorPhase, FinishReason, Generation, GenerationError, Outcome
 
 from tests.chain.building import chain_of
+from weaklink.inspector.chain.steps import Break, Chain
+from weaklink.inspector.model import ErrorPhase, FinishReason, Generation, GenerationError, Outcome
 
 CALL, ERROR = 'call: get_weather {"city": "Oslo"}', "result: Error: timeout"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
+
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Generation, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.segmentation import Segmentation, Segmenter, segment

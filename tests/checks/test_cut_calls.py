@@ -1,6 +1,7 @@
 """A call that the end of the stream cuts short: nothing is said about its unfinished values."""
 
 import pytest
+
 from weaklink.inspector import segment
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import Segmentation, segment
 

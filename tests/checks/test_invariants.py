@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import segment
-
-from tests.strategies import json_values
 
 pytestmark = pytest.mark.invariants
 

@@ -1,6 +1,7 @@
 """Whether a turn reasoned, what a request asked for, and how tokens are estimated where nobody counted them."""
 
 import pytest
+
 from weaklink.inspector.checks.reasoning import (
     ReasoningMode,
     ReasoningSwitch,

@@ -3,12 +3,12 @@
 import random
 
 import pytest
+
+from tests.checks.attempted.shapes import TOOLS, made_up_call
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmentation import Segmenter, segment
 from weaklink.inspector.text import Range
-
-from tests.checks.attempted.shapes import TOOLS, made_up_call
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
 

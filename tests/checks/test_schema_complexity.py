@@ -1,6 +1,7 @@
 """How intricate a schema is said to be, and that hostile ones are measured all the same."""
 
 import pytest
+
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from weaklink.inspector.model import Json, ToolDefinition
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.checks.typed_arguments import typed
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Parameter, ToolCall, ToolDefinition

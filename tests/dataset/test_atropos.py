@@ -13,6 +13,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.verified_rows import PER_ROLLOUT, is_group, rollouts, scored_group
 from weaklink.inspector.importers.data.atropos import AtroposImporter
 

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats

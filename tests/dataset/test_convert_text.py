@@ -1,6 +1,7 @@
 """Raw outputs rewritten from one format into another: what survives, and what is told where it does not."""
 
 import pytest
+
 from weaklink.inspector.dataset.convert import convert_text
 from weaklink.inspector.formats.completion import (
     CompletionCalls,

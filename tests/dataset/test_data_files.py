@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.dataset.data_files import find_data_files, find_set_files
 from weaklink.inspector.errors import UnreadableFileError
 

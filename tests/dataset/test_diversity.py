@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
 from weaklink.inspector.dataset.samples import read_sample

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.dataset import json_faults
 from weaklink.inspector.dataset.candidates import row_candidate

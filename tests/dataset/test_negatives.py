@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import lint_sample

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.samples import read_sample

@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+
+import weaklink
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
@@ -14,8 +16,6 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.data.public_shapes import public_row, refusal
 from weaklink.inspector.model import Role
 from weaklink.inspector.rules.rule import Severity
-
-import weaklink
 
 SCHEMA = {
     "type": "object",

@@ -6,6 +6,7 @@ from itertools import combinations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.dataset.verified_rows import CandidateGroup, ScoredCandidate, group_key, pass_all, pass_at
 from weaklink.inspector.model import Json
 

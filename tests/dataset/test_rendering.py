@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rendering import FORMATS, STRUCTURED, RowLayout, read_scenario, render_sample

@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
 from weaklink.inspector.dataset.record_rewrite import rewrite_record
 from weaklink.inspector.dataset.repair import RepairInput, repair_trace
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix
@@ -15,8 +17,6 @@ from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.rules.json_syntax import SINGLE_QUOTED_JSON, TRAILING_COMMA
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-
-from tests.examples import in_the_gate
 
 
 def trace_of(*texts: str) -> Trace:

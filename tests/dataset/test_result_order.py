@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.rendering import FORMATS, RowLayout, render_sample

@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 import pytest
+
+import weaklink
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.references import reference_of
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.dataset.scoring import score_sample
 from weaklink.inspector.model import Json
-
-import weaklink
 
 TOOLS: Json = [
     {

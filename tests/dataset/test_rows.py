@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+
 from weaklink.inspector.atomic_write import UnwritableFileError
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.dataset.rows import OutputIsInputError, open_row_file, read_data, read_file

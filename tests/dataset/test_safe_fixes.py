@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import pytest
+
+from tests.mutations import FormatText, mutated_texts
 from weaklink.inspector.diagnostics import Diagnostic, apply_fixes, edited, without_clashes
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.registry import find_format, formats
@@ -12,8 +14,6 @@ from weaklink.inspector.rules.conversation import REPEATED_CALL
 from weaklink.inspector.rules.markers import UNTERMINATED_SPAN
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import Segmentation, segment
-
-from tests.mutations import FormatText, mutated_texts
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))]
 TEXTS = 200

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.expected_calls import agrees
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.samples import read_sample

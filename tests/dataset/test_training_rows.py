@@ -1,13 +1,12 @@
 """The rows that the benchmarks of training data are measured on: the same for a seed, without faults, all verified."""
 
+from benchmarks.training_rows import training_rows
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.dataset.verifiers import TOOL_USE, run_verifier
 from weaklink.inspector.importers.data.training_rows import Shape
-
-from benchmarks.training_rows import training_rows
 
 
 def test_made_up_rows_are_the_same_for_a_seed_and_have_no_fault() -> None:

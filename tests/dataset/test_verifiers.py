@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+import weaklink
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.verifiers import Verifier, find_verifier, run_verifier, verifier_names
 from weaklink.inspector.model import Json
-
-import weaklink
 
 WEATHER: Json = {
     "name": "get_weather",

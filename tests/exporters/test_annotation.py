@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+
+from tests.chain.building import trace_of
+from tests.strategies import traces
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Part, Role, Trace, Turn
-
-from tests.chain.building import trace_of
-from tests.strategies import traces
 
 SEARCH = ("user: Fly me to Oslo.", 'call: search_flights {"to": "Oslo"}')
 FLIGHTS = 'result: {"flights": [{"id": "DY-6314", "price": 99}, {"id": "SK-1470", "price": 120}]}'

@@ -8,6 +8,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]  # it has no types
 import pytest
+
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.exporters.annotation_decisions import Action
 from weaklink.inspector.importers.reading import read_source

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.exporters import messages_row
 from weaklink.inspector.importers import read_source

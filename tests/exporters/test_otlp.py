@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from google.protobuf import json_format  # type: ignore[import-untyped]  # it brings no types
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.exporters import otlp_request
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspected import Inspection
@@ -26,8 +28,6 @@ from weaklink.inspector.model import (
     Turn,
     Usage,
 )
-
-from tests.ui.scenes import broken_trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))

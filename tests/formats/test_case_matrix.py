@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.formats.registry import formats
 
 from tests.case_files import CaseFields, cases_of
 from tests.formats.test_cases import answer
+from weaklink.inspector.formats.registry import formats
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"
 Answer = dict[str, Any]

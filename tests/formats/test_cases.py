@@ -5,14 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.case_files import CaseFields, cases_of, compare
+from tests.formats.expectations import KEYS, expectation
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import Segmenter
 from weaklink.ui.cli.files import tool_definitions
 from weaklink.ui.views.segment_json import segmentation_object
-
-from tests.case_files import CaseFields, cases_of, compare
-from tests.formats.expectations import KEYS, expectation
 
 CASES = Path(__file__).parents[1] / "cases" / "formats"
 KNOWN = {known.name for known in formats()}

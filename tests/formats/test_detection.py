@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from tests.strategies import texts
 from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.detection import bare_name, detect_format
 from weaklink.inspector.formats.format import DetectionPatterns, literal_beginning, literals_of, required_literals
@@ -13,8 +15,6 @@ from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
-
-from tests.strategies import texts
 
 NAMES = Path(__file__).parents[1] / "cases" / "detection" / "model_names.txt"
 XML_CALL = "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>"

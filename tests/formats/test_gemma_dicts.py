@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.formats.gemma.calls import gemma_text, is_gemma_value
 from weaklink.inspector.formats.gemma.dicts import GemmaReader, gemma_payload

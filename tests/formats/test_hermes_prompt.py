@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.formats.templates.chatml import render_prompt
 from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.inspection import inspect_trace

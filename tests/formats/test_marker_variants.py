@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import permutations
 
 import pytest
+
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats

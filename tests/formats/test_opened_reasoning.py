@@ -1,6 +1,7 @@
 """A closer of reasoning without an opener: the prompt opened it, in every format and in imported turns."""
 
 import pytest
+
 from weaklink.inspector.formats.api.parser import ApiOrText
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.inspection import inspect_trace

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format

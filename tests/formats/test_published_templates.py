@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.rendering import render_sample
 from weaklink.inspector.dataset.samples import read_sample

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.case_files import cases_of
 from weaklink.inspector.diagnostics import Fault, apply_fixes
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.python.calls import read_calls
@@ -14,8 +16,6 @@ from weaklink.inspector.formats.python.writing import write_call
 from weaklink.inspector.json_scanner import MAX_DEPTH
 from weaklink.inspector.model import Json
 from weaklink.inspector.segmenter.events import read_on
-
-from tests.case_files import cases_of
 
 CASES = Path(__file__).parents[1] / "cases" / "formats" / "pythonic" / "malformed.yaml"
 TEXTS = [case["text"] for case in cases_of(CASES)]

@@ -1,6 +1,7 @@
 """ReAct's headings in turns that the model does not write: instructions are no calls, observations are results."""
 
 import pytest
+
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
 from weaklink.inspector import Inspection, Trace, inspect_trace
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.json_text import Json, write_json

@@ -4,6 +4,10 @@ from collections.abc import Iterator
 from random import Random
 
 import pytest
+
+from tests.case_files import cases_of
+from tests.mutations import CASES, markers
+from tests.servers.texts import TOOLS
 from weaklink.inspector.dataset.json_faults import broken_json
 from weaklink.inspector.diagnostics import Fault, edited, without_clashes
 from weaklink.inspector.facade import make_call
@@ -13,10 +17,6 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
-
-from tests.case_files import cases_of
-from tests.mutations import CASES, markers
-from tests.servers.texts import TOOLS
 
 _SETS: tuple[tuple[tuple[str, dict[str, Json]], ...], ...] = (
     (("get_weather", {"city": "Oslo", "days": 3}),),

@@ -2,13 +2,13 @@
 
 import pytest
 from hypothesis import given
-from weaklink.inspector.errors import UnknownFormatError
-from weaklink.inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
-from weaklink.inspector.segmentation import Segmentation, segment
 
 from tests.examples import in_the_gate
 from tests.mutations import mutated_texts
 from tests.strategies import texts
+from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
+from weaklink.inspector.segmentation import Segmentation, segment
 
 GOOD = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
 BAD = "<tool_call>\n{'name': 'get_time', 'arguments': {'zone': 'UTC'}}\n</tool_call>"

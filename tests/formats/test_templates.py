@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.formats.transcript import read_transcript, split_turns
 
 from tests.strategies import texts
+from weaklink.inspector.formats.transcript import read_transcript, split_turns
 
 
 def roles(text: str) -> list[str]:

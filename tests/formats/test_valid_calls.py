@@ -4,12 +4,12 @@ import json
 from functools import cache
 
 import pytest
+
+from tests.mutations import mutated_texts
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.segmentation import segment
-
-from tests.mutations import mutated_texts
 
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))]
 TEXTS = 2_000

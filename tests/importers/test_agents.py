@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.inspection import inspect_trace

@@ -7,14 +7,14 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
+
+from tests.importers.archives import Packed, archive
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace
-
-from tests.importers.archives import Packed, archive
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SAMPLES = Path(__file__).parents[3] / "shared" / "samples"

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.importers.servers.api_captures import ApiCaptureDecoder

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
+
+from tests.case_files import case_text
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import FileSample, Skipped, SourceFile, importers, read_source, source_names
 from weaklink.inspector.importers.records import first_rows
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.trace_file import write_trace_file
-
-from tests.case_files import case_text
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 FILES = sorted(path for path in CASES.glob("*/*") if not path.name.endswith(".expected"))

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from weaklink.inspector.importers.telemetry.framework_calls import (
     failure,
     read_answer_output,

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.importers import SourceFile, read_source
 from weaklink.inspector.importers.held_content import HeldContent
 from weaklink.inspector.importers.source import Skipped

@@ -20,15 +20,15 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.importers.flow_files import flow, request, response, tnetstring
+from tests.ui.conftest import START, environment
 from weaklink.inspector import memory
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.importers.reading import trace_memory
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memory import RECORD_MEMORY, check_json, json_memory
 from weaklink.inspector.model import Trace
-
-from tests.importers.flow_files import flow, request, response, tnetstring
-from tests.ui.conftest import START, environment
 
 if sys.version_info >= (3, 14):
     from compression import zstd

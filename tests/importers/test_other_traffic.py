@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import RecordedRun, Trace
-
-from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 
 READ = "17:42 and 05:12"
 CALL: Any = {"id": "call_1", "type": "function", "function": {"name": "tide__at", "arguments": '{"port": "Brest"}'}}

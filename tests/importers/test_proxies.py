@@ -15,6 +15,8 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import Skipped, SourceFile, read_source
 from weaklink.inspector.importers.compression import DamagedDataError
@@ -28,8 +30,6 @@ from weaklink.inspector.importers.proxies.mitmproxy import (
     value_at,
 )
 from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Trace
-
-from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 
 ASKED = asked({"role": "user", "content": "When is high tide?"})
 ANSWERED = streamed({"content": "At 17:42."})

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import FileSample, Skipped, SourceFile, read_source, registry, source_names
 from weaklink.inspector.model import Part, Role, Trace, Turn

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.recorded_states import STATE_FIELDS, read_state
 from weaklink.inspector.model import Json, RecordedState, Role, RunState, Trace

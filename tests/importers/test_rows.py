@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
 from weaklink.inspector.importers.records import (
     Element,
     Line,
@@ -22,8 +24,6 @@ from weaklink.inspector.importers.records import (
 )
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.model import Json
-
-from tests.strategies import texts
 
 _JSON: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | texts(max_size=4),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace, Turn

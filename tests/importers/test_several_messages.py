@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
 from weaklink.inspector.importers.telemetry.otlp import read_span

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.importers import read_source
-from weaklink.inspector.model import Json, ParentWhy, Trace
 
 from tests.importers.flow_files import flow, request, response, tnetstring
+from weaklink.inspector.importers import read_source
+from weaklink.inspector.model import Json, ParentWhy, Trace
 
 OPENING: Json = [{"role": "system", "content": "You plan."}, {"role": "user", "content": "Plan the week."}]
 START_S = 1_790_000_000.0

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers import Skipped, SourceFile, read_source
 from weaklink.inspector.importers.data.openai_messages import read_conversations
 from weaklink.inspector.memory import TOO_MANY_ROWS
 from weaklink.inspector.model import CallHeader, ErrorPhase, InstantSource, Outcome, Part, RecognisedBy, Role, Trace
-
-from tests.strategies import texts
 
 TOOL = {"type": "function", "function": {"name": "tide", "parameters": {"type": "object"}}}
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import read_message, read_messages, read_tools
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan

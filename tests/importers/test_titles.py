@@ -1,6 +1,7 @@
 """A session without a title is named after what the user wanted."""
 
 import pytest
+
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.model import Part, Role, Turn, TurnFlag
 

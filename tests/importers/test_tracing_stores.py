@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from weaklink.inspector.importers import Skipped, SourceFile, read_source
 from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
 from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+from tests.formats.expectations import escaped, quoted_excerpt, verbatim
 from weaklink.inspector.diagnostics import Fault, apply_fixes
 from weaklink.inspector.json_scanner import JsonReading, read_json
-
-from tests.formats.expectations import escaped, quoted_excerpt, verbatim
 
 FOLDER = Path(__file__).parents[1] / "cases" / "json"
 KEYS = ("reads", "faults", "values")

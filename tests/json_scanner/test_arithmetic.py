@@ -1,6 +1,7 @@
 """The results that are suggested for arithmetic, and where none is."""
 
 import pytest
+
 from weaklink.inspector.json_scanner.words import result_of
 
 

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.rules.json_syntax import RULES
 
 from tests.case_files import CaseFields, compare, load
 from tests.json_scanner.case_files import FOLDER, KEYS, expectation
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.rules.json_syntax import RULES
 
 _FILES = {rule.code: FOLDER / f"{rule.code}-{rule.name}.yaml" for rule in RULES}
 _EVERY_PAYLOAD = pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from typing import Never
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
 from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.json_scanner import JsonKind, is_strict, read_json, read_strict_at, read_values
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
-
-from tests.examples import in_the_gate
 
 pytestmark = pytest.mark.invariants
 MANY = in_the_gate(100)

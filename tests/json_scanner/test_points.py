@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.json_scanner import JsonKind, read_json
 

@@ -4,6 +4,7 @@ import json
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
 
 PIECES = st.lists(

@@ -4,6 +4,7 @@ import json
 from decimal import Decimal
 
 import pytest
+
 from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonNode, decode_string, read_json
 from weaklink.inspector.text import Range
 

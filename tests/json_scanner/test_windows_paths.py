@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.json_scanner import read_json
 
 _WRONG = st.sampled_from(["data", "Users", "System32", "x64", "etc", "über"])

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import weaklink.inspector.pytest_plugin.replaying  # noqa: F401  # here once: what a run in this process loads, it forgets again
 
+import weaklink.inspector.pytest_plugin.replaying  # noqa: F401  # here once: what a run in this process loads, it forgets again
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from weaklink import pytest_plugin
@@ -32,7 +32,7 @@ Runs = Callable[..., pytest.RunResult]
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Runs:
     """Runs a test whose body uses the fixture, in a run of its own."""
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.delenv("PYTEST_ADDOPTS", raising=False)
 

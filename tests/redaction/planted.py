@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import msgspec
+
+from tests.redaction.secrets_made_up import INTRODUCED
+from tests.redaction.secrets_made_up import KEYS as BY_HAND
 from weaklink.inspector import ToolCall, ToolCallParser
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.redaction.keys import KEYS, KeyShape
 from weaklink.inspector.text import Range
-
-from tests.redaction.secrets_made_up import INTRODUCED
-from tests.redaction.secrets_made_up import KEYS as BY_HAND
 
 _ALPHABETS = {
     "A-Za-z0-9": string.ascii_letters + string.digits,

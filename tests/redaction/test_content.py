@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
+from weaklink import sample_traces
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.redaction.masking import ContentStream, kept_words
 from weaklink.inspector.redaction.redactor import Redactor
-
-from tests.strategies import texts
-from weaklink import sample_traces
 
 _SAMPLES = sorted(Path(sample_traces.__file__).parent.glob("*.jsonl"))
 # What words say is gone: an address is none any more, a value can be neither wrong nor made up, an agent that owned up

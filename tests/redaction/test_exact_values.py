@@ -7,6 +7,7 @@ import random
 from urllib.parse import quote, quote_plus
 
 import pytest
+
 from weaklink.inspector.redaction.exact_values import ExactValues, secret_variables
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor

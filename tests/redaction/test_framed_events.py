@@ -4,6 +4,7 @@ import json
 from random import Random
 
 import pytest
+
 from weaklink.inspector.redaction import finding
 from weaklink.inspector.redaction.finding import find_secrets
 

@@ -4,13 +4,13 @@ import json
 import random
 
 import pytest
-from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Turn
-from weaklink.inspector.redaction.masking import SecretStream
-from weaklink.inspector.redaction.redactor import Redactor
 
 from tests.redaction.introductions import CONTAINERS, introduced
 from tests.redaction.planted import Planted
 from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
+from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Turn
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
 _INTRODUCED = list(introduced())
 _SAMPLE = random.Random(4).sample(_INTRODUCED, 200)

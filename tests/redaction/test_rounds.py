@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from weaklink.inspector.redaction.masking import SecretStream
-from weaklink.inspector.redaction.redactor import Redactor
 
 from tests.redaction.rounds import secrets_of, texts, without_marks
+from weaklink.inspector.redaction.masking import SecretStream
+from weaklink.inspector.redaction.redactor import Redactor
 
 _FORMS, _HARMLESS, _UNRECOGNISED = texts("*-secrets.txt"), texts("*-harmless.txt"), texts("unrecognised.txt")
 

@@ -7,6 +7,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
+from tests.strategies import texts
 from weaklink.inspector.model import (
     Chunk,
     ErrorPhase,
@@ -24,9 +27,6 @@ from weaklink.inspector.model import (
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
-
-from tests.redaction.secrets_made_up import INTRODUCED, KEYS, STAYS, filled
-from tests.strategies import texts
 
 _KEYS = pytest.mark.parametrize(("prefix", "secret"), KEYS.values(), ids=KEYS)
 _INTRODUCED = pytest.mark.parametrize(("before", "secret", "after"), INTRODUCED.values(), ids=INTRODUCED)

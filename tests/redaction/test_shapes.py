@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 from weaklink.inspector.redaction.finding import may_hold_secrets
 from weaklink.inspector.redaction.keys import KEYS, KeyShape
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
-
-from tests.redaction.planted import ALL, CONTEXTS, KEY_SHAPES, NAMED, Planted
 
 _KEPT = [json.loads(line) for line in Path("tests/cases/redaction/kept.jsonl").read_text("utf-8").splitlines()]
 _ESCAPES = (

@@ -4,10 +4,10 @@ import random
 from collections.abc import Iterator
 
 import pytest
-from weaklink.inspector.redaction.keys import KEYS
-from weaklink.inspector.redaction.redactor import Redactor
 
 from tests.redaction.secrets_made_up import INTRODUCED
+from weaklink.inspector.redaction.keys import KEYS
+from weaklink.inspector.redaction.redactor import Redactor
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _WORDS = (

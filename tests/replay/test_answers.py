@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.apis.providers import decoder_for, parse_request
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
 from weaklink.inspector.replay.answers import rebuilt_answer

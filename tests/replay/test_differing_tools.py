@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.capture.replay_server import place
-from weaklink.inspector.model import Json
-from weaklink.inspector.replay.canonical import DifferenceKind, differences
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
+from weaklink.inspector.capture.replay_server import place
+from weaklink.inspector.model import Json
+from weaklink.inspector.replay.canonical import DifferenceKind, differences
 
 
 def _body(shape: str, *tools: tuple[str, Json]) -> Json:

@@ -5,6 +5,7 @@ from itertools import count
 
 import pytest
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.events import RecordEvent
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.trace_file_sink import TraceAssembler

@@ -7,6 +7,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.model import Json
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.canonical import differences

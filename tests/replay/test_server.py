@@ -6,6 +6,7 @@ import json
 import pytest
 from aiohttp import ClientSession
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.redacting import NoRedaction
 from weaklink.inspector.capture.replay_server import ReplayServer
 from weaklink.inspector.model import Json

@@ -4,6 +4,7 @@ import gc
 import weakref
 
 import pytest
+
 from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.segmentation import Segmenter

@@ -26,6 +26,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.case_files import load
+from tests.mutations import CASES
+from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
+from tests.servers.texts import TOOLS, texts_of
 from weaklink.inspector.formats.server_parsers import (
     FACTS,
     BehaviourRow,
@@ -40,11 +44,6 @@ from weaklink.inspector.formats.server_parsers import (
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
-
-from tests.case_files import load
-from tests.mutations import CASES
-from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
-from tests.servers.texts import TOOLS, texts_of
 
 ROOT = Path(__file__).parents[2]
 TABLE = ROOT / "inspector" / "formats" / "server_behaviour.json"

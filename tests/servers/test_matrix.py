@@ -10,10 +10,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 
 from tests.servers.measuring import ANSWERS, MATRIX, agrees, predicted
+from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 
 
 @cache

@@ -11,14 +11,13 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
+from tests.mutations import markers, mutated, originals
 from weaklink.inspector.dataset.json_faults import broken_json
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.json_text import Json
 from weaklink.inspector.segmentation import segment
-
-from tests.mutations import markers, mutated, originals
 
 _PROPERTIES: dict[str, dict[str, Json]] = {
     "get_weather": {"city": {"type": "string"}, "days": {"type": "integer"}},

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.providers import read_request
 from weaklink.inspector.model import ExternalId, Json, Part, Role, Turn
 from weaklink.inspector.sessions.exchange import RequestHead

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.model import CallHeader, Part, ResultHeader, Role, Turn
 from weaklink.inspector.sessions.fingerprints import RunningDigest, fingerprint_of, message_digest
-
-from tests.strategies import json_values
 
 
 def said(*parts: tuple[str, str], id_: str | None = "c1") -> Turn:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.sessions.transcripts import plain, read_case
+from tests.strategies import json_values
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.sessions.exchange import Exchange, RequestHead
 from weaklink.inspector.sessions.gathering import ExchangeSpool, SkippedExchange, traces_of
-
-from tests.sessions.transcripts import plain, read_case
-from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "sessions").glob("*.exchanges"))
 

@@ -4,6 +4,7 @@ import json
 from random import Random
 
 import pytest
+
 from weaklink.inspector.model import Role, SentMessage, Trace, Turn
 from weaklink.inspector.model.exchange import ReadRequest, compacted, expanded, requests_of
 from weaklink.inspector.sessions.exchange import Exchange, RequestHead

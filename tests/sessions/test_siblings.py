@@ -7,6 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
+
+from tests.sessions.test_book import answer, ask, assistant, new_book, user
 from weaklink.inspector.model import (
     ErrorPhase,
     Generation,
@@ -20,8 +22,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 from weaklink.inspector.wire.events import DecodedTurn
-
-from tests.sessions.test_book import answer, ask, assistant, new_book, user
 
 FAILED = DecodedTurn(
     Turn(

@@ -5,11 +5,11 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.model import ExternalId, Json, RecognisedBy
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.trace_matching import SessionHints, read_session_hints
-
-from tests.strategies import json_values
 
 UUID = "0197c1f0-1111-7000-8000-000000000001"
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"

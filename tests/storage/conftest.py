@@ -10,11 +10,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from weaklink.storage import Store, open_store
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from tests.storage.emptying import EmptiedDatabase
 from tests.storage.templates import put_empty_database
+from weaklink.storage import Store, open_store
 
 DATABASES = ("sqlite", "postgresql")
 

@@ -8,6 +8,7 @@ from random import Random
 from typing import TypeAlias
 
 from hypothesis import strategies as st
+
 from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace

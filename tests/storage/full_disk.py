@@ -8,11 +8,11 @@ import sys
 import time
 
 from msgspec.structs import replace
+
+from tests.storage.samples import trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.model import Chunk, Role
 from weaklink.storage import StoreSink
-
-from tests.storage.samples import trace
 
 
 def main(database: str) -> None:

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Role, Trace
 from weaklink.inspector.model.trace import parts_of
 from weaklink.storage import Store, StoreSink, open_store
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _BATCH = 10
 

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hypothesis import strategies as st
+
+from tests.strategies import json_values, texts, tool_definitions
 from weaklink.inspector.chain.steps import Break, Certainty, Chain, Reaction, Recovery, Status, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic, Edit, Fault, Fix, Location, Related
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Parameter, Span, SpanKind, ToolCall, ToolResult
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.text import Range
-
-from tests.strategies import json_values, texts, tool_definitions
 
 _Value = TypeVar("_Value")
 _WORDS = texts(max_size=3)

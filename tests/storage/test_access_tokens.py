@@ -4,6 +4,7 @@ import time
 
 import pytest
 import sqlalchemy as sa
+
 from weaklink.inspector.errors import StoreError
 from weaklink.storage import Store, tables
 from weaklink.storage.access_tokens import TokenRole

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.capture.events import TurnEnded
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Store, StoreSink, open_store, tables
 from weaklink.storage.maintenance import Retention
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 @pytest.fixture

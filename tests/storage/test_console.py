@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.errors import StoreError
-from weaklink.storage import Store, open_store
-from weaklink.storage.console import VIEWS, ask
 
 from tests.storage.conftest import NewStore
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink.inspector.errors import StoreError
+from weaklink.storage import Store, open_store
+from weaklink.storage.console import VIEWS, ask
 
 Where = Callable[[], str]
 

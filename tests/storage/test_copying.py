@@ -7,6 +7,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+
+from benchmarks.postgresql_server import new_database
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.storage.test_live import WHOLE, events_of
+from weaklink import sample_traces
 from weaklink.inspector.capture.events import RecordEvent
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
@@ -16,11 +21,6 @@ from weaklink.inspector.trace_file.lines import ExchangePacker
 from weaklink.storage import Store, StoreSink, copying, open_store, tables
 from weaklink.storage.copying import CopyReport, copy_traces
 from weaklink.storage.exchanges import pack_exchange, put_exchanges
-
-from benchmarks.postgresql_server import new_database
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.storage.test_live import WHOLE, events_of
-from weaklink import sample_traces
 
 _MOST_BYTES = 10_000  # of a sample
 

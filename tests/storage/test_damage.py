@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Chunks, Trace, Turn
 from weaklink.storage import Store, open_store, tables
 from weaklink.storage.summaries import ListCursor, TraceSummary
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _BLOBS = (
     *(tables.trace.c.facts, tables.trace.c.provenance, tables.turn.c.facts, tables.part.c.text, tables.part.c.chunks),

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+
+from tests.storage.test_divided_writes import agent_trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -19,8 +21,6 @@ from weaklink.storage.exchanges import StoredExchanges, packed_exchanges, put_ex
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.trace import trace_lines
-
-from tests.storage.test_divided_writes import agent_trace
 
 _NOT_COVERED = {
     *(tables.trace.c.identity, tables.trace.c.fingerprint, tables.trace.c.imported_at_s, tables.trace.c.sort_at_s),

@@ -11,6 +11,12 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
+from tests.storage.conftest import NewStore
+from tests.storage.samples import TOOLS
+from tests.storage.test_live import chunks_of
+from tests.strategies import turns
 from weaklink.inspector.capture.events import TraceEnded, TraceStarted, TurnEnded
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -34,12 +40,6 @@ from weaklink.inspector.trace_file import read_trace_file, write_trace_file
 from weaklink.storage import Store, tables
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.running.session import RecordedSession
-
-from tests.examples import in_the_gate
-from tests.storage.conftest import NewStore
-from tests.storage.samples import TOOLS
-from tests.storage.test_live import chunks_of
-from tests.strategies import turns
 
 _NOT_OF_THE_CONTENT = {"id", "imported_at_s", "sort_at_s"}
 

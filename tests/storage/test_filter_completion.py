@@ -1,9 +1,9 @@
 """What could stand in a filter is offered from the language and from what is in the database."""
 
 import pytest
-from weaklink.storage import FilterCompletion, Store, check_filter
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink.storage import FilterCompletion, Store, check_filter
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", 'say \\"hi\\"').replace("city", "a b").replace("Oslo", "New York")
 

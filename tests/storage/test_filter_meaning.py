@@ -7,12 +7,12 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.chain.steps import Status, VerdictCertainty
-from weaklink.storage import Order, Store, open_store
 
 from tests.examples import in_the_gate
 from tests.storage.conftest import DATABASES
 from tests.storage.filtered import Made, Said, filters, made
+from weaklink.inspector.chain.steps import Status, VerdictCertainty
+from weaklink.storage import Order, Store, open_store
 
 
 class _Filled(NamedTuple):

@@ -9,6 +9,7 @@ from typing import assert_never
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.storage import FilterError
 from weaklink.storage.filter import Filter, check_filter, parse_filter
 from weaklink.storage.filter.grammar import DEEPEST, MOST_TERMS

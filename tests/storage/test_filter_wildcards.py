@@ -9,6 +9,9 @@ from types import FrameType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.storage.conftest import NewStore
+from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import (
     ExternalId,
@@ -26,9 +29,6 @@ from weaklink.storage.filter import FilterKey
 from weaklink.storage.filter.parsing import LONGEST
 from weaklink.storage.filter.reading import UNITS, WORDS_OF
 from weaklink.storage.filter.wildcards import matching_values
-
-from tests.storage.conftest import NewStore
-from tests.storage.samples import GOOD_CALL, inspected, trace
 
 _HOSTILE_NAME = "b" * 100
 _FEWEST_STARS, _MANY_STARS = 12, 150

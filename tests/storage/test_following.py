@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.storage.test_live import WHOLE, chunks_of, events_of, streamed
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,
@@ -15,9 +18,6 @@ from weaklink.inspector.capture.events import (
 from weaklink.inspector.capture.trace_file_sink import TraceAssembler
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.storage import FilterError, Store, StoreSink
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.storage.test_live import WHOLE, chunks_of, events_of, streamed
 
 
 @pytest.fixture

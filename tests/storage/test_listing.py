@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
+from tests.storage.conftest import NewStore
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, RecordedRun, Trace, Usage
 from weaklink.inspector.text import Range
 from weaklink.storage import FilterError, Store
 from weaklink.storage.console import ask
-
-from tests.chain.building import trace_of
-from tests.storage.conftest import NewStore
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
 

@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
+from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
+from tests.storage.templates import put_empty_database
+from tests.strategies import texts
 from weaklink.inspector.capture.events import (
     SINKS_ENTRY_POINT_GROUP,
     ChunksArrived,
@@ -39,11 +44,6 @@ from weaklink.inspector.model.trace import parts_of
 from weaklink.storage import Store, StoreSink, open_store
 from weaklink.storage.running import rows as recovery
 from weaklink.storage.running.session import opening, piece, read_so_far
-
-from tests.examples import in_the_gate
-from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
-from tests.storage.templates import put_empty_database
-from tests.strategies import texts
 
 ROOT = Path(__file__).parents[2]
 

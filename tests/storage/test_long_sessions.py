@@ -8,15 +8,15 @@ from types import FrameType
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.storage.test_live import WHOLE, events_of, streamed
 from weaklink.inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, Trace
 from weaklink.storage import Store, StoreSink
 from weaklink.storage.running import rows as recovery
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.storage.test_live import WHOLE, events_of, streamed
 
 LONG = streamed(trace("long", *([GOOD_CALL, BAD_CALL] * 60), started_s=5.0))
 

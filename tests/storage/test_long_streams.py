@@ -12,6 +12,8 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.strategies import texts
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
 from weaklink.storage import Store, open_store, tables
@@ -20,8 +22,6 @@ from weaklink.storage.packing import paged_blobs as spool
 from weaklink.storage.packing.blobs import DamagedBlobError, text_from_pieces, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import WINDOW, chunks_blob, chunks_from_blob, pack_chunks, read_windows
 from weaklink.storage.packing.paged_blobs import Spool, checked_pages, is_paged
-
-from tests.strategies import texts
 
 _MANY = 3 * WINDOW + 5
 _RANDOM = random.Random(9)

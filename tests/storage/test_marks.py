@@ -1,11 +1,11 @@
 """Marks are the user's own: they stay with a trace whatever becomes of what was derived from it."""
 
 import pytest
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Mark, Store
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 @pytest.fixture

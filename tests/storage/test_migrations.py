@@ -9,6 +9,8 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.chain.metrics import TASK_CASES
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Outcome
@@ -16,8 +18,6 @@ from weaklink.storage import Store, open_store, upgrade_store
 from weaklink.storage.engine import new_engine, place_of, writing
 from weaklink.storage.schema import REVISIONS, SCRIPTS, VERSION_TABLE, config, migrate
 from weaklink.storage.tables import metadata
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 def test_every_script_is_known_and_in_order() -> None:

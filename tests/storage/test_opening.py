@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+
+from tests.storage.samples import GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Store, open_store, place_of, upgrade_store
 from weaklink.storage.schema import REVISIONS
-
-from tests.storage.samples import GOOD_CALL, inspected, trace
 
 ROOT = Path(__file__).parents[2]
 

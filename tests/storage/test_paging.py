@@ -2,12 +2,12 @@
 
 import pytest
 from msgspec.structs import replace
-from weaklink.inspector.capture.events import TraceEnded, TraceStarted
-from weaklink.inspector.model import Trace
-from weaklink.storage import ListCursor, Order, Store, StoreSink, rank_of
 
 from tests.chain.building import trace_of
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink.inspector.capture.events import TraceEnded, TraceStarted
+from weaklink.inspector.model import Trace
+from weaklink.storage import ListCursor, Order, Store, StoreSink, rank_of
 
 TRACES = 23
 

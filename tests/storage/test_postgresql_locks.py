@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
-from weaklink.inspector.errors import StoreError
-from weaklink.storage import Store, StoreSink, open_store
-from weaklink.storage.engine import _WRITERS_LOCK, writing
 
 from tests.storage.samples import inspected, trace
 from tests.storage.test_live import WHOLE, events_of
+from weaklink.inspector.errors import StoreError
+from weaklink.storage import Store, StoreSink, open_store
+from weaklink.storage.engine import _WRITERS_LOCK, writing
 
 _HELD = (
     pytest.param(f"SELECT pg_advisory_lock({_WRITERS_LOCK})", id="another writer"),

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import IO
 
 import pytest
+
+from tests.storage.processes import streamed_text, trace_named
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState
 from weaklink.storage import open_store, place_of
-
-from tests.storage.processes import streamed_text, trace_named
 
 ROOT = Path(__file__).parents[2]
 _SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "2"))

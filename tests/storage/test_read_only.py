@@ -10,13 +10,13 @@ import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
 from sqlalchemy import exc
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import NoDatabaseYetError, Store, open_store
 from weaklink.storage.maintenance import Retention
 from weaklink.storage.schema import REVISIONS
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 _WRITES: tuple[Callable[[Store], object], ...] = (
     lambda store: store.save(inspected(trace("b"))),

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import trace
+from tests.storage.test_live import ROOT, WHOLE, chunks_of, events_of
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     RecordEvent,
@@ -25,9 +28,6 @@ from weaklink.inspector.model import BodyState, Chunk, Part, Role, Turn
 from weaklink.inspector.model.trace import parts_of
 from weaklink.storage import Store, StoreSink, open_store
 from weaklink.storage.running.session import BoundedBuffer
-
-from tests.storage.samples import trace
-from tests.storage.test_live import ROOT, WHOLE, chunks_of, events_of
 
 _HOLDER = """
 import sqlite3, sys

@@ -10,6 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
+from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
+from tests.storage.strategies import inspections
+from tests.strategies import traces
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -25,11 +30,6 @@ from weaklink.inspector.model import (
 from weaklink.storage import Store, open_store
 from weaklink.storage.packing.records import turn_facts, turn_from
 from weaklink.storage.packing.values import pack, unpack, unpack_list
-
-from tests.examples import in_the_gate
-from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, inspected, trace
-from tests.storage.strategies import inspections
-from tests.strategies import traces
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from threading import Thread
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Trace
 from weaklink.storage import Store, Verdict, open_store
 from weaklink.storage.record_rows import IdentityKind, identity_of
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 
 def _saved(store: Store, *traces: Trace) -> list[tuple[int, str]]:

@@ -9,6 +9,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+
+from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
+from tests.capture.recordings import Call, user
+from tests.storage.test_divided_writes import agent_trace
+from tests.storage.test_live import events_of
 from weaklink.inspector.capture.events import RecordEvent, TraceEnded, TraceStarted, TurnEnded
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.errors import StoreError
@@ -18,11 +23,6 @@ from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.trace_file import read_trace_file
 from weaklink.inspector.trace_file.reading import read_recordings
 from weaklink.storage import Store, StoreSink, open_store
-
-from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
-from tests.capture.recordings import Call, user
-from tests.storage.test_divided_writes import agent_trace
-from tests.storage.test_live import events_of
 
 
 @pytest.fixture

@@ -9,6 +9,11 @@ from typing import TypeAlias
 
 import pytest
 from msgspec.structs import replace
+
+from benchmarks.postgresql_server import new_database
+from tests.storage.conftest import DATABASES
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink import sample_traces
 from weaklink.inspector.chain.metrics_figures import TRACE_NUMBERS, TraceFigures
 from weaklink.inspector.chain.metrics_groups import MANY_VALUED, Aspect, FigureGroups, FigureSlices, GroupKey, TraceKeys
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
@@ -20,11 +25,6 @@ from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Tra
 from weaklink.storage import FilterError, Store, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
-
-from benchmarks.postgresql_server import new_database
-from tests.storage.conftest import DATABASES
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from weaklink import sample_traces
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
 SINGLE = [(key,) for key in GroupKey]

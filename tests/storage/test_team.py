@@ -1,9 +1,9 @@
 """Several recorders and readers on one PostgreSQL database: every chunk that was sent is there, once."""
 
 import pytest
-from weaklink.storage import open_store
 
 from benchmarks.team import run_team
+from weaklink.storage import open_store
 
 
 @pytest.mark.slow

@@ -5,14 +5,14 @@ import time
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.model import Instant
 from weaklink.storage import ListCursor, Order, Store, TraceSummary
 from weaklink.storage.maintenance import Retention
 from weaklink.ui.views.styled_text import Run, plain
 from weaklink.ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
 from weaklink.ui.web.trace_listing import LISTING_COLUMNS, _listing_row
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 NOW_S = time.time()
 FILTERS = ["", "status:broken", "weather", "tool:get_*", "code:J1", "weather or status:ok", "code:J104 weather"]

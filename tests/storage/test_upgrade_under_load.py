@@ -5,6 +5,7 @@ from time import sleep
 
 import pytest
 from alembic import command
+
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Trace, Turn
 from weaklink.storage import StoreSink, open_store, upgrade_store

@@ -6,6 +6,8 @@ import click
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
+
+from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Store, open_store, tables, upgrade_store
@@ -16,8 +18,6 @@ from weaklink.ui.cli.commands.keeping import check, export
 from weaklink.ui.cli.commands.reading import list_traces, show
 from weaklink.ui.tui.dissector.actions import read_trace
 from weaklink.ui.views.dissect.dissection import Dissection
-
-from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
 
 _COUNT = len(stored_traces())
 

@@ -6,6 +6,9 @@ from secrets import token_hex
 import pytest
 import sqlalchemy as sa
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.storage.test_live import WHOLE, events_of
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
@@ -14,9 +17,6 @@ from weaklink.inspector.model import ExternalId, Trace
 from weaklink.storage import Store, StoreSink, open_store, tables
 from weaklink.storage.engine import new_engine, used_bytes
 from weaklink.storage.maintenance import Retention
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.storage.test_live import WHOLE, events_of
 
 
 @pytest.fixture

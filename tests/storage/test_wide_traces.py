@@ -10,6 +10,11 @@ import sqlalchemy as sa
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
+from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
+from tests.storage.strategies import inspections
+from tests.strategies import traces
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Generation, Part, Role, ToolDefinition, Trace, Turn
@@ -20,11 +25,6 @@ from weaklink.storage.packing.derived_values import texts_of
 from weaklink.storage.packing.inspections import pack_inspection, read_wide, unpack_inspection
 from weaklink.storage.packing.paged_blobs import is_paged
 from weaklink.storage.reading import MANY, MUCH, NOT_INSPECTED
-
-from tests.examples import in_the_gate
-from tests.storage.samples import BAD_CALL, GOOD_CALL, trace
-from tests.storage.strategies import inspections
-from tests.strategies import traces
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,7 @@ def environment(home: Path, **added: str) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("WEAKLINK", "XDG", "PYTHON"))}
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TERM"):
         kept.pop(name, None)
-    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONUTF8": "1"} | added
+    return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT / "src"), "PYTHONUTF8": "1"} | added
 
 
 @cache

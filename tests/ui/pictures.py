@@ -15,6 +15,9 @@ from tempfile import TemporaryDirectory
 
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
+
+from tests.ui.conftest import ROOT, START, environment
+from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -36,9 +39,6 @@ from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.dissector.side_pane import SideKind, SidePane
-
-from tests.ui.conftest import ROOT, START, environment
-from tests.ui.web.dashboards import CHROMIUM, CHROMIUM_OPTIONS, dashboard
 
 _FOLDER = ROOT / "docs" / "pictures"
 _SHOWN = "invented-value-after-error"

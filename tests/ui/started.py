@@ -25,7 +25,7 @@ from typing import NamedTuple, Self
 import msgspec
 
 LAST_LINE = "from weaklink.command import main; main()"
-_LOADED = ("inspector", "storage", "weaklink.ui.cli", "weaklink.ui.views", "weaklink.ui.importing")
+_LOADED = ("weaklink.inspector", "weaklink.storage", "weaklink.ui.cli", "weaklink.ui.views", "weaklink.ui.importing")
 _LEFT_OUT = ("weaklink.storage.migrations", "weaklink.inspector.pytest_plugin")
 _MORE = ("alembic.command", "sqlalchemy.dialects.sqlite", "sqlite3")
 _NUMBER = struct.Struct("!q")

@@ -19,14 +19,6 @@ from typing import Any
 import psycopg
 import psycopg.sql
 import pytest
-from weaklink.inspector import BaseParser, ToolCall, ToolCallParser
-from weaklink.inspector.capture.logger import TraceLogger
-from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.inspector.sessions.exchange import ExchangeEnd
-from weaklink.inspector.text import Range
-from weaklink.storage import StoreSink
 
 from benchmarks.postgresql_server import NOT_INSTALLED, new_database, programs, running_server
 from tests.capture.recordings import Call, ToldWatch, delta_event
@@ -38,6 +30,14 @@ from tests.redaction.secrets_in_the_wild import FORMS, PEM_BLOCKS, PEM_LINES
 from tests.ui.cli.test_import_watch import turns, until, watching
 from tests.ui.conftest import Run
 from tests.ui.web.apps import page
+from weaklink.inspector import BaseParser, ToolCall, ToolCallParser
+from weaklink.inspector.capture.logger import TraceLogger
+from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.sessions.exchange import ExchangeEnd
+from weaklink.inspector.text import Range
+from weaklink.storage import StoreSink
 
 _CASES = Path("tests/cases/importers")
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.test_rules import found_in, rows
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.inspection import inspect_trace
-
-from tests.test_rules import found_in, rows
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*.jsonl"))
 SENTENCE = re.compile(r"[A-Z`].*[.?]", re.DOTALL)

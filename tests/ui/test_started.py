@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.version import __version__
 
 from tests.ui.conftest import START, environment
 from tests.ui.started import Started
+from weaklink.inspector.version import __version__
 
 
 def test_a_command_that_does_not_end_is_killed_and_the_next_one_runs(tmp_path: Path) -> None:

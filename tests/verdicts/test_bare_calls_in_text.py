@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
+
+from tests.ui.conftest import ROOT
+from tests.verdicts.test_calls_in_text import ASKED, read, said, session
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.rules.rule import Severity
-
-from tests.ui.conftest import ROOT
-from tests.verdicts.test_calls_in_text import ASKED, read, said, session
 
 _EDITED: list[Json] = [
     {"type": "tool_use", "id": "toolu_2", "name": "Edit", "input": {"file_path": "a.py", "old": "1", "new": "2"}}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.importers import read_source

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 import pytest
+
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, Part, Role, Trace, Turn

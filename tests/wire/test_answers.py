@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
+from tests.wire.transcripts import plain
 from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for
 from weaklink.inspector.model import Grade, Instant, InstantSource
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import PartGrew, TurnAssembly, WireEvent
-
-from tests.strategies import texts
-from tests.wire.transcripts import plain
 
 CASES = Path(__file__).parent.parent / "cases" / "wire"
 PATHS = {

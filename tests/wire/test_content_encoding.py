@@ -11,6 +11,7 @@ import brotli  # type: ignore[import-untyped]  # it has no types
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.wire.content_encoding import ContentDecoder
 
 if sys.version_info >= (3, 14):

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.text import decode
-from weaklink.inspector.wire.framing import JsonArrayDecoder, JsonText, NdjsonDecoder
 
 from tests.strategies import texts
+from weaklink.inspector.text import decode
+from weaklink.inspector.wire.framing import JsonArrayDecoder, JsonText, NdjsonDecoder
 
 CUTTERS = [NdjsonDecoder, JsonArrayDecoder]
 

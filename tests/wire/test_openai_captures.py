@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer, ChatCaptureDecoder
 
 from tests.strategies import texts
+from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer, ChatCaptureDecoder
 
 CAPTURES = sorted(
     path

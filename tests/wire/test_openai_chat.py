@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
+from tests.wire.transcripts import chat_body, chat_stream, plain
 from weaklink.inspector.apis.openai.chat import API, ChatReader
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Grade, Usage
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import EventStreamDecoder, decode_answer
 from weaklink.inspector.wire.events import DecodedTurn, PartGrew, TurnAssembly, WireEvent
-
-from tests.strategies import texts
-from tests.wire.transcripts import chat_body, chat_stream, plain
 
 CASES = Path(__file__).parent.parent / "cases" / "wire" / "openai_chat"
 BODIES = sorted(CASES.glob("*.body"))

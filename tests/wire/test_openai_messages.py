@@ -4,10 +4,10 @@ import json
 
 import pytest
 from hypothesis import given
-from weaklink.inspector.apis.openai.messages import read_message, read_messages, read_tools
-from weaklink.inspector.model import CallHeader, Json, ResultHeader, Role, ToolDefinition
 
 from tests.strategies import json_values
+from weaklink.inspector.apis.openai.messages import read_message, read_messages, read_tools
+from weaklink.inspector.model import CallHeader, Json, ResultHeader, Role, ToolDefinition
 
 FUNCTION: Json = {"name": "f", "description": "Does f.", "parameters": {"type": "object"}}
 

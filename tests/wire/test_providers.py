@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+
+from tests.wire.transcripts import chat_body, chat_stream
 from weaklink.inspector.apis.providers import PROVIDERS, Provider, decoder_for, framing_of
 from weaklink.inspector.model import BodyState, ErrorPhase, Json
 from weaklink.inspector.wire.decoder import Framing, decode_answer
-
-from tests.wire.transcripts import chat_body, chat_stream
 
 CHAT_BODIES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "openai_chat").glob("*.body"))
 WHOLE = b'{"object": "chat.completion", "choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}'

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.apis.providers import PROVIDERS, find_api, parse_request, read_request
 from weaklink.inspector.model import Json
 from weaklink.inspector.wire.events import DecodedRequest
-
-from tests.strategies import json_values
 
 CASES = sorted((Path(__file__).parent.parent / "cases" / "wire" / "requests").glob("*.request"))
 

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.apis.gemini import camel_case
 from weaklink.inspector.model import Json
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
-
-from tests.strategies import json_values
 
 
 class Inner(msgspec.Struct, forbid_unknown_fields=True):

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+
 from weaklink.inspector.apis.openai.chat import ChatReader
 from weaklink.inspector.wire.decoder import Framing, decode_answer, new_decoder
 from weaklink.inspector.wire.events import DecodedTurn

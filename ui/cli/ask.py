@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import chat
 from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, target_of

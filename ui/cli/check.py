@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import click
+
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file

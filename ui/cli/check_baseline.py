@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json

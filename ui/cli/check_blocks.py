@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli.check_baseline import Baseline
 from weaklink.ui.cli.check_files import CheckOptions, FileEvent, FileTally, RecordsEnd, inspected_records

@@ -7,6 +7,7 @@ from copy import copy
 from typing import BinaryIO, TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Break, Chain
 from weaklink.inspector.dataset.lint.linting import LintOptions, checked_sample
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, SampleRows, inspected_sample, redacted

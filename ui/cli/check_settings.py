@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.registry import source_names

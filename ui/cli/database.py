@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 from msgspec.structs import asdict, replace
+
 from weaklink.inspector.capture.exchange_record import masked_exchanges
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.chain.joining import join_traces, without_joined

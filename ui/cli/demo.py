@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.redaction.redactor import Redactor

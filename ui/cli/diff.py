@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import click
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace

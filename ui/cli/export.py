@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TextIO
 
 import click
+
 from weaklink.inspector.exporters import messages_row, otlp_request
 from weaklink.inspector.json_text import write_json
 from weaklink.storage import TraceSummary, open_store

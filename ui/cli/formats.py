@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from textwrap import wrap
 
 import click
+
 from weaklink.inspector.formats.detection import Detection, detect_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import broken_plugins

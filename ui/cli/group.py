@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class, split_arg_string
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.version import __version__

@@ -26,6 +26,7 @@ from threading import Thread
 from typing import TypeAlias
 
 from msgspec import Struct
+
 from weaklink.storage import open_store
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.importing.file_places import PlacedFile

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 
 import click
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.json_text import write_json

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
+
 from weaklink.inspector.json_text import write_json
 from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width

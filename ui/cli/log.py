@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 import click
 from click.core import ParameterSource
 from msgspec import Struct
+
 from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.capture.events import RecordEvent, Sink, TurnEnded
 from weaklink.inspector.capture.logged_turn import LoggedTurn

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
+
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.reading import read_group
 from weaklink.inspector.importers.source import Skipped

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 import click
+
 from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
 from weaklink.inspector.capture.recorder import Recorder

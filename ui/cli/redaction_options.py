@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import click
+
 from weaklink.inspector.capture.redacting import NoRedaction, Redacts
 from weaklink.inspector.redaction.exact_values import secret_variables
 from weaklink.inspector.redaction.redactor import Redactor

@@ -5,6 +5,7 @@ from importlib import resources
 
 import click
 from click.shell_completion import get_completion_class
+
 from weaklink.ui.views.styled_text import visible_line
 
 _SUFFIX = ".json"

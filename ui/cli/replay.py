@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import click
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import Redacts

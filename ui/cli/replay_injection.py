@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from msgspec import Struct
+
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.replay_server import OnDivergence
 from weaklink.inspector.capture.trace_file_sink import TracesInMemory

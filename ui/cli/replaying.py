@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+
 from weaklink.inspector.capture.client_addresses import client_variables, routes
 from weaklink.inspector.capture.exchange_record import NO_CONTENT
 from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy

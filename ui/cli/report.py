@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import click
 from msgspec import Struct, field
+
 from weaklink.inspector.atomic_write import check_folder, whole_folder
 from weaklink.inspector.chain.metrics_groups import Aspect, FigureGroups, FigureSlices, GroupKey
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError

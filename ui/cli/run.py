@@ -14,6 +14,7 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
+
 from weaklink.inspector.capture.client_addresses import ClientRoutes, client_variables, routes
 from weaklink.inspector.capture.events import ExchangeFacts, RecordEvent, TraceStarted
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import click
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.detection import detect_format

@@ -1,6 +1,7 @@
 """The options `--format` and `--server-parser`: in which format a server expects the calls of its model."""
 
 import click
+
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.server_parsers import formats_of_parser

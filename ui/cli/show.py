@@ -4,6 +4,7 @@ import re
 import sys
 
 import click
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded

@@ -7,6 +7,7 @@ from functools import cache
 
 import click
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain import metrics_groups
 from weaklink.inspector.chain.metrics import MEASURES, MeasureKind, estimate
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity

@@ -6,6 +6,7 @@ from typing import TypeAlias, TypedDict
 
 import click
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain import metrics_groups
 from weaklink.inspector.chain.expected_calls import ExpectedCall, agreement, expected_of
 from weaklink.inspector.chain.metrics_figures import TraceFigures

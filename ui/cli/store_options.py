@@ -9,6 +9,7 @@ from pathlib import Path
 
 from click.shell_completion import CompletionItem
 from platformdirs import user_cache_path
+
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.json_text import write_json

@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, assert_never
 
 from msgspec import Struct, field
+
 from weaklink.inspector.capture.events import (
     ChunksArrived,
     ExchangeFacts,

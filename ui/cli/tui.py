@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import click
+
 from weaklink.ui.cli.console import progress_bar
 
 _COULD_NOT_RUN = 2

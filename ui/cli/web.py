@@ -11,6 +11,7 @@ from typing import TextIO
 import click
 from click.core import ParameterSource
 from msgspec.structs import replace
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.host_header import is_loopback
 from weaklink.storage import NoDatabaseYetError, open_store

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture.events import RecordEvent, TraceStarted, TurnEnded
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import Redacts

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
+
 from weaklink.inspector.capture.replay_server import ReplayServer
 from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, target_of
 from weaklink.inspector.chain.intervals import Interval

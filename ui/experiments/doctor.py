@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.intervals import Interval, Share, wilson
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.rows import read_block
 from weaklink.inspector.errors import UnreadableFileError

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.source import is_url
 from weaklink.ui.importing.file_places import find_files
 

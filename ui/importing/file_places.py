@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.data_files import find_set_files
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.importers.reading import SourceReading, group_files, read_source
@@ -140,5 +141,5 @@ def _walked(folder: str) -> Iterator[str]:
 @contextmanager
 def sample_files() -> Iterator[list[str]]:
     """The paths of the bundled sample traces; valid until the block ends."""
-    with resources.as_file(resources.files("sample_traces")) as folder:
+    with resources.as_file(resources.files("weaklink.sample_traces")) as folder:
         yield [path for path in files_below([str(folder)]) if path.endswith(_SAMPLE_SUFFIXES)]

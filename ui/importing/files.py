@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import TypeAlias
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers.reading import read_group

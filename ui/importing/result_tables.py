@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.importers.blocks import Block

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.chain.grouping import by_cause, with_count
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.chain.steps import Break, Chain, Status, StepOutcome

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TextIO
 
 from msgspec import Struct
+
 from weaklink.inspector.dataset.repair import AppliedRepair
 from weaklink.inspector.diagnostics import Diagnostic, Edit
 from weaklink.inspector.text import LineIndex, Range

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.diagnostics import Diagnostic, Fault, Related
 from weaklink.inspector.inspected import Inspection, PartInspection

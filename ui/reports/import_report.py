@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, field
+
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Json, Role, Trace, Turn, TurnFlag

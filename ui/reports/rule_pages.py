@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.rules.rule import DATA_FORMAT, Rule
 from weaklink.ui.views.rule import Example, example_lines, read_example
 from weaklink.ui.views.styled_text import plain

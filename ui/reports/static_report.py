@@ -6,6 +6,7 @@ from shlex import quote
 from typing import Any
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import Slice
 from weaklink.inspector.chain.steps import Status

@@ -15,6 +15,7 @@ from textual.content import Content
 from textual.dom import DOMNode
 from textual.notifications import Notify, SeverityLevel
 from textual.screen import Screen
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.tui.chains.actions import ChainCallbacks

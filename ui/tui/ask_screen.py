@@ -8,6 +8,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Input
+
 from weaklink.inspector.capture.resending import SpendingBounds
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import Store, open_store

@@ -17,6 +17,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import FilterError, Order, Store
 from weaklink.storage.filter import parse_filter

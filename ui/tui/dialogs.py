@@ -15,6 +15,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
 from textual.widgets import Input, Static
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import Store
 from weaklink.ui.tui.commands import Command, bindings, keymap_path

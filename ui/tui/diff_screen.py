@@ -9,6 +9,7 @@ from typing import ClassVar
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
+
 from weaklink.storage import Store
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen

@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual.app import App, SuspendNotSupported
+
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.storage import Store, TraceSummary
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, form_of, write_traces

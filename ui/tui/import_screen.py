@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
+
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store

@@ -7,6 +7,7 @@ from enum import StrEnum
 from itertools import islice
 
 from msgspec import Struct
+
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.formats.format import Format

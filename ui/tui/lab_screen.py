@@ -11,6 +11,7 @@ from typing import ClassVar, TypeVar
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
+
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError

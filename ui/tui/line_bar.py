@@ -10,6 +10,7 @@ from textual.reactive import reactive
 from textual.strip import Strip
 from textual.timer import Timer
 from textual.widget import Widget
+
 from weaklink.ui.tui.commands import AvailableCommand, available_commands, key_names
 from weaklink.ui.tui.line_view import fit_cell_width
 from weaklink.ui.tui.palette import paint_of

@@ -20,6 +20,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widgets import Input
+
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings
 from weaklink.ui.tui.palette import paint_of
 from weaklink.ui.views.styled_text import Line, cell_width, visible_line

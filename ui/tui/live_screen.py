@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 from msgspec import Struct
 from textual.app import ComposeResult
 from textual.binding import BindingType
+
 from weaklink.inspector.capture.events import ChunksArrived, RecordEvent, TraceEnded, TurnEnded
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import StoreError, WeaklinkError

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import assert_never
 
 from msgspec import Struct, field
+
 from weaklink.inspector.capture import events
 from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
 from weaklink.inspector.checks.tools import OfferedTools

@@ -9,6 +9,7 @@ from msgspec import Struct
 from rich.style import Style as RichStyle
 from textual.app import App
 from textual.theme import BUILTIN_THEMES, Theme
+
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Style
 

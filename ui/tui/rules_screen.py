@@ -7,6 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule

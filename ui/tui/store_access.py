@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from textual.css.query import NoMatches
 from textual.dom import DOMNode, NoScreen
 from textual.worker import Worker
+
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.storage import Store, open_store
 from weaklink.storage.engine import place_of

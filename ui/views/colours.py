@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from msgspec import Struct
+
 from weaklink.ui.views.styled_text import Style
 
 

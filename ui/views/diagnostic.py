@@ -7,6 +7,7 @@ from itertools import chain as one_by_one
 from itertools import takewhile
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.endings import truncation_clause
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
 from weaklink.inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import structs
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.layers import compare_reply, result_difference, same_call, same_run
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Location

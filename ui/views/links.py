@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.model import Span, SpanKind
 from weaklink.inspector.rules.rule import Severity

@@ -6,6 +6,7 @@ from importlib import import_module
 from itertools import pairwise
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.importers.reading import unreadable_faults

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError

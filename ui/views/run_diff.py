@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.alignment import (
     AlignedRow,
     Alignment,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 from msgspec import Struct, field
+
 from weaklink.inspector.chain import metrics
 from weaklink.inspector.chain.intervals import wilson
 from weaklink.inspector.chain.metrics_groups import (

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.alignment import Sameness, align
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome

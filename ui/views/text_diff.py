@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct, field
+
 from weaklink.inspector.chain.sequence_diff import DiffPieceKind, common_pairs, diff_texts
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.json_text import write_json

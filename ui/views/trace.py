@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from itertools import groupby, islice
 
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.endings import abort_words, task_outcome
 from weaklink.inspector.chain.grouping import grouped
 from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome, VerdictCertainty

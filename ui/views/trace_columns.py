@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
 from weaklink.inspector.model import Json, Liveness, ParentWhy
 from weaklink.storage import Order, TraceSummary

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.metrics import Estimate, Measure, MeasureKind
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.inspector.chain.steps import Status

@@ -7,6 +7,7 @@ from itertools import accumulate, chain
 from typing import TypeVar
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.formats.server_parsers import wrong_predictions

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_run_ctx
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import NoDatabaseYetError
 from weaklink.ui.web.components import palette

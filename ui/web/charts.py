@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import altair as alt
 import streamlit as st
+
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Style, visible_line

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from streamlit.components.v2 import component
+
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
 from weaklink.ui.views.styled_text import Line, visible_line

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import streamlit as st
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
 from weaklink.inspector.diagnostics import Location

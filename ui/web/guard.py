@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from msgspec import Struct
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.host_header import address_of, host_name, is_loopback
 from weaklink.inspector.scanning import lazy_pattern

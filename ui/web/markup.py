@@ -7,6 +7,7 @@ from itertools import starmap
 from typing import Any
 
 import streamlit as st
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.reports.html import runs_html
 from weaklink.ui.views.colours import DARK, LIGHT, Colours

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.diagnostics import Location

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import streamlit as st
 from msgspec import Struct, field
+
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.errors import WeaklinkError

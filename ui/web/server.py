@@ -18,6 +18,7 @@ from starlette.middleware import Middleware
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
+
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.web.guard import Access, Guard

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 from msgspec import Struct
+
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.inspected import Inspection

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import Generic, TypeVar
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.grouping import causes_of
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.diagnostics import Diagnostic, Location

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 from msgspec import Struct, field
+
 from weaklink.inspector.capture.replay_server import ReplayServer
 from weaklink.inspector.capture.resending import ResendTarget
 from weaklink.inspector.diagnostics import Location

@@ -22,6 +22,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Json, Role

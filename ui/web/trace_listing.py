@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import streamlit as st
+
 from weaklink.storage import TraceSummary
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.minimap import LEGEND, minimap

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import streamlit as st
 from msgspec import Struct
 from streamlit.delta_generator import DeltaGenerator
+
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.storage import TraceSummary
 from weaklink.ui.views.styled_text import Run, Style, counted, visible_line

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, CALLS, call_object, read_message, read_tools
 from weaklink.inspector.json_text import flag_of, list_of, object_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage

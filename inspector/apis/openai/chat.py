@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
+
 from weaklink.inspector.model import Json, Usage
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, TokenTexts, WireEvent

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.apis.openai.chat import API, ChatReader
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.scanning import lazy_pattern

@@ -1,6 +1,7 @@
 """OpenAI's completions of raw prompts: the request, and the answer (streamed or whole) as wire events."""
 
 import msgspec
+
 from weaklink.inspector.apis.openai.chat import OpenAIUsageShape
 from weaklink.inspector.json_text import flag_of, word_of
 from weaklink.inspector.model import Json, Part, Role, Turn

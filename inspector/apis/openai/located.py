@@ -14,6 +14,7 @@ test_base.py. Final events repeat what deltas contained before; what was read on
 from collections.abc import Iterator
 
 import msgspec
+
 from weaklink.inspector.apis.located_pieces import (
     ApiCallPiece,
     ApiFault,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
+
 from weaklink.inspector.apis.openai.chat import API
 from weaklink.inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.json_text import flag_of, word_of

@@ -10,6 +10,7 @@ import json
 
 from aiohttp import web
 from msgspec import Struct
+
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX, ProxyConfig, Upstream
 from weaklink.inspector.host_header import host_name, is_loopback
 

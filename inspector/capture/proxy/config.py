@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from msgspec import Struct
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.host_header import is_loopback
 

@@ -17,12 +17,13 @@ import aiohttp
 from aiohttp import ClientResponse, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
+
 from weaklink.inspector.capture.proxy import access as refusal
 from weaklink.inspector.capture.proxy.access import TOKEN_HEADER, ProxyRefusal
 from weaklink.inspector.capture.proxy.config import ProxyConfig, Upstream
 from weaklink.inspector.capture.proxy.upstream_connections import connection_error, is_utf8, noticing_connection_end
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers
-from yarl import URL
 
 _RESET = struct.pack("ii", 1, 0)
 """The value of SO_LINGER for no lingering, so that closing the socket sends a reset (POSIX)."""

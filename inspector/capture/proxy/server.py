@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp import web
 from msgspec import Struct
+
 from weaklink.inspector.capture.proxy import access as refusal
 from weaklink.inspector.capture.proxy.access import TOKEN_HEADER, Gate, ProxyRefusal
 from weaklink.inspector.capture.proxy.config import OWN_PREFIX, ProxyConfig, ProxyConfigError, Upstream, leaves_root

@@ -19,6 +19,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
 from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
+
 from weaklink.inspector.sessions.exchange import Headers
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")

@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range

@@ -20,6 +20,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.checks.attempted import call_shapes
 from weaklink.inspector.checks.attempted.attempt import (
     Attempt,

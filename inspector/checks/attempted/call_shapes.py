@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
+
 from weaklink.inspector.checks.attempted.attempt import Attempt, Evidence, Head, NamedTool, ReadArguments, ToolNames
 from weaklink.inspector.checks.typed_arguments import typed
 from weaklink.inspector.formats.python.calls import read_calls

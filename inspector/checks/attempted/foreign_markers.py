@@ -13,6 +13,7 @@ from itertools import groupby
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.format import DetectionPatterns, Format, literal_beginning, literals_of
 from weaklink.inspector.formats.markers import lane_of, markers_of

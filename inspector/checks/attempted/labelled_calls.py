@@ -15,6 +15,7 @@ from html import unescape
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.checks.attempted import call_shapes
 from weaklink.inspector.checks.attempted.attempt import Attempt, Evidence, NamedTool, ReadArguments
 from weaklink.inspector.formats.format import Format

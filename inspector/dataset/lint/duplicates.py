@@ -22,6 +22,7 @@ from weakref import finalize
 from zlib import crc32
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.context_values import folded
 from weaklink.inspector.dataset.data_files import missing_library
 from weaklink.inspector.dataset.samples import Sample

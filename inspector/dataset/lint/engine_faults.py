@@ -13,6 +13,7 @@ D707 and D708 are here for samples whose tools the engine does not know.
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.steps import Step, quoted, tool_named
 from weaklink.inspector.dataset.lint.structure import row_fault, with_severity
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps

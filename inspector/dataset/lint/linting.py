@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.chain.steps import Chain, Status, Step, quoted
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
 from weaklink.inspector.dataset.lint import structure, templates

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from itertools import pairwise
 
 from msgspec.structs import replace
+
 from weaklink.inspector.chain.steps import tool_named
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.loss_marks import is_left_out

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.located_pieces import ApiCallPiece
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.formats.api.units import BracketCounter, Unit

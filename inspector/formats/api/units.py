@@ -9,6 +9,7 @@ from enum import Enum
 from typing import Protocol
 
 import msgspec
+
 from weaklink.inspector.scanning import closing_quote, lazy_pattern, trailing_backslashes
 from weaklink.inspector.text import Range
 

@@ -9,6 +9,7 @@ sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 from collections.abc import Iterator, Sequence
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed

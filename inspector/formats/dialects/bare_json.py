@@ -22,6 +22,7 @@ llama.cpp:tests/test-chat.cpp.
 from collections.abc import Sequence
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.anthropic.located import ClaudeShapes
 from weaklink.inspector.formats.api.parser import api_or_text
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
 from weaklink.inspector.formats.format import DetectionPatterns

@@ -8,6 +8,7 @@ or a list of calls; some write JSON. A fence of any other language is text. The 
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.gemini import GeminiShapes
 from weaklink.inspector.formats.api.parser import api_or_text
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES

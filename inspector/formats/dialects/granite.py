@@ -16,6 +16,7 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 """
 
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
 from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
 from weaklink.inspector.formats.format import DetectionPatterns

@@ -11,6 +11,7 @@ may come after the channel. A header is markup up to its recipient; from there o
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,

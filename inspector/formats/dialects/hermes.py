@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
     HERMES_TAGS,

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser

@@ -17,6 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import HEADER_END
 from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser

@@ -29,6 +29,7 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 """
 
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns

@@ -13,6 +13,7 @@ Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/par
 from collections.abc import Iterator, Sequence
 
 import msgspec
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.dialect import Transitions, opening, table_parser
 from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls

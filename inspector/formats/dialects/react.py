@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES
 from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format

@@ -9,6 +9,7 @@ in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 """
 
 import msgspec
+
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
 from weaklink.inspector.formats.format import DetectionPatterns

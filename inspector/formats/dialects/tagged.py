@@ -38,6 +38,7 @@ import re
 from types import MappingProxyType
 
 from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns

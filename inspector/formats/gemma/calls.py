@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite

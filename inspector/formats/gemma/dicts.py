@@ -17,6 +17,7 @@ import re
 from functools import cache, partial
 
 from msgspec import Struct, field
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import MAX_DEPTH
 from weaklink.inspector.json_scanner.cursor import PayloadFindings

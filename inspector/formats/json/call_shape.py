@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
 from weaklink.inspector.json_text import write_json

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.call_shape import (
     NATIVE_KEYS,

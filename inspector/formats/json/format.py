@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,

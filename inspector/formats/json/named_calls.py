@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (

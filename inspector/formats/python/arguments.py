@@ -8,6 +8,7 @@ if a format's own template writes them (LFM2 within dicts, OLMo 3 everywhere); e
 import keyword
 
 from msgspec import Struct, field
+
 from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.python import messages as say
 from weaklink.inspector.formats.python.literals import (

@@ -4,6 +4,7 @@ import re
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.python import messages as say

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault
 from weaklink.inspector.formats.python import messages as say
 from weaklink.inspector.json_scanner.cursor import PayloadFindings

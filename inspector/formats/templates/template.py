@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.apis.openai.messages import tool_object
 from weaklink.inspector.formats.completion import CompletionPiece, write_completion
 from weaklink.inspector.formats.format import Format

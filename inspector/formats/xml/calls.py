@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader

@@ -4,6 +4,7 @@ import re
 from functools import cached_property
 
 from msgspec import Struct
+
 from weaklink.inspector.scanning import MOST_ROUNDS
 from weaklink.inspector.segmenter.table import Lookahead, Repeat
 

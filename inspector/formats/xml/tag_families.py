@@ -15,6 +15,7 @@ import re
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.python.calls import PythonCallReader

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 
 from msgspec import Struct, field
+
 from weaklink.inspector.formats.xml.syntax import XmlSyntax
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range

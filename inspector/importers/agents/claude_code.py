@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
 from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state

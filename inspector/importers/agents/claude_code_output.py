@@ -9,6 +9,7 @@ Rows with a `parent_tool_use_id` belong to a sub-agent, which is a separate sess
 from collections.abc import Iterator
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.anthropic.messages import MessagesReader
 from weaklink.inspector.importers.agents import claude_code
 from weaklink.inspector.importers.identity import text_of

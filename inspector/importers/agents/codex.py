@@ -8,6 +8,7 @@ and the commands and MCP tools that ran with their own results, and prompts that
 from collections.abc import Iterator
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
 from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state

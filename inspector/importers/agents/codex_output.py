@@ -8,6 +8,7 @@ with its result. Consecutive items up to a result are taken as one answer.
 from collections.abc import Iterator
 
 from msgspec import Struct, field
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.responses import API
 from weaklink.inspector.importers.identity import place_of, text_of

@@ -8,6 +8,7 @@ with `reasoning`, `finish_reason`, `tool_name` and a time in seconds. Hermes Age
 from collections.abc import Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_message, read_tools, with_calls
 from weaklink.inspector.importers.identity import instant, text_of

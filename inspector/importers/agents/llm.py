@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables

@@ -8,6 +8,7 @@ raw text of its calls. An action of the agent without a response is itself taken
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.openai.messages import (
     call_object,
     first_choice,

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
 from weaklink.inspector.apis.openai.responses import read_responses_request

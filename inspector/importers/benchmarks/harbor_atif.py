@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
 from weaklink.inspector.importers.identity import instant, place_of, text_of

@@ -22,6 +22,7 @@ from itertools import islice
 from typing import BinaryIO, Protocol
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.benchmarks.inspect_sample import Evaluation, MessagePool, read_sample
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows

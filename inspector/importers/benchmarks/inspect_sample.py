@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS, argument_texts, read_message, read_tools, with_calls
 from weaklink.inspector.importers.identity import instant, text_of

@@ -19,6 +19,7 @@ from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import (
     CALLS,

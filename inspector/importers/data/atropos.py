@@ -9,6 +9,7 @@ to, alone or as the only message. Masks are -100 for tokens of the input, which 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import read_messages
 from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.identity import row_ids

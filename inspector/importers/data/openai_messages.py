@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.anthropic.messages import API as ANTHROPIC
 from weaklink.inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
 from weaklink.inspector.apis.openai.messages import CALLS, read_messages, read_tools

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.detection import detect_format

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 from weaklink.inspector.trace_file.lines import HEADER_KEY

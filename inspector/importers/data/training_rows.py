@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from enum import StrEnum
 
 from msgspec import Struct
+
 from weaklink.inspector.importers.data.openai_messages import messages_trace
 from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
 from weaklink.inspector.importers.data.raw_text import completion_trace

@@ -8,6 +8,7 @@ because LiteLLM logs their answers in that shape.
 import re
 
 from msgspec import Struct
+
 from weaklink.inspector.apis.anthropic.messages import as_chat
 from weaklink.inspector.importers.gateways.logged_requests import (
     GatewayImporter,

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile

@@ -5,6 +5,7 @@ record may contain both.
 """
 
 from msgspec.structs import replace
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.importers.gateways.logged_requests import (

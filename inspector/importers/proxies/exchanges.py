@@ -19,6 +19,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.providers import find_api
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped

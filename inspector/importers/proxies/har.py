@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import BinaryIO
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange

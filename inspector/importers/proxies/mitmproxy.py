@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.proxies.exchanges import OtherTraffic, ProxyFile, ProxyRecord, SeenExchange
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile

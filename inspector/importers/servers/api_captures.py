@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+
 from weaklink.inspector.apis import ollama
 from weaklink.inspector.apis.anthropic import messages as anthropic_messages
 from weaklink.inspector.apis.gemini import API as GEMINI

@@ -25,6 +25,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.records import parse_json_bytes, read_lines

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.gemini import read_gemini_request
 from weaklink.inspector.apis.openai.messages import CALLS, message_object, read_message, read_tools

@@ -11,6 +11,7 @@ from hashlib import blake2b
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from weaklink.inspector.apis.gemini import read_gemini_request
 from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message

@@ -8,6 +8,7 @@ snake_case (exports to blob storage).
 from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
+
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from msgspec import Struct, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import text_of

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS
 from weaklink.inspector.apis.providers import decoder_for, read_request

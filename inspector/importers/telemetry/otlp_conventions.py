@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
+
 from weaklink.inspector.apis.openai.messages import CALLS, call_object, message_object, read_tools
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages

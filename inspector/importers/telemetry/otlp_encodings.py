@@ -18,6 +18,7 @@ from itertools import islice
 from typing import BinaryIO, TypeAlias
 
 from msgspec.structs import replace
+
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, objects

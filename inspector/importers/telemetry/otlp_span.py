@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct, field
+
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject

@@ -12,6 +12,7 @@ from typing import Self
 
 import msgspec
 from msgspec import Struct, field, structs
+
 from weaklink.inspector import model
 from weaklink.inspector.importers.identity import instant
 from weaklink.inspector.importers.records import parse_json_bytes

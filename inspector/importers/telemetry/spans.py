@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import reduce
 
 from msgspec import Struct, structs
+
 from weaklink.inspector.model import Generation, Instant, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest

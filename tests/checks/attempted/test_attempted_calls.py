@@ -8,6 +8,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
+from tests.mutations import markers
+from tests.work import functions_run
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.facade import make_call
@@ -18,10 +22,6 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Turn
 from weaklink.inspector.segmentation import Segmenter, segment
 from weaklink.inspector.text import Range
-
-from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call, python, tool
-from tests.mutations import markers
-from tests.work import functions_run
 
 NAMES = [one.name for one in formats() if one.name not in ("openai", "claude", "gemini")]
 ROOT = Path(__file__).parents[3]

@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import json_values
 from weaklink.inspector.checks.attempted.call_shapes import Brackets
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.text import Range
-
-from tests.strategies import json_values
 
 
 @given(

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from unittest.mock import patch
 
 import pytest
+
+from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
+from tests.checks.attempted.test_attempted_calls import COMMON, NAMES, TALK
+from tests.work import functions_run
 from weaklink.inspector.checks.attempted import call_search
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
 from weaklink.inspector.segmentation import segment, segment_whole
-
-from tests.checks.attempted.shapes import SHAPES, TOOLS, in_other_formats, in_prose, made_up_call
-from tests.checks.attempted.test_attempted_calls import COMMON, NAMES, TALK
-from tests.work import functions_run
 
 _ALARMS = ("F305", "F309", "F317")
 _ORDINARY = (

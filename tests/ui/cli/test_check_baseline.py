@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.ui.conftest import Run
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.ui.reports.check_report import Fingerprints
-
-from tests.ui.conftest import Run
 
 SOUND = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome"}}\n</tool_call>'
 COMMA = SOUND.replace('"}', '",}')

@@ -5,10 +5,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.errors import WeaklinkError
-from weaklink.ui.cli.check_settings import CheckArguments, CheckConfig, check_settings, find_config, read_config
 
 from tests.ui.conftest import Run
+from weaklink.inspector.errors import WeaklinkError
+from weaklink.ui.cli.check_settings import CheckArguments, CheckConfig, check_settings, find_config, read_config
 
 CALL = {"id": "a", "type": "function", "function": {"name": "warmth", "arguments": "{}"}}
 COMMA = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome",}}\n</tool_call>'

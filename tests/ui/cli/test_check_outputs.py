@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 
 import jsonschema  # type: ignore[import-untyped]  # it ships no types
 import pytest
-from weaklink.inspector import TraceLogger
-from weaklink.inspector.rules.catalogue import RULES
-from weaklink.inspector.trace_file import write_trace_file
 
 from tests.ui.conftest import Run
 from tests.ui.views.test_context import TRACE
+from weaklink.inspector import TraceLogger
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.inspector.trace_file import write_trace_file
 
 CASES = Path(__file__).parents[2] / "cases"
 SCHEMA = json.loads((CASES / "sarif" / "report.schema.json").read_text(encoding="utf-8"))

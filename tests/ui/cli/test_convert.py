@@ -5,12 +5,12 @@ import json
 from pathlib import Path
 
 import pytest
+
+from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli.data.convert import answer
-
-from tests.ui.conftest import Run
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 

@@ -6,13 +6,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+
+from tests.storage.test_divided_writes import agent_trace
+from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.storage import open_store
 from weaklink.storage.exchanges import packed_exchanges, put_exchanges
-
-from tests.storage.test_divided_writes import agent_trace
-from tests.ui.conftest import Run
 
 _TOLD = "Turn 3: the text of its part `call:0` is damaged"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.dataset.lint.engine_faults import TWINS
-from weaklink.inspector.dataset.rows import read_file
 
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.lint.engine_faults import TWINS
+from weaklink.inspector.dataset.rows import read_file
 
 TOOLS = [
     {

@@ -8,6 +8,7 @@ import pyarrow
 import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
+
 from weaklink.inspector.dataset.data_files import MissingLibraryError
 from weaklink.inspector.dataset.lint import engine_faults
 from weaklink.inspector.dataset.rows import open_row_file

@@ -8,9 +8,9 @@ import pytest
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
-from weaklink.inspector.dataset.rendering import FORMATS
 
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.rendering import FORMATS
 
 TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
 ANSWER = '<think>\nI look.\n</think>\n<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.dataset.rows import read_file
 
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.rows import read_file
 
 TOOLS = [{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]
 

@@ -6,6 +6,8 @@ from importlib import import_module
 
 import click
 import pytest
+
+from tests.ui.cli.test_main import leaf_commands
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import chat
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
@@ -26,8 +28,6 @@ from weaklink.ui.importing.engine import BLOCK_BYTES
 from weaklink.ui.reports.check_report import BROKEN
 from weaklink.ui.views.layers import Layer
 from weaklink.ui.views.trace_columns import ORDERS_BY_WORD, TRACE_COLUMNS
-
-from tests.ui.cli.test_main import leaf_commands
 
 COMMANDS = dict(leaf_commands(weaklink))
 ENGINE = {"engine", "resume", "block_size", "ray_address"}

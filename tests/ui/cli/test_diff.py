@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.trace_file import write_trace_file
-from weaklink.storage import open_store
 
 from tests.chain.building import trace_of
 from tests.ui.conftest import Run
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.trace_file import write_trace_file
+from weaklink.storage import open_store
 
 RUNS = tuple(
     trace_of("user: Refund me.", f'call: refund {{"order": {order}}}', f"result: {result}", "say: Done.")

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
+from tests.ui.conftest import Run
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Outcome, Trace
 from weaklink.storage import open_store
@@ -12,9 +15,6 @@ from weaklink.ui.cli.diff import task_filter
 from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
-
-from tests.chain.building import trace_of
-from tests.ui.conftest import Run
 
 GOOD = ('call: find {"q": "a"}', "result: 1", 'call: refund {"order": 17}', "result: fine", "say: Done.")
 EARLY = ("say: I cannot.",)

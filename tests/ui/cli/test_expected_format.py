@@ -5,13 +5,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.chain.steps import Status
-from weaklink.storage import open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import environment, run_text
+from weaklink.inspector.chain.steps import Status
+from weaklink.storage import open_store
 
 _AGENT = """
 import openai, sys

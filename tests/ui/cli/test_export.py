@@ -5,13 +5,13 @@ import stat
 from pathlib import Path
 
 import pytest
+
+from tests.ui.conftest import Run
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.trace_file import read_trace_file
 from weaklink.storage import open_store
-
-from tests.ui.conftest import Run
-from tests.ui.scenes import broken_trace
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from weaklink.storage import open_store
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
+from weaklink.storage import open_store
 
 
 @pytest.fixture

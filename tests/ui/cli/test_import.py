@@ -11,14 +11,14 @@ from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
+
+from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.storage import open_store
 from weaklink.ui.cli import import_jobs
 from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import ReadItem
 from weaklink.ui.reports.import_report import FileReport
-
-from tests.ui.conftest import ROOT, START, Run, environment
 
 CASES = ROOT / "tests" / "cases" / "importers"
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ui.conftest import START, Run, environment
 from weaklink.storage import open_store
 from weaklink.ui.cli.import_paths import PathWatcher
 from weaklink.ui.importing.file_places import PlacedFile
-
-from tests.ui.conftest import START, Run, environment
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 

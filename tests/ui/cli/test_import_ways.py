@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.model import Trace

@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
-
 from tests.chain.test_joining import session
 from tests.ui.conftest import Run
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
 
 
 def test_two_traces_are_joined_and_undone(weaklink: Run, tmp_path: Path) -> None:

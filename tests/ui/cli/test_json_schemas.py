@@ -12,9 +12,12 @@ from typing import Any
 import click
 import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
-import weaklink.ui.reports
 from click.testing import CliRunner
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # the same
+
+from tests.capture.upstream import Answer, Drop, Framing, running_upstream
+from tests.ui.experiments import asking
+from tests.ui.experiments.test_doctor import recorded
 from weaklink.inspector.capture.replay_server import ReplayServer
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.importers.reading import read_source
@@ -33,12 +36,8 @@ from weaklink.ui.cli.replaying import KeptDivergence, report_json
 from weaklink.ui.cli.tail import TailReader, _TailJson
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
 
-from tests.capture.upstream import Answer, Drop, Framing, running_upstream
-from tests.ui.experiments import asking
-from tests.ui.experiments.test_doctor import recorded
-
 ROOT = Path(__file__).parents[3]
-FOLDER = Path(ui.reports.__file__).parent / "json_schemas"
+FOLDER = ROOT / "ui" / "reports" / "json_schemas"
 SAMPLES = sorted(map(str, (ROOT / "sample_traces").glob("*.jsonl")))
 ANY_VALUE = frozenset({"arguments", "schema", "parameters", "default", "previous", "data"})
 """Members whose values are the model's or the user's, not ours."""

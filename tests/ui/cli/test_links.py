@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from weaklink.storage import open_store
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import Run
+from weaklink.storage import open_store
 
 
 @pytest.fixture

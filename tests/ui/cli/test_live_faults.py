@@ -5,14 +5,14 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.strategies import texts
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.segmentation import segment
 from weaklink.ui.cli.log import LiveFaults
 from weaklink.ui.views.styled_text import plain
-
-from tests.examples import in_the_gate
-from tests.strategies import texts
 
 COUNTED = {"F302", "F310"}
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'

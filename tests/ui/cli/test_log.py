@@ -9,14 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.model import BodyState, ErrorPhase, Trace
-from weaklink.inspector.trace_file import read_trace_file
-from weaklink.storage import open_store
-from weaklink.ui.cli.log import Form, detect_form
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.events import wait_until
 from tests.ui.conftest import START, Run, environment
+from weaklink.inspector.model import BodyState, ErrorPhase, Trace
+from weaklink.inspector.trace_file import read_trace_file
+from weaklink.storage import open_store
+from weaklink.ui.cli.log import Form, detect_form
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 RAW = f"<think>Hm\0 \x1b[31m é</think>{CALL}".encode() + b"\xff"

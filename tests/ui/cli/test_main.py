@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 import pytest
+
+from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.version import __version__
 from weaklink.ui.cli.group import COMMANDS
 from weaklink.ui.cli.group import weaklink as whole
-
-from tests.ui.conftest import START, Run, environment
 
 
 def test_help_lists_every_command_and_imports_none_of_them() -> None:

@@ -5,6 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Received, running_upstream
+from tests.ui.conftest import run_text
 from weaklink.inspector import inspect_trace
 from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.model import (
@@ -18,10 +22,6 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import Answer, Received, running_upstream
-from tests.ui.conftest import run_text
 
 _AGENT = """
 import openai

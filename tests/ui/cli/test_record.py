@@ -13,15 +13,15 @@ from http.client import HTTPResponse
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
-from weaklink.inspector.redaction.redactor import texts_of
-from weaklink.storage import open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import DEADLINE_S, Drop, Pause, running_upstream
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS
 from tests.ui.cli.recordings import recording_process
 from tests.ui.conftest import ROOT, Run, environment
+from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
+from weaklink.inspector.redaction.redactor import texts_of
+from weaklink.storage import open_store
 
 _AGENT = ROOT / "examples" / "agent_loop.py"
 

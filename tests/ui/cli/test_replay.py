@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from weaklink.storage import open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.conftest import START, environment, run_text
+from weaklink.storage import open_store
 
 _AGENT = """
 import concurrent.futures, json, os, sys, urllib.error, urllib.request

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.model import Json
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
 from tests.ui.cli.test_replay import weaklink
+from weaklink.inspector.model import Json
 
 _CLIENTS = """
 import anthropic, ollama, openai

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.capture.client_addresses import PROVIDERS
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, Upstream, running_upstream
 from tests.ui.cli.recordings import recording_process
 from tests.ui.cli.test_replay import weaklink
 from tests.ui.conftest import ROOT
+from weaklink.inspector.capture.client_addresses import PROVIDERS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

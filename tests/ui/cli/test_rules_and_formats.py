@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.rules.catalogue import RULES
 
 from tests.ui.conftest import ROOT, Run
+from weaklink.inspector.formats.registry import formats
+from weaklink.inspector.rules.catalogue import RULES
 
 
 @pytest.mark.parametrize("word", ["J104", "j104", "trailing-comma", "Trailing-Comma"])
@@ -92,7 +92,7 @@ def test_a_broken_plug_in_is_told_and_hurts_nobody(weaklink: Run, tmp_path: Path
         "FORMAT = replace(HERMES, name='parrot', aliases=())\n"
         "NONE = 1\n"
     )
-    run = weaklink("formats", "--json", PYTHONPATH=f"{ROOT}:{about.parent}")
+    run = weaklink("formats", "--json", PYTHONPATH=f"{ROOT / 'src'}:{about.parent}")
     assert run.returncode == 0
     assert "parrot" in [one["name"] for one in json.loads(run.stdout)]
     told = run.stderr.decode()

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Received, running_upstream
+from tests.ui.conftest import ROOT, run_text
 from weaklink.inspector.capture.client_addresses import PROVIDERS, ClientVariable, routes
 from weaklink.inspector.capture.proxy.config import leaves_root
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.model import Json
 from weaklink.storage import open_store
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import Answer, Received, running_upstream
-from tests.ui.conftest import ROOT, run_text
 
 _VARIABLES = {one.name: (provider, one) for provider in PROVIDERS for one in provider.variables}
 _ANNOUNCED = "is not set, so requests of"

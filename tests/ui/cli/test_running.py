@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
-from weaklink.inspector.model import Chunk, ExternalId, ParentTrace, ParentWhy, Role
-from weaklink.storage import StoreSink, open_store
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.conftest import ROOT, Run
+from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
+from weaklink.inspector.model import Chunk, ExternalId, ParentTrace, ParentWhy, Role
+from weaklink.storage import StoreSink, open_store
 
 
 def _listed(run: Run, *options: str) -> dict[str, Any]:

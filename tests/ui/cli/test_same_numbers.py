@@ -8,12 +8,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from weaklink.inspector.chain.steps import StepOutcome
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.rules.rule import Severity
 
 from tests.chain.test_malformed_steps import JOINED, SHAPES, traces_in
 from tests.ui.conftest import ROOT, Run
+from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.rules.rule import Severity
 
 TWO_IN_A_TAG = '<tool_call>\n{"name": "f", "arguments": {}}\n{"name": "g", "arguments": {}}\n</tool_call>'
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Instant, Part, Role, Trace, Turn
 from weaklink.storage import Listed, Paging, open_store

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
+from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import segment
 from weaklink.ui.cli.segment import Defaults, answer, answers
 from weaklink.ui.views.segment_json import segmentation_object
-
-from tests.strategies import texts
-from tests.ui.conftest import START, Run, environment
 
 
 def asked(request: object) -> dict[str, Any]:

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 import pytest
+
+from tests.ui.conftest import ROOT, Run
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.storage import open_store
 from weaklink.ui.cli.commands.judging import stats
-
-from tests.ui.conftest import ROOT, Run
 
 SAMPLES = ROOT / "sample_traces"
 CALL = '<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"{comma}}}}}\n</tool_call>'

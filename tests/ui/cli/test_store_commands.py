@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.storage import open_store
 
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
+from weaklink.storage import open_store
 
 GOOD = [
     {"from": "human", "value": "What is the weather in Oslo?"},

@@ -19,6 +19,11 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, trace
+from tests.storage.templates import put_empty_database
+from tests.storage.test_live import events_of, streamed
+from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.importers import Skipped, read_source
@@ -37,11 +42,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.storage import StoreSink, TraceSummary, open_store
 from weaklink.ui.cli.tail import TailReader
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, TOOLS, trace
-from tests.storage.templates import put_empty_database
-from tests.storage.test_live import events_of, streamed
-from tests.ui.conftest import ROOT, START, Run, environment
 
 SGR = re.compile(rb"\x1b\[[\d;]*m")
 GENERATION = Generation(answered_model="hermes-4", tools=TOOLS, finish=FinishReason.STOP, finish_reason="stop")

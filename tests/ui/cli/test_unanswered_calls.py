@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from weaklink.inspector import TraceLogger, inspect_trace
-from weaklink.inspector.chain.steps import Status, StepOutcome
-from weaklink.inspector.model import BodyState, Trace
-from weaklink.storage import StoreSink, open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, running_upstream
 from tests.ui.conftest import run_text
+from weaklink.inspector import TraceLogger, inspect_trace
+from weaklink.inspector.chain.steps import Status, StepOutcome
+from weaklink.inspector.model import BodyState, Trace
+from weaklink.storage import StoreSink, open_store
 
 _AGENT = """
 import json, openai, sys

@@ -6,6 +6,9 @@ from pathlib import Path
 from random import Random
 
 from click.testing import CliRunner, Result
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Received
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -21,9 +24,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.storage import open_store
 from weaklink.ui.cli.group import weaklink
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import Answer, Received
 
 BROKEN, GOOD = '{"city": "Oslo",}', '{"city": "Oslo"}'
 TOOL: Json = {

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
+
+from tests.capture import scripted_answers as scripted
+from tests.capture.upstream import Answer, Drop, Framing, Received, running_upstream
+from tests.ui.experiments.asking import APIS, BROKEN, GOOD, broken_trace, database, run, said, server
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Json, ParentWhy, Part
 from weaklink.inspector.replay.resend import ResendError, turn_request
 from weaklink.storage import open_store
 from weaklink.ui.cli.group import weaklink
-
-from tests.capture import scripted_answers as scripted
-from tests.capture.upstream import Answer, Drop, Framing, Received, running_upstream
-from tests.ui.experiments.asking import APIS, BROKEN, GOOD, broken_trace, database, run, said, server
 
 KEY = "wl-test-4f6c1a7b9d2e8f305a6b7c8d"
 

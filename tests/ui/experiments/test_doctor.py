@@ -7,13 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from weaklink.inspector.apis.providers import decoder_for
-from weaklink.inspector.chain.steps import Status
-from weaklink.inspector.model.exchange import RecordedExchange
-from weaklink.inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
-from weaklink.inspector.wire.events import TurnAssembly
-from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines
-from weaklink.ui.views.styled_text import plain
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import Answer, Received, running_upstream
@@ -21,6 +14,13 @@ from tests.ui.conftest import run_text
 from tests.ui.experiments import differing_agent
 from tests.ui.experiments.asking import run
 from tests.ui.experiments.differing_agent import PLANTED, answer_of, calls_of, run_agent
+from weaklink.inspector.apis.providers import decoder_for
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
+from weaklink.inspector.wire.events import TurnAssembly
+from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines
+from weaklink.ui.views.styled_text import plain
 
 WIRES = {"openai": "/v1/chat/completions", "anthropic": "/v1/messages"}
 

@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.chain.metrics_groups import GroupKey
-from weaklink.storage import open_store
 
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import running_upstream
 from tests.ui.conftest import run_text
+from weaklink.inspector.chain.metrics_groups import GroupKey
+from weaklink.storage import open_store
 
 _AGENT = """
 import openai, sys

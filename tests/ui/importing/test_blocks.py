@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from pyarrow import parquet
+
+from tests.ui.conftest import run_text
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.rows import plan_rows, read_block, read_data
@@ -37,8 +39,6 @@ from weaklink.ui.importing.block_records import ATTEMPTS, placed_block, plan_tra
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.result_tables import TABLES, BlockImporter, OtherResultsError, ResultsFolder
-
-from tests.ui.conftest import run_text
 
 ROWS = 60
 BROKEN = (7, 31)

@@ -7,6 +7,10 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
+
+from tests.examples import in_the_gate
+from tests.strategies import traces
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import inspect_trace
@@ -19,10 +23,6 @@ from weaklink.ui.reports import html_page as html_page_module
 from weaklink.ui.reports.html import part_html, style_sheet
 from weaklink.ui.reports.html_page import POLICY, html_page
 from weaklink.ui.views.styled_text import Style
-
-from tests.examples import in_the_gate
-from tests.strategies import traces
-from tests.ui.scenes import broken_trace
 
 MARKUP = "</pre></mark></style></title><script>alert(1)</script><img src=//evil.example/x onerror=x()>"
 EVIL = f"{MARKUP}\"'\x1b[31m\u202e\x00\ud800"

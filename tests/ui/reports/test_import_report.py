@@ -1,5 +1,6 @@
 """What an import counts."""
 
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.chain.steps import Chain, Status
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection, PartInspection
@@ -7,8 +8,6 @@ from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Tu
 from weaklink.inspector.text import Range
 from weaklink.ui.reports.import_report import Counts, FileReport, counts_of, import_lines, report_object
 from weaklink.ui.views.styled_text import plain, width_of
-
-from tests.ui.scenes import broken_trace
 
 FILE_KEYS = [
     *("path", "source", "refused", "traces", "requests", "turns", "tool_calls", "tools", "diagnostics", "skipped"),

@@ -2,11 +2,10 @@
 
 import re
 
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, Part, Role, Trace, Turn
 from weaklink.ui.reports.trace_files import code, trace_markdown
-
-from tests.ui.scenes import broken_trace
 
 EVIL = "<script>x()</script> ``` ````\n~~~\n# head\n[a](http://evil.example) `tick` | https://evil.example"
 FENCE = re.compile(r"^(`{3,})text\n(.*?)^\1\n", re.MULTILINE | re.DOTALL)

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from textual.pilot import Pilot
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains.screen import ChainsScreen
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 
 LONG_AGO_S = 1_700_000_000.0
 GOLDENS = Path(__file__).parents[2] / "cases" / "tui"

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+
+from tests.ui.tui.apps import at_home, filled, home, names, press, running, told
 from weaklink.storage import open_store
 from weaklink.ui.tui.ask_screen import AskScreen
 from weaklink.ui.tui.command_line import CommandLine
@@ -12,8 +14,6 @@ from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.line_bar import LineBar
 from weaklink.ui.tui.line_view import LineInput
 from weaklink.ui.views.styled_text import plain
-
-from tests.ui.tui.apps import at_home, filled, home, names, press, running, told
 
 
 async def run(pilot: Pilot[None], line: str) -> None:

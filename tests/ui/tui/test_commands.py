@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from textual.command import CommandList, CommandPalette
+
+from tests.ui.tui.apps import at_home, filled, home, press, running, shown, told
 from weaklink.ui.tui.app import every_command
 from weaklink.ui.tui.commands import available_commands, commands_of, key_names, keymap_of
 from weaklink.ui.tui.dialogs import help_lines
 from weaklink.ui.views.styled_text import plain
-
-from tests.ui.tui.apps import at_home, filled, home, press, running, shown, told
 
 SCREENS = {
     "list": (),

@@ -7,13 +7,13 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import Input
 from textual.worker import WorkerFailed
+
+from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains.filter_bar import FilterInput
 from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from weaklink.ui.tui.line_bar import KeyFooter
 from weaklink.ui.tui.store_access import start_work
-
-from tests.ui.tui.apps import at_home, filled, home, press, running, settled, shown, told
 
 
 async def at_once(app: WeaklinkApp, pilot: Pilot[None], *keys: str) -> None:

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
+
+from tests.ui.tui.apps import filled, home, press, running, settled, shown
+from tests.ui.tui.dissector.stage import stored
+from tests.ui.views.dissect import scenes
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains.filter_bar import FilterInput
 from weaklink.ui.tui.dialogs import LineDialog
 from weaklink.ui.tui.line_bar import ClickTarget, LineBar
 from weaklink.ui.views.styled_text import Run
-
-from tests.ui.tui.apps import filled, home, press, running, settled, shown
-from tests.ui.tui.dissector.stage import stored
-from tests.ui.views.dissect import scenes
 
 HOSTILE = (
     "[red]\x1b[2J\x1b]52;c;aGk=\x07\u202eleft\u2066 a\u200db\u200c\ufe0f\u200b\x9b31m [@click=app.leave()]x[/]\tz\x00"

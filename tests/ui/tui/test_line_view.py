@@ -2,6 +2,7 @@
 
 import pytest
 from textual.app import App, ComposeResult
+
 from weaklink.ui.tui.line_view import CellRange, LineList, LineView
 from weaklink.ui.tui.palette import themes
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_runs

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.ui.tui.apps import LONG_AGO_S, filled, press, running
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.model import Instant
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list
-
-from tests.ui.tui.apps import LONG_AGO_S, filled, press, running
-from tests.ui.views.dissect import scenes
 
 GOLDENS = Path(__file__).parents[2] / "cases" / "tui"
 SIZES = {"80x24": (80, 24), "120x40": (120, 40)}

@@ -3,6 +3,7 @@
 from datetime import UTC
 
 import pytest
+
 from weaklink.ui.views.styled_text import short_count, short_duration, short_time
 
 NOW_S = 1_700_000_000.0  # 2023-11-14 22:13:20 UTC

@@ -2,6 +2,7 @@
 
 import pytest
 from rich.color import Color, ColorSystem
+
 from weaklink.ui.views.colours import DARK, LIGHT, Colours, contrast
 from weaklink.ui.views.styled_text import Style
 

@@ -1,6 +1,7 @@
 """What the model read for a turn, and what changed since the request before, as text."""
 
 from msgspec.structs import replace
+
 from weaklink.inspector.model import (
     Generation,
     Part,

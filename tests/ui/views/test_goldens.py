@@ -4,16 +4,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.model import Span, SpanKind
-from weaklink.inspector.rules.catalogue import find_rule
-from weaklink.inspector.segmentation import Segmentation
-from weaklink.inspector.text import Range
-from weaklink.ui.cli.segment import segmented_lines
-from weaklink.ui.views.diagnostic import diagnostic_lines
-from weaklink.ui.views.rule import read_example, rule_lines
-from weaklink.ui.views.styled_text import Line, plain, width_of
-from weaklink.ui.views.trace import trace_lines
 
 from tests.ui.scenes import (
     CALL_TEXT,
@@ -24,6 +14,16 @@ from tests.ui.scenes import (
     trailing_comma,
     weather_call,
 )
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.model import Span, SpanKind
+from weaklink.inspector.rules.catalogue import find_rule
+from weaklink.inspector.segmentation import Segmentation
+from weaklink.inspector.text import Range
+from weaklink.ui.cli.segment import segmented_lines
+from weaklink.ui.views.diagnostic import diagnostic_lines
+from weaklink.ui.views.rule import read_example, rule_lines
+from weaklink.ui.views.styled_text import Line, plain, width_of
+from weaklink.ui.views.trace import trace_lines
 
 CASES = Path(__file__).parents[2] / "cases" / "views"
 

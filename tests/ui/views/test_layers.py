@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
 from weaklink.inspector.chain.alignment import Sameness
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
@@ -18,8 +20,6 @@ from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_ob
 from weaklink.ui.views.styled_text import Style, plain
 from weaklink.ui.views.trace import trace_lines
 from weaklink.ui.views.trace_json import trace_object
-
-from tests.chain.building import trace_of
 
 _HERE = Location(2, "call:0", Range(0, 1))
 _RESULT = "4 degrees and light rain until the evening"

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.text import Range
 from weaklink.ui.views.links import Link, LinkError, read_link
-
-from tests.ui.views.dissect import scenes
 
 _NUMBERS = st.integers(1, 10**11)
 _PLACES = st.builds(

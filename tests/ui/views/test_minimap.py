@@ -2,6 +2,10 @@
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import trace_of
+from tests.counted_columns import counted
+from tests.ui.scenes import broken_trace, step
 from weaklink.inspector.chain.steps import Recovery, Status, StepOutcome
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -10,10 +14,6 @@ from weaklink.ui.views.minimap import focus_of, minimap
 from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.status import status_run, step_glyph
 from weaklink.ui.views.styled_text import plain
-
-from tests.chain.building import trace_of
-from tests.counted_columns import counted
-from tests.ui.scenes import broken_trace, step
 
 OK = '<tool_call>\n{"name": "f", "arguments": {"n": %d}}\n</tool_call>'
 RESULT = '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'

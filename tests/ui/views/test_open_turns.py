@@ -1,11 +1,11 @@
 """A running trace goes on with its open turns, whether what was read of it is there or made where somebody looks."""
 
 from msgspec.structs import replace
+
+from tests.counted_columns import counted
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
 from weaklink.ui.views.turn import continued
-
-from tests.counted_columns import counted
 
 _CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 

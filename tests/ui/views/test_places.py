@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.ui.views.places import NO_PART, PositionIndex, PositionKey
 
 

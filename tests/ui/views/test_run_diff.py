@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.chain.building import trace_of
+from tests.examples import in_the_gate
+from tests.strategies import texts
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines, diff_object
 from weaklink.ui.views.styled_text import Style, plain, visible_line, width_of
 from weaklink.ui.views.text_diff import text_diff_lines
-
-from tests.chain.building import trace_of
-from tests.examples import in_the_gate
-from tests.strategies import texts
 
 CASES = Path(__file__).parents[2] / "cases" / "run_diff"
 ORDER = (

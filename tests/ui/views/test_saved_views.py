@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.views import links
 from weaklink.ui.views.links import SavedView, forget_view, save_view, views_file

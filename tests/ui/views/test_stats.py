@@ -3,6 +3,7 @@
 import re
 
 import pytest
+
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, added, estimate, tallies_of
 from weaklink.inspector.chain.metrics_figures import TRACE_NUMBERS
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey, Slice, compared_groups

@@ -2,6 +2,8 @@
 
 import pytest
 from msgspec.structs import replace
+
+from tests.chain.building import inspection_of, trace_of
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
     BodyState,
@@ -18,8 +20,6 @@ from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.styled_text import plain, width_of
 from weaklink.ui.views.trace import trace_lines
 from weaklink.ui.views.turn import turn_facts
-
-from tests.chain.building import inspection_of, trace_of
 
 CALL, ERROR = 'call a1: get_weather {"city": "Oslo"}', "result a1: Error: timeout"
 

@@ -2,6 +2,7 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.ui.views.dissect.raw import syntax_line
 from weaklink.ui.views.styled_text import Run, Style, plain, visible_line
 

@@ -5,6 +5,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.strategies import texts
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range
@@ -29,8 +31,6 @@ from weaklink.ui.views.styled_text import (
     wrapped,
     wrapped_words,
 )
-
-from tests.strategies import texts
 
 ROOM = 20
 

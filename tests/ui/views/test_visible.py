@@ -7,6 +7,9 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.strategies import texts, traces
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.segmentation import segment
@@ -15,9 +18,6 @@ from weaklink.ui.views.diagnostic import diagnostic_lines
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.styled_text import Line, Run, Style, plain, visible, visible_line, visible_runs
 from weaklink.ui.views.trace import trace_lines
-
-from tests.examples import in_the_gate
-from tests.strategies import texts, traces
 
 INVISIBLE = ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp")
 EVERY_CODE_POINT = "".join(map(chr, range(sys.maxunicode + 1)))

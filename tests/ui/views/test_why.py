@@ -1,10 +1,9 @@
 """`weaklink show --why`: the facts, words and places that decided."""
 
+from tests.chain.building import trace_of
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.why import why_lines
-
-from tests.chain.building import trace_of
 
 COMMIT = 'call b: Bash {"command": "git commit -m x"}'
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextInput
+
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
 _PATIENCE_S = 120
@@ -19,7 +20,7 @@ def leave(path, query_params=None):
 register_pages({{one.path: one.path for one in PAGES}})
 st.session_state["left_for"] = None
 with patch.object(st, "switch_page", leave):
-    import_module("ui.web.pages.{name}").show()
+    import_module("weaklink.ui.web.pages.{name}").show()
 """
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 from playwright.sync_api import Page, WebSocket
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+from tests.storage.samples import GOOD_CALL, trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.model import Chunk, Part, Role, Turn
 from weaklink.storage import StoreSink
-
-from tests.storage.samples import GOOD_CALL, trace
 
 
 @contextmanager

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from weaklink.storage import open_store
-from weaklink.ui.web.application import PAGES
 
 from tests.ui.web.pages_walked import settled, watched
+from weaklink.storage import open_store
+from weaklink.ui.web.application import PAGES
 
 _AXE = Path(__file__).parents[3] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 _PATHS = ("", *(entry.path for entry in PAGES[1:]))

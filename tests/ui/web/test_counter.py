@@ -6,6 +6,7 @@ from threading import Event, Lock
 from time import monotonic, sleep
 
 import pytest
+
 from weaklink.storage import FilterError, Store, open_store
 from weaklink.ui.web.queries import CountQuery, QueryRunner, result_value
 

@@ -6,15 +6,15 @@ from time import monotonic
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from weaklink.storage import open_store
-from weaklink.ui.web.queries import grouped, page_results
-from weaklink.ui.web.stores import DashboardOptions, set_options
 
 from tests.ui.web.apps import field_of, said_in
 from tests.ui.web.apps import page as drawn_page
 from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
 from tests.ui.web.pages_walked import PATIENCE_MS
+from weaklink.storage import open_store
+from weaklink.ui.web.queries import grouped, page_results
+from weaklink.ui.web.stores import DashboardOptions, set_options
 
 _MINDS = "from tests.ui.web.gates import mind; mind()"
 _NEAR_PX = 4

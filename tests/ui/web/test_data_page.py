@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+
 from weaklink.ui.web.pages import data
 from weaklink.ui.web.pages.data import LintedSet, read_set, selected_samples
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
 
 from tests.chain.test_layer_places import changed_story
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
 

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page
-from weaklink.storage import open_store
-from weaklink.ui.web.application import PAGES
 
 from tests.ui.web.downloads import WITHOUT_PICKER, content_of, downloaded, name_of, offers
 from tests.ui.web.pages_walked import settled, watched
+from weaklink.storage import open_store
+from weaklink.ui.web.application import PAGES
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from weaklink.ui.views.links import saved_views
 
 from tests.ui.web.apps import address, field_of, page
+from weaklink.ui.views.links import saved_views
 
 
 @pytest.fixture(autouse=True)

@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+
+from tests.ui.web.hostile import make_hostile
 from weaklink.storage import check_filter, open_store
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.web.filter_bar import ValueFilter, column_terms, field, narrowed, position_filters, trace_filters
-
-from tests.ui.web.hostile import make_hostile
 
 
 @pytest.mark.parametrize("value", ["gpt-4", "two words", 'a "quoted" one', "back\\slash", "a,b", "(x)", "or", "ü", "*"])

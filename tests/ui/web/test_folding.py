@@ -1,6 +1,7 @@
 """What may be folded on a phone."""
 
 import pytest
+
 from weaklink.ui.views.styled_text import Run
 from weaklink.ui.web.markup import folds
 

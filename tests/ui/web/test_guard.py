@@ -5,11 +5,11 @@ from collections.abc import MutableMapping
 from typing import Any
 
 import pytest
+
+from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.web.guard import Access, Guard, links
 from weaklink.ui.web.server import index_page, security_headers
-
-from tests.host_headers import NO_HOST, ODD_ADDRESSES, OF_OTHERS, OF_THIS_MACHINE
 
 _HEADERS = ((b"content-security-policy", b"default-src 'none'"),)
 _LOCAL = Access("127.0.0.1", 8789)

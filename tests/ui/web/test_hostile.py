@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
-from weaklink.inspector.model import Json
-from weaklink.storage import open_store
-from weaklink.ui.views.styled_text import visible_line
-from weaklink.ui.web.application import PAGES
 
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.hostile import ATTACKS, MARKER, make_hostile
 from tests.ui.web.pages_walked import settled, watched
+from weaklink.inspector.model import Json
+from weaklink.storage import open_store
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.web.application import PAGES
 
 _STATES = {
     "trace": ("trace={all}", "trace={long}", "trace={deep}", "trace=<img src=x onerror=alert(9)>$x$"),

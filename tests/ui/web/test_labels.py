@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from weaklink.ui.views.styled_text import visible_line
-from weaklink.ui.web.markup import label
 
 from tests.ui.web.hostile import ATTACKS
+from weaklink.ui.views.styled_text import visible_line
+from weaklink.ui.web.markup import label
 
 # What Streamlit's page looks for in words once their markdown is read.
 _REREAD = (

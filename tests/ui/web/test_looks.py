@@ -4,13 +4,13 @@ import re
 
 import pytest
 from playwright.sync_api import Browser, Page
+
+from tests.ui.web.pages_walked import settled, watched
 from weaklink.inspector.chain.steps import Status
 from weaklink.ui.views.colours import DARK, LIGHT
 from weaklink.ui.views.status import status_run
 from weaklink.ui.web.application import PAGES
 from weaklink.ui.web.charts import STATUS_STYLES
-
-from tests.ui.web.pages_walked import settled, watched
 
 _PATHS = (
     *("", *(entry.path for entry in PAGES[1:] if entry.path != "trace")),

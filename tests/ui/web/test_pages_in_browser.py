@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from weaklink.storage import open_store
 
 from tests.ui.web.dashboards import running
 from tests.ui.web.pages_walked import settled
+from weaklink.storage import open_store
 
 
 @pytest.fixture

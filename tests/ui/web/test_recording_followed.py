@@ -10,7 +10,6 @@ from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from weaklink.storage import open_store
 
 from tests.capture.answer import Piece
 from tests.capture.scripted_answers import chat_stream
@@ -19,6 +18,7 @@ from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.cli.recordings import RecordProcess, recording_process
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
+from weaklink.storage import open_store
 
 _FIRST = "".join(f"line {number:03}\n" for number in range(200))
 _SECOND = "".join(f"more {number:03}\n" for number in range(200))

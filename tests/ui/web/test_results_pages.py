@@ -8,6 +8,10 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.ui.conftest import run_text
+from tests.ui.web.dashboards import results_dashboard
+from tests.ui.web.pages_walked import settled
 from weaklink.ui.importing.result_tables import TABLES, ResultsFolder
 from weaklink.ui.web.results.opening import (
     conditions,
@@ -18,10 +22,6 @@ from weaklink.ui.web.results.opening import (
 )
 from weaklink.ui.web.results.pages import _EXAMPLES
 from weaklink.ui.web.stores import DashboardOptions, set_options
-
-from tests.ui.conftest import run_text
-from tests.ui.web.dashboards import results_dashboard
-from tests.ui.web.pages_walked import settled
 
 HOSTILE = "<img src=x onerror=alert(1)>\N{RIGHT-TO-LEFT OVERRIDE}' OR 1=1 --"
 

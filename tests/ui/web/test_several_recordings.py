@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from weaklink.storage import open_store
-from weaklink.ui.web.application import PAGES
 
 from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.dashboards import dashboard
 from tests.ui.web.pages_walked import settled
 from tests.ui.web.recorded import Runs, begin, counted_runs, finish, open_recordings
+from weaklink.storage import open_store
+from weaklink.ui.web.application import PAGES
 
 _ENDED = 2
 _MAX_WHOLE_RUNS = 6  # of a page that has just been opened: the first, and one whenever a figure has been counted

@@ -1,6 +1,7 @@
 """The numbers in a heat map can be read on every colour that a cell can have."""
 
 import pytest
+
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Style
 from weaklink.ui.web.markup import contrast, ink_on, mixed

@@ -6,6 +6,8 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Page, expect
+
+from tests.ui.web.pages_walked import settled
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Outcome, Part, Role, Trace, Turn
@@ -18,8 +20,6 @@ from weaklink.ui.web.pages.tools import violation_row
 from weaklink.ui.web.pages.triage import task_terms
 from weaklink.ui.web.queries import hits
 from weaklink.ui.web.trace_listing import SortedColumn, sorted_items
-
-from tests.ui.web.pages_walked import settled
 
 _Item = tuple[str, float | None]
 _COLUMNS: tuple[SortedColumn[_Item], ...] = (

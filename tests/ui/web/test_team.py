@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.storage import open_store
-from weaklink.storage.access_tokens import TokenRole
-from weaklink.ui.web.stores import READS_ONLY
 
 from tests.capture.events import wait_until
 from tests.storage.samples import BAD_CALL, trace
 from tests.ui.conftest import Run
 from tests.ui.web.dashboards import Dashboard, running
 from tests.ui.web.pages_walked import settled, watched
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.storage import open_store
+from weaklink.storage.access_tokens import TokenRole
+from weaklink.ui.web.stores import READS_ONLY
 
 
 class _Team:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
 from weaklink.ui.web.server import TimerMiddleware
 
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.storage import open_store
 
 from tests.ui.web.apps import address, page, said_in
+from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.storage import open_store
 
 _SECRET = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9"
 

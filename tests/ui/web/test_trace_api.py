@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, Page
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
+
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
@@ -24,8 +26,6 @@ from weaklink.ui.web.browser_json import json_delta, with_delta
 from weaklink.ui.web.stores import DashboardOptions, set_options, shown_trace
 from weaklink.ui.web.stream_data import EXPANDED_TURNS
 from weaklink.ui.web.trace_api import VIEWS, browser_data, trace_route, view_data
-
-from tests.ui.scenes import broken_trace
 
 _DELTA_JS = Path(__file__).parents[3] / "ui" / "web" / "dissector" / "delta.js"
 _LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "a", "ab", "abc", "b😀"])

@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
+
+from tests.chain.test_layer_places import changed_story
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of, inspect_trace
 from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
@@ -31,9 +34,6 @@ from weaklink.ui.web.stream_data import (
     window_notes,
     window_of,
 )
-
-from tests.chain.test_layer_places import changed_story
-from tests.ui.scenes import broken_trace
 
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo %d"}}\n</tool_call>'
 _RESULT = '<tool_response>\n{"name": "get_weather", "content": "grey"}\n</tool_response>'

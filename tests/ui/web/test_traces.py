@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
-from weaklink.storage import open_store
-from weaklink.ui.web.pages import traces
 
 from tests.ui.web.apps import address, page
+from weaklink.storage import open_store
+from weaklink.ui.web.pages import traces
 
 _PAGE = 10
 

@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+
+from tests.ui.web.apps import address, left_for, page, said_in
 from weaklink.inspector.chain.metrics import Tally
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
 from weaklink.storage import open_store
@@ -11,8 +13,6 @@ from weaklink.ui.web.filter_bar import broken_terms, facet_rows, field
 from weaklink.ui.web.pages.tools import violation_term
 from weaklink.ui.web.queries import hits
 from weaklink.ui.web.triage_charts import UNDATED, code_rows, heat_rows, step_rows, time_rows, worse_rules
-
-from tests.ui.web.apps import address, left_for, page, said_in
 
 
 @pytest.fixture(scope="module")

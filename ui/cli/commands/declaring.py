@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.views.styled_text import visible_line
 

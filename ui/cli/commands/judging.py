@@ -1,6 +1,7 @@
 """Commands that judge: check, ask, doctor, stats, sql, report, rule, rules and formats."""
 
 import click
+
 from weaklink.ui.cli.commands import declaring
 
 

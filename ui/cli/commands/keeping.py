@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+
 from weaklink.ui.cli.commands.declaring import Moment, Size, color_option, database_option, implemented_by, json_option
 
 

@@ -1,6 +1,7 @@
 """Commands that read: demo, segment, list, search, show, diff, tui and web."""
 
 import click
+
 from weaklink.ui.cli.commands import declaring
 
 

@@ -1,6 +1,7 @@
 """Commands that record: run, replay, serve, record, log, import and tail."""
 
 import click
+
 from weaklink.ui.cli.commands import declaring
 
 _pattern_option = click.option(

@@ -3,6 +3,7 @@
 from types import MappingProxyType
 
 import click
+
 from weaklink.ui.cli.commands import declaring
 from weaklink.ui.cli.group import CommandEntry, LazyGroup
 

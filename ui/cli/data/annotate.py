@@ -7,6 +7,7 @@ from typing import TextIO, TypeAlias
 
 import click
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.lint.linting import judged_chain
 from weaklink.inspector.dataset.samples import SampleRows
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError

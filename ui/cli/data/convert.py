@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import click
+
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.rows import read_data

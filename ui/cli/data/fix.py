@@ -11,6 +11,7 @@ from typing import BinaryIO, Protocol
 
 import click
 from msgspec import Struct, structs
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import click
 from msgspec import Struct, field, structs
+
 from weaklink.inspector.chain.steps import Break
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow, find_data_files

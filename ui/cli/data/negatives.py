@@ -7,6 +7,7 @@ from math import ceil
 
 import click
 from msgspec import Struct, field
+
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.negatives import (
     KINDS,

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 import click
+
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset import rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files

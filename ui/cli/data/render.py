@@ -4,6 +4,7 @@ from collections import Counter
 from functools import partial
 
 import click
+
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.rendering import (
     FORMATS,

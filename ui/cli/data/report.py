@@ -6,6 +6,7 @@ from functools import cache
 
 import click
 from msgspec import Struct
+
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of

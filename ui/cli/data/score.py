@@ -7,6 +7,7 @@ from functools import cache
 
 import click
 from msgspec import Struct, field
+
 from weaklink.inspector.chain.expected_calls import ExpectedCall
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.samples import read_sample

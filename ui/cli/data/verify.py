@@ -11,6 +11,7 @@ from typing import TextIO
 
 import click
 from msgspec import Struct
+
 from weaklink.inspector.dataset import verified_rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.dataset.rows import RowWriter, open_row_file

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 from textual.screen import Screen
+
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Liveness

@@ -17,6 +17,7 @@ from typing import ClassVar
 from msgspec import Struct, field, structs
 from textual.binding import BindingType
 from textual.message import Message
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import ListCursor, Listed, ListSection, Order, Store, TraceSummary, rank_of
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings

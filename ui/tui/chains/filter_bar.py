@@ -13,6 +13,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
+
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import FilterCompletion, FilterError
 from weaklink.storage.filter import Filter, PhraseTerm, parse_filter

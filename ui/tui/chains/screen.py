@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
+
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import FilterCompletion, FilterError, ListCursor, Listed, Order, SearchHit, Store, TraceSummary
 from weaklink.ui.tui.chains import actions

@@ -6,6 +6,7 @@ from functools import partial
 
 from msgspec import Struct
 from textual.screen import Screen
+
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError

@@ -9,6 +9,7 @@ from textual.containers import Container
 from textual.message import Message
 from textual.widget import Widget
 from textual.worker import get_current_worker
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dissector.commands import TREE_COMMANDS

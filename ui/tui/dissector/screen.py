@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 from msgspec.structs import replace
 from textual.app import ComposeResult
 from textual.binding import BindingType
+
 from weaklink.inspector.diagnostics import SENT_PART, Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import data_flow_of, step_flow_of

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.message import Message
+
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Liveness

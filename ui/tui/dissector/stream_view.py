@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.strip import Strip
 from textual.widget import Widget
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import Range

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.grouping import Causes
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.diagnostics import Diagnostic, Location

@@ -8,6 +8,7 @@ from operator import add, floordiv
 from typing import NamedTuple
 
 from msgspec import Struct
+
 from weaklink.inspector.model import Trace, Turn
 from weaklink.ui.views.places import NO_PART
 from weaklink.ui.views.trace import model_named

@@ -12,6 +12,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_token_subtype
 from pygments.token import _TokenType as TokenType
+
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.formats.server_parsers import wrong_predictions
 from weaklink.inspector.json_text import write_json

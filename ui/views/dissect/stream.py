@@ -13,6 +13,7 @@ from itertools import accumulate, chain, islice
 from typing import NamedTuple
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import CallHeader
 from weaklink.inspector.text import Range

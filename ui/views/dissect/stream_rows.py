@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import accumulate
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import Role, Span, SpanKind
 from weaklink.inspector.scanning import lazy_pattern

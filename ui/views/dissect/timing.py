@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Chunks, InstantSource, Part, Trace, Turn
 from weaklink.inspector.model.columns import Column

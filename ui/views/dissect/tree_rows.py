@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from msgspec import Struct
+
 from weaklink.inspector.chain.steps import StepOutcome
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json

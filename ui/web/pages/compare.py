@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
+
 from weaklink.inspector.chain.alignment import run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups

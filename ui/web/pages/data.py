@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 from msgspec import Struct
+
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults

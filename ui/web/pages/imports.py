@@ -3,6 +3,7 @@
 from typing import IO, BinaryIO, cast
 
 import streamlit as st
+
 from weaklink.inspector.importers.reading import signs_of
 from weaklink.inspector.importers.registry import importers
 from weaklink.inspector.redaction.redactor import Redactor

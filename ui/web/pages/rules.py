@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import streamlit as st
+
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule
 from weaklink.inspector.rules.rule import Rule, Severity

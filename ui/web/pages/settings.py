@@ -3,6 +3,7 @@
 import shlex
 
 import streamlit as st
+
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.version import __version__
 from weaklink.storage import StoreStats

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import streamlit as st
+
 from weaklink.storage.console import VIEWS, QueryResult, View, ask
 from weaklink.storage.console.sql_executor import Value
 from weaklink.ui.views.styled_text import counted, visible

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import streamlit as st
+
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity

@@ -3,6 +3,7 @@
 from typing import Any
 
 import streamlit as st
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.text import Range

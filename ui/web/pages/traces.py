@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import streamlit as st
+
 from weaklink.storage import ListCursor, Listed, Order, TraceSummary
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.web.components import listing

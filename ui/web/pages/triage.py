@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import streamlit as st
+
 from weaklink.inspector.chain.metrics import FEWEST, MEASURES, TASK_CASES, MeasureKind, estimate
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.model import TaskOutcome

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import streamlit as st
 from msgspec import DecodeError
 from msgspec.json import decode
+
 from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError, UnreadableFileError

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
+
 from weaklink.inspector.chain.steps import Status
 from weaklink.storage.console import QueryResult
 from weaklink.storage.console.sql_executor import Value

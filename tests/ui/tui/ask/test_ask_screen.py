@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
-from weaklink.storage import open_store
-from weaklink.ui.tui.app import WeaklinkApp
-from weaklink.ui.tui.ask_screen import AskScreen
 
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
 from tests.ui.tui.apps import press, running, settled, shown
+from weaklink.storage import open_store
+from weaklink.ui.tui.app import WeaklinkApp
+from weaklink.ui.tui.ask_screen import AskScreen
 
 _WIDE = (120, 40)
 

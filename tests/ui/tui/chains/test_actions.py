@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+
+from tests.storage.samples import BAD_CALL, inspected, trace
+from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 from weaklink.inspector.model import ExternalId
 from weaklink.inspector.text import Range
 from weaklink.storage import Order, open_store
@@ -12,9 +15,6 @@ from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words,
 from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.line_bar import LineBar
-
-from tests.storage.samples import BAD_CALL, inspected, trace
-from tests.ui.tui.apps import LONG_AGO_S, at_home, filled, home, names, press, running, settled, shown, told
 
 
 async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None:

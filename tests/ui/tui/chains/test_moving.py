@@ -3,15 +3,15 @@
 from pathlib import Path
 
 import pytest
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown, told
 from weaklink.inspector.capture.events import TraceStarted, TurnEnded, with_losses
 from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
 from weaklink.storage import Order, StoreSink, open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list as pages_module
 from weaklink.ui.tui.chains.actions import _POLLS_PER_COUNT
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown, told
 
 
 def current(app: WeaklinkApp) -> str:

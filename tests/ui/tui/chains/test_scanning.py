@@ -1,9 +1,9 @@
 """A filter that no index leads to: all that it finds can be reached, in its order."""
 
 import pytest
-from weaklink.ui.tui.chains.chain_list import PAGE
 
 from tests.ui.tui.apps import filled, home, press, running, settled
+from weaklink.ui.tui.chains.chain_list import PAGE
 
 _TRACES = 2 * PAGE + 31
 _STEP = 30

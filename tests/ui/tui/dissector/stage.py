@@ -5,16 +5,16 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from textual.pilot import Pilot
+
+from tests.storage.templates import put_empty_database
+from tests.ui.tui.apps import press, running, settled
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import plain
-
-from tests.storage.templates import put_empty_database
-from tests.ui.tui.apps import press, running, settled
-from tests.ui.views.dissect import scenes
 
 WIDE, SMALL = (140, 44), (80, 24)
 

@@ -8,6 +8,11 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
+
+from tests.storage.samples import GOOD_CALL, trace
+from tests.ui.tui.apps import at_home, running, settled, shown, told
+from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting, stored
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnStarted
 from weaklink.inspector.model import Chunk, Role
 from weaklink.storage import Mark, StoreSink, open_store
@@ -17,11 +22,6 @@ from weaklink.ui.tui.dissector.actions import TraceCallbacks
 from weaklink.ui.tui.dissector.commands import DISSECTOR_COMMANDS, SIDE_COMMANDS, STREAM_COMMANDS, TREE_COMMANDS
 from weaklink.ui.tui.dissector.side_pane import SideKind, SideView
 from weaklink.ui.views.links import Link, read_link
-
-from tests.storage.samples import GOOD_CALL, trace
-from tests.ui.tui.apps import at_home, running, settled, shown, told
-from tests.ui.tui.dissector.stage import SMALL, WIDE, Stage, dissecting, stored
-from tests.ui.views.dissect import scenes
 
 
 @pytest.mark.parametrize("pane", ["1", "2", "3"])

@@ -4,6 +4,11 @@ from pathlib import Path
 
 import pytest
 from textual.events import MouseScrollDown
+
+from tests.chain.test_layer_places import changed_story
+from tests.ui.tui.apps import settled, shown, told
+from tests.ui.tui.dissector.stage import SMALL, dissecting
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
@@ -24,11 +29,6 @@ from weaklink.ui.tui.dissector.stream_view import StreamView
 from weaklink.ui.tui.lab_screen import LabScreen
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.tree import HEAVY
-
-from tests.chain.test_layer_places import changed_story
-from tests.ui.tui.apps import settled, shown, told
-from tests.ui.tui.dissector.stage import SMALL, dissecting
-from tests.ui.views.dissect import scenes
 
 
 async def test_a_trace_opens_on_the_fault_that_broke_it(tmp_path: Path) -> None:

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from weaklink.ui.views.links import Link
-
 from tests.ui.tui.apps import running, told
 from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting, stored
 from tests.ui.views.dissect import scenes
+from weaklink.ui.views.links import Link
 
 
 async def test_a_copied_link_opens_the_trace_on_the_same_characters(tmp_path: Path) -> None:

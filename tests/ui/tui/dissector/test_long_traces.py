@@ -7,14 +7,14 @@ import weakref
 from pathlib import Path
 
 import pytest
+
+from tests.ui.tui.apps import at_home, press, running, settled, shown
+from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
 from weaklink.storage import Store, open_store
 from weaklink.ui.tui.store_access import StoreAccess
 from weaklink.ui.views.dissect.dissection import Dissection
-
-from tests.ui.tui.apps import at_home, press, running, settled, shown
-from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
 
 _THREADS = 64  # more than work beside a screen at a time
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 from textual.containers import Vertical
+
+from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
 from weaklink.storage import open_store
 from weaklink.ui.tui.import_screen import (
     FileProgress,
@@ -16,8 +18,6 @@ from weaklink.ui.tui.import_screen import (
 )
 from weaklink.ui.tui.line_view import LineView
 from weaklink.ui.views.styled_text import plain, width_of
-
-from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
 
 
 def folder(path: Path) -> Path:

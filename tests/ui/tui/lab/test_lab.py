@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 from textual.pilot import Pilot
+
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from tests.ui.tui.apps import SIZES, agree, at_home, home, press, running, settled, shown, told
 from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Chunks, Part, Role, Trace, Turn
@@ -18,9 +21,6 @@ from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.lab_readings import MOST_PIECES, Chunking, ResultMatch, pieces_of
 from weaklink.ui.tui.lab_screen import LabScreen
 from weaklink.ui.views.styled_text import plain
-
-from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.ui.tui.apps import SIZES, agree, at_home, home, press, running, settled, shown, told
 
 
 @asynccontextmanager

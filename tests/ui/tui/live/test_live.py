@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+
+from tests.ui.tui.apps import SIZES, at_home, filled, press, running, settled, shown, told
 from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.capture.logged_turn import LoggedTurn
 from weaklink.inspector.capture.logger import TraceLogger
@@ -14,8 +16,6 @@ from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.live_screen import ChunkRate, LiveScreen
 from weaklink.ui.tui.live_trace import MOST_TURNS, GrowingLines, GrowingTrace
 from weaklink.ui.views.styled_text import Line, plain, width_of
-
-from tests.ui.tui.apps import SIZES, at_home, filled, press, running, settled, shown, told
 
 TOOLS = [
     {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"enum": ["Oslo"]}}}},

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from weaklink.inspector.rules.catalogue import RULES
-from weaklink.ui.tui.rules_screen import RulesScreen
 
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, home, press, running, settled, shown, told
+from weaklink.inspector.rules.catalogue import RULES
+from weaklink.ui.tui.rules_screen import RulesScreen
 
 
 @pytest.mark.one_in(2)

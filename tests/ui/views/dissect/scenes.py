@@ -1,5 +1,6 @@
 """Traces to dissect: one with chunks and a stall, one whose arguments break their schema, and hostile ones."""
 
+from tests.ui.scenes import broken_trace
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
     BodyState,
@@ -17,8 +18,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.ui.views.dissect.dissection import Dissection
-
-from tests.ui.scenes import broken_trace
 
 HOSTILE = (
     "\x1b[31mred\x1b[0m \x1b]52;c;AAAA\x07 [bold]markup[/] \u202eturned\u2066 zero\u200b\u200dwidth \ud800 \x00\x9b2J"

@@ -7,6 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+
+from tests.counted_columns import counted
+from tests.examples import in_the_gate
+from tests.strategies import texts, traces
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.chain.grouping import grouped
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import PartInspection
@@ -22,11 +27,6 @@ from weaklink.ui.views.dissect.stream import StreamLayout
 from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.dissect.tree import Tree
 from weaklink.ui.views.styled_text import plain
-
-from tests.counted_columns import counted
-from tests.examples import in_the_gate
-from tests.strategies import texts, traces
-from tests.ui.views.dissect import scenes
 
 _CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 _TOOLS = '<tools>[{"type": "function", "function": {"name": "f", "parameters": {}}}]</tools>'

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.text import Range
 from weaklink.storage import Mark
@@ -24,8 +26,6 @@ from weaklink.ui.views.dissect.stream import StreamLayout
 from weaklink.ui.views.dissect.timing import StreamOptions, timing
 from weaklink.ui.views.dissect.tree import Tree
 from weaklink.ui.views.styled_text import Line, Run, plain, width_of
-
-from tests.ui.views.dissect import scenes
 
 CASES = Path(__file__).parents[3] / "cases" / "dissect"
 WIDTHS = (60, 110)

@@ -5,6 +5,9 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.inspector.text import Range
@@ -14,9 +17,6 @@ from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout, Viewport
 from weaklink.ui.views.dissect.stream_rows import RowKind
 from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.styled_text import plain
-
-from tests.examples import in_the_gate
-from tests.ui.views.dissect import scenes
 
 BEGIN = Location(0, "", Range(0, 0))
 

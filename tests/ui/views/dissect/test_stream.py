@@ -3,6 +3,10 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.examples import in_the_gate
+from tests.strategies import texts
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.text import Range
 from weaklink.ui.views.dissect import stream
@@ -11,10 +15,6 @@ from weaklink.ui.views.dissect.stream import BlockRow, StreamLayout
 from weaklink.ui.views.dissect.stream_rows import BlockRows, RowKind, StreamRow
 from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.styled_text import plain, visible_line, width_of
-
-from tests.examples import in_the_gate
-from tests.strategies import texts
-from tests.ui.views.dissect import scenes
 
 
 def streams() -> st.SearchStrategy[str]:

@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Chunks, Generation, Part, Role, Trace, Turn

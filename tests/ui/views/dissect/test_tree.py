@@ -4,6 +4,10 @@ import json
 
 import pytest
 from hypothesis import given
+
+from tests.examples import in_the_gate
+from tests.strategies import json_values
+from tests.ui.views.dissect import scenes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Trace, Turn
@@ -12,10 +16,6 @@ from weaklink.ui.views.dissect import tree_rows as call_rows
 from weaklink.ui.views.dissect.tree import HEAVY, Tree
 from weaklink.ui.views.dissect.tree_rows import MOST_CHILDREN, TreeRow
 from weaklink.ui.views.styled_text import plain
-
-from tests.examples import in_the_gate
-from tests.strategies import json_values
-from tests.ui.views.dissect import scenes
 
 
 def whole(tree: Tree) -> list[TreeRow]:

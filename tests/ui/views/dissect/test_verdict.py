@@ -1,14 +1,14 @@
 """The verdict on a trace: where it lands, and that a wide trace is not gone through for it."""
 
 import pytest
+
+from tests.counted_columns import counted
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.ui.views.diagnostic import BreakFacts
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.side import initial_position, verdict
-
-from tests.counted_columns import counted
 
 GOOD = '<tool_call>\n{"name": "f%d", "arguments": {}}\n</tool_call>'
 BROKEN = '<tool_call>\n{"name": "f%d", "arguments": {,}}\n</tool_call>'

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from functools import cache
 
 import pytest
+
+from tests.counted_columns import Looks, counted
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -19,8 +21,6 @@ from weaklink.ui.views.dissect.stream import StreamLayout, Viewport
 from weaklink.ui.views.dissect.timing import StreamOptions
 from weaklink.ui.views.dissect.tree import Tree
 from weaklink.ui.views.links import Link
-
-from tests.counted_columns import Looks, counted
 
 _WIDE, _WIDER = 800, 3_200
 _HEIGHT, _WIDTH = 40, 80

@@ -1,7 +1,7 @@
 """The pytest plug-in: the fixtures `weaklink` and `weaklink_replay` for tests of agents.
 
-pytest loads this plug-in in every run of every project that has weaklink installed, so it imports `inspector` only when
-a test requests a fixture.
+pytest loads this plug-in in every run of every project that has weaklink installed, so it imports the rest of
+weaklink only when a test requests a fixture.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
-from weaklink.own_packages import NameCollisionError, import_own
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -46,9 +44,7 @@ def pytest_runtest_makereport(
 @pytest.fixture(scope="session")
 def weaklink() -> Weaklink:
     """Checks a trace, a log, a raw text or a list of messages for faults and broken chains of tool calls."""
-    if collision := _collision_message():
-        pytest.fail(collision, pytrace=False)
-    from weaklink.inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # only now is `inspector` known to be weaklink's
+    from weaklink.inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # as the module says
 
     return Weaklink()
 
@@ -60,8 +56,6 @@ def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
     The test fails if a request differs from the recording, or if a recorded request is not made. `--weaklink-record`
     rewrites the recording.
     """
-    if collision := _collision_message():
-        pytest.fail(collision, pytrace=False)
     from weaklink.inspector.pytest_plugin.replaying import WeaklinkReplay  # noqa: PLC0415  # the server loads when it is needed
 
     is_recording = bool(request.config.getoption("--weaklink-record"))
@@ -71,19 +65,9 @@ def weaklink_replay(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
         pytest.fail(failure, pytrace=False)
 
 
-def _collision_message() -> str:
-    """Why weaklink's packages cannot be imported in this process; empty if they can."""
-    try:
-        import_own("inspector")
-    except NameCollisionError as error:
-        return str(error)
-    return ""
-
-
 def __getattr__(name: str) -> object:
     if name != "Weaklink":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import_own("inspector")
     from weaklink.inspector.pytest_plugin import Weaklink  # noqa: PLC0415  # as above
 
     return Weaklink
