@@ -51,7 +51,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,7 +79,7 @@ test-pythons: dev ## Run the core tests on every supported Python that this mach
 test-lowest: dev ## Run the core tests with the lowest Python and versions that pyproject.toml allows
 	$(firstword $(PYTHONS) $(PYTHON)) -m venv --clear build/lowest
 	$(UV) pip compile --quiet --resolution lowest-direct --python-version 3.11 --only-binary :all: --no-annotate --no-header \
-		--no-emit-index-url --extra postgres --extra data pyproject.toml > build/lowest/requirements.txt
+		--no-emit-index-url --extra tui --extra web --extra postgres --extra data pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
 
@@ -197,6 +197,9 @@ rule-pages: dev ## Make the pages on rules in docs/rules
 format-table: dev ## Make the table of the formats in docs/formats.md
 	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_format --update-goldens
 
+source-table: dev ## Make the table of the places of logs in docs/sources.md
+	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_place --update-goldens
+
 architecture: dev ## Draw the import graph in docs/architecture.md
 	$(BIN)/python -m pytest tests/test_architecture.py --update-goldens
 
@@ -217,16 +220,16 @@ release: check test-slow ## Run the gate and the slow tests, build dist/ anew an
 
 constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
-		$(COMPILE) --extra postgres --extra data --extra cluster --extra duckdb --group dev pyproject.toml -; } > build/constraints-dev.txt
+		$(COMPILE) --extra all --extra cluster --group dev pyproject.toml -; } > build/constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
-		$(COMPILE) -c build/constraints-dev.txt pyproject.toml -; } > build/constraints.txt
+		$(COMPILE) -c build/constraints-dev.txt --extra all pyproject.toml -; } > build/constraints.txt
 	mv build/constraints-dev.txt build/constraints.txt .
 
 clean: ## Remove everything that make made
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-install: .venv/installed ## Only the command, in .venv
+install: .venv/installed ## Only the command with all its extras, in .venv
 
 dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 

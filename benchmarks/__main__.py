@@ -52,6 +52,7 @@ BENCHMARKS = {
     "team": "team:team",
     "verdicts": "verdicts:verdicts",
     "bfcl": "bfcl_agreement:bfcl_agreement",
+    "planted": "planted_faults:planted_faults",
     "training": "training_data:commands",
     "distribution": "training_data:distribution",
 }

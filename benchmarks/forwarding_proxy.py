@@ -1,6 +1,6 @@
 """The proxy alone, with an observer that keeps times and bytes of one exchange and decodes nothing.
 
-`python -m benchmarks.forwarding_proxy UPSTREAM` prints its port and runs until it is stopped.
+`python -m benchmarks.forwarding_proxy UPSTREAM ...` prints its port and runs until it is stopped.
 """
 
 import asyncio
@@ -37,5 +37,5 @@ def _say(address: BoundAddress) -> None:
 
 
 if __name__ == "__main__":
-    config = ProxyConfig((parse_upstream(sys.argv[1]),), port=0)
+    config = ProxyConfig(tuple(map(parse_upstream, sys.argv[1:])), port=0)
     asyncio.run(run_proxy(config, _Keeps(), until=asyncio.Event(), on_bound=_say))

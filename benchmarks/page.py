@@ -13,6 +13,7 @@ _PAGES = {
     "cluster": _DOCS / "scaling.md",
     "scaling": _DOCS / "scaling.md",
     "bfcl": _TRAINING,
+    "planted": _TRAINING,
     "training": _TRAINING,
     "distribution": _TRAINING,
 }

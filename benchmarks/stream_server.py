@@ -2,7 +2,8 @@
 
 `python -m benchmarks.stream_server` prints its port, then answers chat completions whose query says `chunks=N&gap_us=N`
 until it is stopped: so many chunks in so many microseconds each, without any gap where that is 0. A query
-`giant=KIND&mb=N` is answered with so many megabytes in one JSON body (`answer`) or in one event (`event`).
+`giant=KIND&mb=N` is answered with so many megabytes in one JSON body (`answer`), in one of a quarter of that which is
+all structure, some 17,000 choices a megabyte (`choices`), or in one event (`event`).
 """
 
 import asyncio
@@ -17,6 +18,7 @@ WORDS = 'x, y: [1] {2} and \\"words\\" '
 _WHOLE = b'{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"%b"},'
 _WHOLE += b'"finish_reason":"stop"}]}'
 _EVENT = b'data: {"object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"%b"}}]}\n\n'
+_CHOICE = b'{"index":%d,"message":{"role":"assistant","content":"a"}},'
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
@@ -49,13 +51,25 @@ async def _answer(head: bytes, writer: asyncio.StreamWriter) -> None:
 
 
 async def _answer_giant(kind: bytes, megabytes: int, writer: asyncio.StreamWriter) -> None:
-    text = (WORDS * ((megabytes << 20) // len(WORDS))).encode() if kind != b"request" else b"Hi"
-    body = (_EVENT if kind == b"event" else _WHOLE) % text
+    body = giant_answer(kind, megabytes)
     media = b"text/event-stream" if kind == b"event" else b"application/json"
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: %b\r\nContent-Length: %d\r\n\r\n" % (media, len(body)))
     for start in range(0, len(body), 1 << 18):
         writer.write(body[start : start + (1 << 18)])
         await writer.drain()
+
+
+def giant_answer(kind: bytes, megabytes: int) -> bytes:
+    """The body of a giant answer; a small one to a giant `request`."""
+    if kind == b"choices":
+        return _choices(megabytes << 18)
+    text = (WORDS * ((megabytes << 20) // len(WORDS))).encode() if kind != b"request" else b"Hi"
+    return (_EVENT if kind == b"event" else _WHOLE) % text
+
+
+def _choices(size: int) -> bytes:
+    choices = b"".join([_CHOICE % number for number in range(size // len(_CHOICE))])
+    return b'{"object":"chat.completion","choices":[%b]}' % choices[:-1]
 
 
 async def _main() -> None:

@@ -61,11 +61,14 @@ async def all_streams(port: int, streams: int, chunks: int, gap_us: int) -> list
 
 
 def cpu_s(pid: int | None) -> float:
-    """The CPU time that a process has taken, as the scheduler counts it; 0 where there is none."""
+    """The CPU time that a process and its children have taken, as the scheduler counts it; 0 where there is none."""
     if pid is None:
         return 0.0
-    tasks = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(task.read_text().split()[0]) for task in tasks) / 1e9
+    own_s = 0.0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        own_s += int((task / "schedstat").read_text().split()[0]) / 1e9
+        own_s += sum(cpu_s(int(child)) for child in (task / "children").read_text().split())
+    return own_s
 
 
 def settled_cpu_s(pid: int | None) -> float:

@@ -14,14 +14,14 @@ SENT_PART, RUN_RESULT, RUN_ARGUMENTS = "sent:", "run:result", "run:arguments"
 _OUTSIDE_TURNS = (SENT_PART, RUN_RESULT, RUN_ARGUMENTS)
 
 
-class Edit(Struct, frozen=True):
+class Edit(Struct, frozen=True, array_like=True):
     """One replacement: the text in `range` becomes `text` (an empty range inserts, an empty text deletes)."""
 
     range: Range
     text: str
 
 
-class Fix(Struct, frozen=True):
+class Fix(Struct, frozen=True, array_like=True):
     """A repair as edits that do not overlap, in the order of the text.
 
     `safe` is true if the repair keeps the only meaning the text can have; any other fix is a suggestion.
@@ -36,7 +36,7 @@ class Fix(Struct, frozen=True):
         return Fix(tuple(Edit(edit.range.moved(distance), edit.text) for edit in self.edits), self.safe)
 
 
-class AttemptedCall(Struct, frozen=True):
+class AttemptedCall(Struct, frozen=True, array_like=True):
     """A call that the model tried to make in a shape that its format does not parse.
 
     `name` is the tool's name. `arguments` are the parsed arguments, None if they could not be read (`recovered` is
@@ -59,7 +59,7 @@ class AttemptedCall(Struct, frozen=True):
         return structs.replace(self, range=self.range.moved(distance))
 
 
-class Fault(Struct, frozen=True):
+class Fault(Struct, frozen=True, array_like=True):
     """One fault in one text, before it is known which turn and part that text belongs to.
 
     `message` states this case in one sentence and quotes the stream in backticks; `hint` describes the smallest
@@ -96,14 +96,14 @@ class Fault(Struct, frozen=True):
         return Diagnostic(Location(turn, part, self.range), self)
 
 
-class Related(Struct, frozen=True):
+class Related(Struct, frozen=True, array_like=True):
     """Another range in the same text that helps to understand a fault, and the reason."""
 
     range: Range
     message: str
 
 
-class Location(Struct, frozen=True, order=True):
+class Location(Struct, frozen=True, array_like=True, order=True):
     """A range within one part of one turn; `turn` counts from 1."""
 
     turn: int
@@ -116,7 +116,7 @@ class Location(Struct, frozen=True, order=True):
         return not self.part.startswith(_OUTSIDE_TURNS)
 
 
-class Diagnostic(Struct, frozen=True):
+class Diagnostic(Struct, frozen=True, array_like=True):
     """One reported fault: the fault and its location in the trace."""
 
     location: Location

@@ -8,7 +8,7 @@ from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.model.columns import Entries
 
 
-class PartInspection(Struct, frozen=True):
+class PartInspection(Struct, frozen=True, array_like=True):
     """The parsed content of one part of one turn. `turn` counts from 1; the spans tile the part's text."""
 
     turn: int
@@ -20,7 +20,7 @@ class PartInspection(Struct, frozen=True):
     definitions: tuple[ToolDefinition, ...] = ()
 
 
-class Inspection(Struct, frozen=True):
+class Inspection(Struct, frozen=True, array_like=True):
     """Everything derived from a trace by one version of weaklink: disposable, can be rebuilt at any time.
 
     `format` is the name of the format that the trace was parsed with; `parts` are in the order of turns and parts,

@@ -4,9 +4,12 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-Json: TypeAlias = bool | int | float | str | Decimal | list["Json"] | dict[str, "Json"] | None
+if TYPE_CHECKING:
+    Json: TypeAlias = bool | int | float | str | Decimal | list["Json"] | dict[str, "Json"] | None
+else:
+    Json = Any  # msgspec derives codecs from the annotations, and accepts no union of a text and a Decimal
 """A decoded JSON value. An integer of more than 4,300 digits is a Decimal, which reads and writes it in linear time."""
 
 

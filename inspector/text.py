@@ -18,7 +18,7 @@ _LONGEST = 40
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-class Range(msgspec.Struct, frozen=True, order=True):
+class Range(msgspec.Struct, frozen=True, order=True, array_like=True):
     """The code points from `start` up to, not including, `end` of one text; empty if both are equal.
 
     A msgspec struct, not a dataclass: one is created for every span and call, in a ninth of the time.

@@ -29,7 +29,7 @@ from weaklink.storage.packing.chunks import chunks_from_blob, read_windows
 from weaklink.storage.packing.derived_values import OtherLayoutError, texts_of
 from weaklink.storage.packing.inspections import read_wide, unpack_inspection
 from weaklink.storage.packing.paged_blobs import Read, Spool, is_paged, spooled_reader
-from weaklink.storage.packing.records import parent_from, trace_from, turn_from
+from weaklink.storage.packing.records import trace_from, turn_from, unpack_facts
 from weaklink.storage.packing.values import pack, unpack
 from weaklink.storage.toolsets import load_toolsets
 
@@ -221,7 +221,7 @@ def _latest(connection: sa.Connection) -> int | None:
     newest: int | None = None
     for id_, facts in connection.execute(rows):
         try:
-            parent = parent_from(unpack(blobs.from_blob(facts)).get("parent"))
+            parent = trace_from(unpack_facts(blobs.from_blob(facts)), {}, ()).parent
         except DAMAGE_ERRORS:  # whoever reads the trace itself is told
             parent = None
         if parent is None or parent.why is not ParentWhy.FORK:
@@ -249,7 +249,7 @@ def _facts(connection: sa.Connection, id_: int) -> tuple[Trace, int, int, int | 
     if checksum is None and row_checksum is not None:
         raise blobs.DamagedBlobError("the checksum of its turns is missing")
     return (
-        trace_from(unpack(blobs.from_blob(facts)), unpack(blobs.from_blob(provenance)), ()),
+        trace_from(unpack_facts(blobs.from_blob(facts)), unpack(blobs.from_blob(provenance)), ()),
         turns,
         characters,
         checksum,
@@ -322,7 +322,7 @@ def inspect_readable(trace: Trace) -> Inspection:
 
 def _turn(row: TurnRow, parts: tuple[Part, ...], toolsets: Mapping[int, tuple[ToolDefinition, ...]]) -> Turn:
     tools = () if row.toolset_id is None else toolsets[row.toolset_id]
-    return turn_from(row.role, unpack(blobs.from_blob(row.facts)), parts, tools)
+    return turn_from(row.role, unpack_facts(blobs.from_blob(row.facts)), parts, tools)
 
 
 def _text(blob: bytes) -> str:
@@ -410,7 +410,7 @@ class _Turns:
         """Build the turn with this number."""
         role, facts, toolset_id, parts = unpack(self._spool.read(self._starts[number], self._sizes[number]))
         tools = () if toolset_id is None else self.offered[toolset_id]
-        return turn_from(role, unpack(blobs.from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
+        return turn_from(role, unpack_facts(blobs.from_blob(facts)), tuple(self._part(*part) for part in parts), tools)
 
     def _part(self, name: str, text: bytes | int, chunks: bytes | int | None) -> Part:
         words = self._long_text(text) if isinstance(text, int) else blobs.text_from_bytes(blobs.from_blob(text))

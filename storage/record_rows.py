@@ -16,7 +16,7 @@ from weaklink.inspector.model.exchange import compacted
 from weaklink.storage.checksums import canonical, record_checksum, turn_checksum
 from weaklink.storage.packing.blobs import checksum_of, escaped, key, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import chunks_blob, pack_chunks
-from weaklink.storage.packing.records import Facts, provenance_facts, tool_facts, trace_facts, turn_facts
+from weaklink.storage.packing.records import pack_facts, provenance_facts, tool_facts, trace_facts, turn_facts
 from weaklink.storage.packing.values import pack
 from weaklink.storage.tables import Row, Toolset
 
@@ -279,7 +279,7 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     With `after`, the totals of turns that are already stored, `trace` has only the turns after those. The result then
     has the rows of these turns, the totals of all turns, and a fingerprint that no whole trace has.
     """
-    trace_values = trace_facts(trace)
+    trace_values = pack_facts(trace_facts(trace))
     fingerprint = sha256(pack([trace_values, after.turns] if after.turns else trace_values))
     turns: list[Row] = []
     parts: list[Row] = []
@@ -288,8 +288,8 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     compact = trace if after.turns else compacted(trace)
     for number, (turn, short) in enumerate(zip(trace.turns, compact.turns, strict=True), after.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
-        turn_values = pack(turn_facts(turn))
-        short_values = turn_values if short is turn else pack(turn_facts(short))
+        turn_values = pack_facts(turn_facts(turn))
+        short_values = turn_values if short is turn else pack_facts(turn_facts(short))
         fingerprint.update(pack([turn.role.value, toolset, short_values, len(turn.parts)]))
         columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
         part_rows: list[Row] = []
@@ -340,7 +340,7 @@ def _turn_checksum(turn: Row, parts: list[Row]) -> int:
     return turn_checksum(turn["number"], turn["role"], turn["toolset"], checksum_of(turn["facts"]), sums)
 
 
-def _trace_columns(trace: Trace, totals: TurnTotals, facts: Facts) -> Row:
+def _trace_columns(trace: Trace, totals: TurnTotals, facts: bytes) -> Row:
     provenance = trace.provenance
     columns = {
         "name": escaped(trace.name),
@@ -361,7 +361,7 @@ def _trace_columns(trace: Trace, totals: TurnTotals, facts: Facts) -> Row:
         "prompt_hash": totals.prompt_hash,
         **outcome_columns(trace.outcome),
         "project": key(trace.project),
-        "facts": to_blob(pack(facts)),
+        "facts": to_blob(facts),
         "provenance": to_blob(pack(provenance_facts(provenance))),
         "turns_checksum": totals.checksum,
     }

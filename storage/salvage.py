@@ -48,8 +48,9 @@ from weaklink.storage.engine import DAMAGE_ERRORS, first_line
 from weaklink.storage.liveness import with_openness
 from weaklink.storage.packing.blobs import checksum_of, from_blob, salvaged_text, text_from_bytes, to_blob, unescaped
 from weaklink.storage.packing.chunks import chunks_from_blob
-from weaklink.storage.packing.records import tool_from, trace_from, turn_facts, turn_from
-from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.packing.former_records import with_request_of
+from weaklink.storage.packing.records import tool_from, trace_from, turn_from, unpack_facts
+from weaklink.storage.packing.values import unpack
 from weaklink.storage.reading import inspect_readable, read_facts, read_inspection, read_trace, read_turns
 from weaklink.storage.summaries import row_of
 from weaklink.storage.toolsets import load_toolsets
@@ -108,12 +109,13 @@ class _TurnSums(NamedTuple):
     number: int
     role: str
     toolset: bytes | None
-    facts: int
+    facts: bytes
     parts: list[list[int | str | None]]
 
-    def checksum(self, facts: int | None = None) -> int:
+    def checksum(self, facts: bytes | None = None) -> int:
         """The turn's checksum, or what it would be with other facts."""
-        return turn_checksum(self.number, self.role, self.toolset, self.facts if facts is None else facts, self.parts)
+        blob = self.facts if facts is None else to_blob(facts)
+        return turn_checksum(self.number, self.role, self.toolset, checksum_of(blob), self.parts)
 
 
 class _Salvage:
@@ -179,12 +181,12 @@ class _Salvage:
         """The checksums of the turns with their requests in the compact form."""
         for number, (turn, short) in enumerate(zip(trace.turns, compacted(trace).turns, strict=True), 1):
             if number in self._sums:
-                facts = None if short is turn else checksum_of(to_blob(pack(turn_facts(short))))
-                yield self._sums[number].checksum(facts)
+                blob = self._sums[number].facts
+                yield self._sums[number].checksum(None if short is turn else with_request_of(from_blob(blob), short))
 
     def _without_turns(self) -> Trace:
         row = self._row
-        facts = self._value("The facts of the trace", lambda: unpack(from_blob(row["facts"])))
+        facts = self._value("The facts of the trace", lambda: unpack_facts(from_blob(row["facts"])))
         provenance = self._value("The provenance of the trace", lambda: unpack(from_blob(row["provenance"])))
         stored = Provenance(_text(row["source"]), _text(row["file"]), record=_text(row["record"]))
         if facts is not None:
@@ -218,7 +220,8 @@ class _Salvage:
         tools = self._tools_of(row, gaps)
         facts = None
         if row is not None:
-            facts = self._value("its facts (ids, times, usage, request)", lambda: unpack(from_blob(row["facts"])), gaps)
+            what = "its facts (ids, times, usage, request)"
+            facts = self._value(what, lambda: unpack_facts(from_blob(row["facts"])), gaps)
             self._add_to_checksum(number, row, rows)
         turn = self._built(row or {}, facts, parts, tools, gaps)
         self.lost_of[number] += gaps
@@ -288,10 +291,12 @@ class _Salvage:
                 [one.number, one.name, checksum_of(one.text), None if one.chunks is None else checksum_of(one.chunks)]
                 for one in parts
             ]
-            facts = checksum_of(row["facts"])
+            checksum_of(row["facts"])  # raises if they are damaged
         except DAMAGE_ERRORS:
             return  # what is damaged is told where it is read
-        self._sums[number] = _TurnSums(number, row["role"], None if digest is None else bytes(digest), facts, sums)
+        self._sums[number] = _TurnSums(
+            number, row["role"], None if digest is None else bytes(digest), row["facts"], sums
+        )
 
     def _value(self, what: str, read: Callable[[], _Value], lost: list[str] | None = None) -> _Value | None:
         """What `read` returns; None, and a sentence, if it is damaged."""

@@ -7,11 +7,10 @@ import msgspec
 import sqlalchemy as sa
 
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.model import Outcome
 from weaklink.storage import tables
 from weaklink.storage.engine import DatabaseLocation, write_ahead, writing
 from weaklink.storage.packing.blobs import from_blob, key
-from weaklink.storage.packing.values import unpack
+from weaklink.storage.packing.records import trace_from, unpack_facts
 from weaklink.storage.record_rows import outcome_columns
 from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.writing import update_traces
@@ -49,9 +48,8 @@ def fill_in_facts(connection: sa.Connection) -> None:
         rows: list[Row] = []
         for id_, facts in connection.execute(sa.select(trace.id, trace.facts).where(trace.id.in_(group))):
             try:
-                stored = unpack(from_blob(facts))
-                task, project = stored.get("outcome"), key(stored.get("project", ""))
-                rows.append({"trace_id": id_, "project": project, **outcome_columns(Outcome(*task) if task else None)})
+                stored = trace_from(unpack_facts(from_blob(facts)), {}, ())
+                rows.append({"trace_id": id_, "project": key(stored.project), **outcome_columns(stored.outcome)})
             except (msgspec.MsgspecError, ValueError, TypeError):
                 continue  # reading the trace reports the damage
         update_traces(connection, rows)

@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import OUTCOME_RULES, Break, Reaction, Status, StepOutcome, VerdictCertainty
-from weaklink.inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome
+from weaklink.inspector.model import Liveness, Outcome, ParentTrace, Role, TaskOutcome, Trace
 from weaklink.inspector.rules import layers as layer_rules
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import OPENING_MESSAGES, opening_of
@@ -22,8 +22,7 @@ from weaklink.storage.engine import DAMAGE_ERRORS
 from weaklink.storage.liveness import liveness
 from weaklink.storage.marks import Mark, read_marks
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes, to_blob, unescaped
-from weaklink.storage.packing.records import parent_from, trace_from
-from weaklink.storage.packing.values import pack, unpack
+from weaklink.storage.packing.records import pack_facts, trace_facts, trace_from, unpack_facts
 from weaklink.storage.tables import in_groups
 
 
@@ -121,7 +120,7 @@ _AS_THEY_ARE = ("id", "imported_at_s", *_UNKNOWN, *_COUNTS)
 _TEXTS = ("name", "source", "file", "record", "model", "format")
 _BREAK = ("break_step", "break_turn", "break_tool", "break_outcome", "break_code", "break_message", "break_reaction")
 _CERTAINTIES = {one.value: one for one in VerdictCertainty}
-_NO_FACTS = to_blob(pack({}))
+_NO_FACTS = to_blob(pack_facts(trace_facts(Trace(()))))
 _PLACE = ("id", "imported_at_s", "sort_at_s", "certainty")  # no checksum covers them: lists are sorted by them
 _NAMES = (*_PLACE, *CHECKED_COLUMNS)
 _ROWS = sa.select(*(tables.trace.c[name] for name in _NAMES), tables.inspection.c.digest).select_from(
@@ -142,8 +141,9 @@ def summaries(connection: sa.Connection, ids: Sequence[int]) -> list[TraceSummar
         for id_, row in _rows(connection, group):
             found[id_] = _summary(id_, row, states.get(id_), open_turns=still_open[id_], marks=marks.get(id_, ()))
         nameless = [id_ for id_ in group if id_ in found and not found[id_].name and not found[id_].damaged]
-        for id_, opening in _openings(connection, nameless):
-            found[id_] = structs.replace(found[id_], opening=opening)
+        openings_of = dict(_openings(connection, nameless))
+        for id_ in openings_of.keys() & nameless:  # a damaged row may have another id than its index
+            found[id_] = structs.replace(found[id_], opening=openings_of[id_])
         for id_, codes in _codes(connection, [id_ for id_ in group if id_ in found]).items():
             names = sorted({_LAYER_OF[one] for one in codes if one in _LAYER_OF}, key=_ORDER.index)
             found[id_] = structs.replace(found[id_], layers=tuple(names), codes=tuple(codes))
@@ -157,7 +157,7 @@ def _codes(connection: sa.Connection, ids: Sequence[int]) -> dict[int, list[str]
     found: dict[int, list[str]] = {}
     for id_, rule_code in rows:
         found.setdefault(id_, []).append(rule_code)
-    return found
+    return {id_: found[id_] for id_ in ids if id_ in found}  # likewise
 
 
 def _openings(connection: sa.Connection, ids: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -211,7 +211,7 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
     if row["status"] not in list(Status):
         row |= {"status": Status.UNKNOWN.value, "abort_reason": None}
     try:
-        trace_from(unpack(from_blob(row["facts"])), {}, ())
+        trace_from(unpack_facts(from_blob(row["facts"])), {}, ())
     except DAMAGE_ERRORS:
         row["facts"] = _NO_FACTS
     try:
@@ -224,12 +224,10 @@ def _readable(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, marks: Sequence[Mark]) -> TraceSummary:
-    facts = unpack(from_blob(row["facts"]))
-    ids: list[tuple[str, str]] = facts.get("external_ids", [])
-    outcome = facts.get("outcome")
+    trace = trace_from(unpack_facts(from_blob(row["facts"])), {}, ())
     return TraceSummary(
         **_plain(row),
-        external_ids=dict(ids),
+        external_ids={one.name: one.value for one in trace.external_ids},
         status=Status(row["status"]),
         certainty=_CERTAINTIES.get(row["certainty"]),
         abort_reason=_unescaped(row["abort_reason"]),
@@ -240,10 +238,10 @@ def _whole(row: Mapping[str, Any], state: Liveness | None, *, open_turns: int, m
         open_turns=open_turns,
         marked=bool(marks),
         note=next((mark.note for mark in reversed(marks) if mark.note), ""),
-        outcome=Outcome(*outcome) if outcome else None,
-        parent=parent_from(facts.get("parent")),
-        project=facts.get("project", ""),
-        branch=facts.get("branch", ""),
+        outcome=trace.outcome,
+        parent=trace.parent,
+        project=trace.project,
+        branch=trace.branch,
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count
@@ -23,6 +24,8 @@ for _name, _examples in _EXAMPLES.items():
         print_blob=True,  # the failure says how to see it again
         suppress_health_check=[HealthCheck.too_slow],
     )
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in `make test &`; what tests start would ignore Ctrl-C too
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 _DATABASE = re.compile("sqlite|postgresql")
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 

@@ -38,7 +38,7 @@ _PARTIAL = {
     ("weaklink.storage.statistics", "_OF_CODES"): "guarded by `in`",
     ("weaklink.ui.cli.console", "_SGR"): "guarded by `in`",
     ("weaklink.ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
-    ("weaklink.ui.cli.run", "_ENDS"): "guarded by `in`",
+    ("weaklink.ui.cli.recording", "_ENDS"): "guarded by `in`",
     ("weaklink.ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
     ("weaklink.ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
     ("weaklink.ui.views.diagnostic", "_HELP"): "a break has a failed outcome",

@@ -113,7 +113,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rule", "J104"], 190),
         (_segment, 145),
-        (_check, 300),
+        (_check, 309),
         (_list, 139),
     ],
 )

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from weaklink.inspector.formats import registry
 from weaklink.inspector.importers import source_names
+from weaklink.inspector.importers.places import PLACES
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule
 from weaklink.ui.cli.group import weaklink
@@ -38,6 +39,7 @@ TEXTS = (
     ".ci/run",
 )
 PAGES = ("README.md", "CONTRIBUTING.md", "SECURITY.md", *(f"docs/{path.name}" for path in DOCS.glob("*.md")))
+PLACES_TABLE = re.compile(r"(?<=<!-- places -->\n).*?(?=<!-- /places -->)", re.DOTALL)
 FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
 EXAMPLE = """<think>
@@ -130,8 +132,22 @@ def test_the_readme_has_at_most_200_lines() -> None:
 
 
 def test_docs_list_every_source() -> None:
-    table = _read("docs/sources.md")
+    table = _read("docs/sources.md").partition("## Usual places")[0]
     assert sorted(re.findall(r"^\| `([\w-]+)` \|", table, re.MULTILINE)) == sorted(source_names())
+
+
+def test_docs_list_every_place(update_goldens: bool) -> None:
+    rows = (
+        f"| `{place.source}` | `~/{place.root}/{place.pattern}` | {f'`{place.variable}`' if place.variable else ''} | "
+        f"{f'`~/{place.mac_root}`' if place.mac_root else ''} |\n"
+        for place in PLACES
+    )
+    table = "| source | files | variable | folder on macOS |\n| --- | --- | --- | --- |\n" + "".join(rows)
+    text = _read("docs/sources.md")
+    if update_goldens:
+        (DOCS / "sources.md").write_text(PLACES_TABLE.sub(lambda _: table, text), encoding="utf-8")
+    else:
+        assert PLACES_TABLE.findall(text) == [table], "run `make source-table`"
 
 
 def test_docs_list_every_format(update_goldens: bool) -> None:

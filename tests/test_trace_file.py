@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.examples import in_the_gate
 from tests.strategies import json_values, texts, traces
@@ -41,7 +43,7 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.text import Range
 from weaklink.inspector.trace_file import VERSION, read_trace_file, write_trace_file
-from weaklink.inspector.trace_file.lines import original_json, portable_json
+from weaklink.inspector.trace_file.lines import FLOAT_FIELDS, original_json, portable_json
 from weaklink.inspector.trace_file.reading import STEPS
 
 EXAMPLE = Trace(
@@ -98,6 +100,33 @@ EXAMPLE = Trace(
 CASES = Path(__file__).parent / "cases" / "trace_file"
 # The file format, word for word: if these lines have to change, see the head of inspector/trace_file/lines.py.
 EXAMPLE_LINES = (CASES / "version_3.jsonl").read_text(encoding="ascii").splitlines()
+
+
+FLOAT = msgspec.inspect.FloatType()
+
+
+def leaves(kind: msgspec.inspect.Type) -> Iterator[msgspec.inspect.Type]:
+    """The types in a field's type that contain no others."""
+    match kind:
+        case msgspec.inspect.UnionType(types) | msgspec.inspect.TupleType(types):
+            for one in types:
+                yield from leaves(one)
+        case msgspec.inspect.VarTupleType(item_type=item) | msgspec.inspect.FrozenSetType(item_type=item):
+            yield from leaves(item)
+        case _:
+            yield kind
+
+
+def structs_in(kind: msgspec.inspect.Type) -> list[msgspec.inspect.StructType]:
+    """A Struct and all that its fields can contain."""
+    found: dict[type, msgspec.inspect.StructType] = {}
+    stack = [kind]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, msgspec.inspect.StructType) and one.cls not in found:
+            found[one.cls] = one
+            stack += [leaf for field in one.fields for leaf in leaves(field.type)]
+    return list(found.values())
 
 
 def written(*some: Trace) -> str:
@@ -161,6 +190,25 @@ def test_numbers_that_json_has_no_word_for_come_back(some_path: Path) -> None:
     assert found.offsets_s is not None
     assert math.isnan(found.offsets_s[0] or 0.0)
     assert found.logprobs == ((-math.inf, -0.0),)
+
+
+def test_words_that_look_like_numbers_stay_words(some_path: Path) -> None:
+    schema: Json = {"reward": "NaN", "at_s": ["Infinity"], "logprobs": {"default": "-Infinity"}, "minimum": math.inf}
+    tool = ToolDefinition("NaN", "NaN", schema, raw="Infinity")
+    turn = Turn(Role.ASSISTANT, (Part("NaN", "NaN"),), generation=Generation(tools=(tool,), started=Instant(-math.inf)))
+    trace = Trace((turn,), "NaN", outcome=Outcome(exit_status="NaN", reward=math.inf))
+    assert read(some_path, written(trace)) == [trace]
+
+
+def test_every_field_of_a_trace_that_contains_floats_is_known() -> None:
+    kinds = structs_in(msgspec.inspect.type_info(Trace))
+    fields = {field.name for kind in kinds for field in kind.fields if FLOAT in leaves(field.type)}
+    assert fields == FLOAT_FIELDS
+
+
+def test_no_file_makes_a_trace_open(some_path: Path) -> None:
+    assert read(some_path, written(structs.replace(EXAMPLE, is_open=True))) == [EXAMPLE]
+    assert read(some_path, written(EXAMPLE).replace('{"turns":4', '{"is_open":true,"turns":4')) == [EXAMPLE]
 
 
 def test_a_file_of_version_1_is_read() -> None:

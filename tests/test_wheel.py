@@ -97,6 +97,29 @@ def test_a_project_keeps_its_own_modules_of_our_folders_names(
     assert "Hello" in _done([str(command), "list", "--db", "runs.db"], tmp_path)
 
 
+def test_the_base_is_light_and_the_screens_name_their_extra(wheel: Path, tmp_path: Path) -> None:
+    """Without extras: what an agent's environment needs to record, import, inspect, check, list and show."""
+    home = tmp_path / "base"
+    venv.create(home, symlinks=True)
+    install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", str(home / "bin" / "python")]
+    _done([*install, "-c", str(ROOT / "constraints-dev.txt"), str(wheel)], tmp_path)
+    installed = list(home.glob("lib/python*/site-packages/*.dist-info"))
+    assert len(installed) <= 30, sorted(path.name for path in installed)
+    command = str(home / "bin" / "weaklink")
+    log = str(ROOT / "sample_traces" / "retry-loop.jsonl")
+    _done([command, "import", "--db", "runs.db", log], tmp_path)
+    for words in (["list"], ["show", "1"], ["stats"], ["db", "check"]):
+        _done([command, *words, "--db", "runs.db"], tmp_path)
+    _done([command, "run", "--db", "runs.db", "--", "true"], tmp_path)
+    _done([command, "check", "--fail-on", "never", log], tmp_path)
+    for extra, module in (("web", "streamlit"), ("tui", "textual")):
+        refused = subprocess.run([command, extra], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert refused.stderr == (
+            f"weaklink: `weaklink {extra}` needs `{module}`, which is not installed: pip install 'weaklink[{extra}]'\n"
+        )
+        assert refused.returncode == 2
+
+
 def test_without_such_modules_none_of_their_names_can_be_imported(editable: Path, tmp_path: Path) -> None:
     script = f"from importlib.util import find_spec; print(*map(find_spec, {LINKED!r}))"
     assert _done([str(editable.with_name("python")), "-c", script], tmp_path).split() == ["None"] * len(LINKED)

@@ -15,8 +15,9 @@ from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, 
 MAX_REQUEST_BYTES = 64 << 20
 """The most bytes that are kept of one request's body, as it was sent."""
 
-_PER_PIECE = 128  # what a piece costs in addition to its bytes
-_PER_EXCHANGE = 4096
+PER_PIECE, PER_EXCHANGE = 128, 4096
+"""How many bytes a piece counts for in addition to its own, and an exchange in addition to its pieces."""
+
 _WITHOUT_BODY = frozenset({"GET", "HEAD", "OPTIONS"})
 _HURRY_BYTES = 4 << 20  # when more is waiting, the recorder's thread wakes early
 Piece: TypeAlias = tuple[bytes, float | None]
@@ -51,10 +52,10 @@ class EventBuffer:
     def begin(self, head: RequestHead) -> ExchangeObserver:
         """An observer for an exchange; one that keeps nothing if too much is waiting."""
         if self.is_closed:
-            return _IgnoringObserver()
-        if not self.admits(_PER_EXCHANGE):
+            return IgnoringObserver()
+        if not self.admits(PER_EXCHANGE):
             self.dropped_exchanges += 1
-            return _IgnoringObserver()
+            return IgnoringObserver()
         tape = ExchangeTape(head, self)
         self.note(ExchangeEvent.BEGAN, tape)
         return tape
@@ -139,7 +140,7 @@ class ExchangeTape:
     def request_arrived(self, raw: bytes) -> None:
         """More of the request's body."""
         size = self._request_bytes = self._request_bytes + len(raw)
-        if self.request_lost or size > MAX_REQUEST_BYTES or not self._buffer.admits(len(raw) + _PER_PIECE):
+        if self.request_lost or size > MAX_REQUEST_BYTES or not self._buffer.admits(len(raw) + PER_PIECE):
             self.request_lost += len(raw)
             self._buffer.dropped_bytes += len(raw)
         else:
@@ -156,7 +157,7 @@ class ExchangeTape:
 
     def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
         """More of the answer's body."""
-        if self._is_full or not self._buffer.admits(len(raw) + _PER_PIECE):
+        if self._is_full or not self._buffer.admits(len(raw) + PER_PIECE):
             self._is_full = True  # bytes after a gap cannot be decoded
             self.answer_lost += len(raw)
             self._buffer.dropped_bytes += len(raw)
@@ -169,6 +170,13 @@ class ExchangeTape:
         """The exchange has ended."""
         self.end, self.ended_at_s, self.message = end, at_s, message
         self._buffer.note(ExchangeEvent.ENDED, self)
+
+    def dropped(self, *, of_request: int, of_answer: int) -> None:
+        """So many bytes of the bodies were dropped before they came here; what follows them is dropped too."""
+        self.request_lost += of_request
+        self.answer_lost += of_answer
+        self._is_full = self._is_full or of_answer > 0
+        self._buffer.dropped_bytes += of_request + of_answer
 
     def take_answer(self) -> list[Piece]:
         """The pieces of the answer that came since the last call; for the recorder's thread."""
@@ -192,11 +200,15 @@ class ExchangeTape:
     @property
     def has_much(self) -> bool:
         """Whether much of the answer is waiting."""
-        return sum(len(raw) + _PER_PIECE for raw, _ in self._answer) > _HURRY_BYTES
+        return sum(len(raw) + PER_PIECE for raw, _ in self._answer) > _HURRY_BYTES
 
 
-class _IgnoringObserver:
-    """Observes an exchange that is not recorded."""
+class IgnoringObserver:
+    """Observes exchanges that are not recorded."""
+
+    def began(self, head: RequestHead) -> ExchangeObserver:
+        """An observer that keeps nothing."""
+        return self
 
     def request_arrived(self, raw: bytes) -> None:
         """Keep nothing."""

@@ -53,7 +53,7 @@ MAX_ANSWER_TEXT = 16 << 20
 MAX_REQUEST_LENGTH = 32 << 20
 """The most bytes of a request that are decoded, the most that Anthropic's API takes; images are most of such a request.
 
-Parsing more in one call would hold up the streams of all clients.
+Parsing more in one call would hold up the threads of a program that records its own client.
 """
 
 _AT_ONCE = 2_048  # pieces of one answer that are processed together, if many were waiting
@@ -242,8 +242,8 @@ class AnswerRecording:
     def _within_bounds(self, events: list[WireEvent]) -> list[WireEvent]:
         """The events within the bound on an answer's text, a long text in pieces of at most `_LONG_CHUNK`.
 
-        What searches a text in one call holds the interpreter, and with it every stream of the proxy: 30 ms for a
-        million characters (redaction of text full of signs). So it gets a long text piece by piece.
+        What searches a text in one call holds the interpreter: 30 ms for a million characters (redaction of text full
+        of signs). The threads of a program that records its own client would wait, so a long text comes piece by piece.
         """
         size = sum([len(event.text) for event in events if type(event) is PartGrew])
         left, self._text_left = self._text_left, self._text_left - size
@@ -520,6 +520,11 @@ class Recorder:
         self._unrecorded = 0
         self._thread = Thread(target=self._run, name="weaklink-recorder", daemon=True)
         self._thread.start()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """About how many bytes are waiting for the thread."""
+        return self._buffer.waiting_bytes
 
     @property
     def dropped_bytes(self) -> int:

@@ -16,6 +16,7 @@ from typing import Protocol
 from aiohttp import web
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.proxy.access import not_connected, read_timed_out
 from weaklink.inspector.capture.recorder import Recorder
@@ -27,7 +28,7 @@ from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
 from weaklink.inspector.replay.answers import error_answer, rebuilt_answer
 from weaklink.inspector.replay.canonical import BodyDifference
 from weaklink.inspector.replay.matching import DivergenceKind, Match, ReplayDivergence, Replayer
-from weaklink.inspector.sessions.exchange import ExchangeObserver, Headers, Observes, RequestHead
+from weaklink.inspector.sessions.exchange import ExchangeObserver, Observes, RequestHead
 
 _STREAMS = ("text/event-stream", "ndjson", "jsonl", "json-seq")
 _REFUSED = 400
@@ -53,26 +54,6 @@ class InjectedFault(Protocol):
     def altered(self, exchange: RecordedExchange) -> tuple[RecordedExchange, float]:
         """The exchange as it is delivered, and the delay in seconds before its answer."""
         ...
-
-
-class IgnoringObserver:
-    """Ignores all exchanges; see `inspector.sessions.exchange.Observes`."""
-
-    def began(self, head: RequestHead) -> ExchangeObserver:
-        """An observer that keeps nothing."""
-        return self
-
-    def request_arrived(self, raw: bytes) -> None:
-        """Keep nothing."""
-
-    def answer_began(self, status: int, headers: Headers, at_s: float | None) -> None:
-        """Keep nothing."""
-
-    def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
-        """Keep nothing."""
-
-    def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
-        """Keep nothing."""
 
 
 class ReplayServer(Struct):

@@ -111,7 +111,7 @@ class Status(StrEnum):
     OK = "ok"
 
 
-class Step(Struct, frozen=True):
+class Step(Struct, frozen=True, array_like=True):
     """One tool call of a chain and its outcome.
 
     `number` counts from 1; `location` is the call's location, `result_location` its result's. `certainty` is set for
@@ -145,7 +145,7 @@ class Step(Struct, frozen=True):
         return self.outcome is StepOutcome.OK and self.result_kind is None
 
 
-class Break(Struct, frozen=True):
+class Break(Struct, frozen=True, array_like=True):
     """The first step whose fault the agent did not recover from.
 
     `code` is the rule of the diagnostic that explains it; `message` is one sentence.
@@ -160,7 +160,7 @@ class Break(Struct, frozen=True):
     reaction: Reaction | None = None
 
 
-class Chain(Struct, frozen=True):
+class Chain(Struct, frozen=True, array_like=True):
     """The steps of a trace in the order of their calls, its break if it has one, and its status.
 
     `abort_reason` is set if the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,

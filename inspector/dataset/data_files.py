@@ -326,9 +326,7 @@ class DataRow(Struct, frozen=True):
 
     def renamed(self, columns: Mapping[str, str]) -> "DataRow":
         """The row with members under other names: `columns` maps the row's names to those that weaklink reads."""
-        value = {columns.get(name, name): member for name, member in self.value.items() if name in columns}
-        kept = {name: member for name, member in self.value.items() if name not in columns and name not in value}
-        return structs.replace(self, value={**kept, **value})
+        return structs.replace(self, value=renamed_members(self.value, columns))
 
     def rejected(self, reason: str) -> "RejectedRow":
         """This row as one that could not be read."""
@@ -340,6 +338,13 @@ class DataRow(Struct, frozen=True):
         """A random generator for this row; it does not depend on the folder or bucket of the file."""
         name = self.file.replace("\\", "/").rpartition("/")[2]
         return Random(f"{seed}\0{use}\0{name}\0{self.record}")
+
+
+def renamed_members(row: JsonObject, columns: Mapping[str, str]) -> JsonObject:
+    """A row with members under other names; a renamed member replaces one that has the new name."""
+    value = {columns[name]: member for name, member in row.items() if name in columns}
+    kept = {name: member for name, member in row.items() if name not in columns and name not in value}
+    return {**kept, **value} if value else row
 
 
 class RejectedRow(Struct, frozen=True):

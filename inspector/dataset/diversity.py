@@ -12,36 +12,22 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 from msgspec import Struct, field
 
 from weaklink.inspector.chain.steps import Step, StepOutcome
+from weaklink.inspector.dataset.goals import PARAMETER_TYPES, RECOMMENDED, Goals, Shares, deviations
 from weaklink.inspector.dataset.lint.duplicates import sample_keys
 from weaklink.inspector.dataset.lint.linting import LintOptions, lint_sample
 from weaklink.inspector.dataset.lint.templates import format_of
 from weaklink.inspector.dataset.lint.texts import TokenCounter, language_of, token_count
+from weaklink.inspector.dataset.packing import budget_figures
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.dataset.scoring import score_calls, score_sample
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolDefinition
-
-Shares: TypeAlias = "dict[str, dict[str, float] | float]"
-
-PARAMETER_TYPES = ("string", "number", "boolean", "array", "object", "null")
-RECOMMENDED: Mapping[str, Mapping[str, float] | float] = MappingProxyType(
-    {
-        "tools": {"1": 0.5, "2": 0.3, "3+": 0.2},
-        "steps": {"1": 0.4, "2": 0.35, "3+": 0.25},
-        "should_call": {"yes": 0.7, "no": 0.3},
-        "parameter_types": {"string": 0.25, "number": 0.25, "array": 0.25, "object": 0.25},
-        "error_recovery": 0.15,
-        "languages": {},
-    }
-)
-"""The recommended distribution; `error_recovery` is a minimum, and `languages` has no recommendation."""
 
 TOLERANCE = 0.05
 """A share that deviates by at least this much is marked."""
@@ -268,15 +254,17 @@ class SetReport(Struct):
     def _fractions(self, key: str, values: Sequence[str], whole: int) -> dict[str, float]:
         return {value: _share(self.counts[f"{key}={value}"], whole) for value in values}
 
-    def value(self) -> dict[str, Json]:
-        """The report as JSON."""
+    def value(self, goals: Goals = RECOMMENDED, max_tokens: int | None = None) -> dict[str, Json]:
+        """The report as JSON; with `max_tokens`, also what this budget cuts (`budget`), if tokens were counted."""
         shares: Any = self.shares()
-        recommended: Any = {key: dict(one) if isinstance(one, Mapping) else one for key, one in RECOMMENDED.items()}
+        recommended: Any = {key: dict(one) if isinstance(one, Mapping) else one for key, one in goals.items()}
+        budget = budget_figures(self.tokens, max_tokens) if max_tokens is not None else None
         return {
+            **({"budget": budget} if budget is not None else {}),
             "samples": self.samples,
             "shares": shares,
             "recommended": recommended,
-            "deviations": dict[str, Json](deviations(shares)),
+            "deviations": dict[str, Json](deviations(shares, goals)),
             "samples_with_calls": self.with_calls,
             "duplicates": self.duplicates,
             **{key: dict[str, Json](self.of(key)) for key in ("types", "shapes", "formats", "errors", "recoveries")},
@@ -291,18 +279,6 @@ class SetReport(Struct):
                 "below_0.9": self.low_scores,
             },
         }
-
-
-def deviations(shares: Shares) -> dict[str, Any]:
-    """Each share minus the recommended one; the deviation of `error_recovery` is 0 if the minimum is reached."""
-    found: dict[str, Any] = {}
-    for key, recommended in RECOMMENDED.items():
-        share = shares[key]
-        if isinstance(recommended, Mapping) and isinstance(share, dict):
-            found[key] = {name: round(share.get(name, 0.0) - one, 6) for name, one in recommended.items()}
-        elif isinstance(share, float) and isinstance(recommended, float):
-            found[key] = round(min(share - recommended, 0.0), 6)
-    return found
 
 
 def _share(number: int, whole: int) -> float:

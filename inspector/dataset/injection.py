@@ -10,6 +10,7 @@ recovered. So a sample that the engine misjudges, or a call that cannot contain 
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum, auto
 from random import Random
 
 from msgspec import Struct, structs
@@ -53,6 +54,8 @@ _BY_ITSELF = frozenset({"T406"})  # the refusal of a call that has a reported fa
 _WRONG_FORMAT = "wrong-format"
 _EMPTY = "empty-result"  # no call fails there
 _TRIES = 12
+_NOTHING_FITS = "no fault of a selected kind fits its calls"
+_NOTHING_VERIFIED = "the inspection of what was made finds a different fault than the injected one"
 
 
 class InjectedRow(Struct, frozen=True):
@@ -60,6 +63,13 @@ class InjectedRow(Struct, frozen=True):
 
     value: JsonObject
     kind: str
+
+
+class _Failure(Enum):
+    """Why one try of a kind made no row."""
+
+    UNFIT = auto()
+    UNVERIFIED = auto()
 
 
 class NotInjected(Struct, frozen=True):
@@ -88,13 +98,14 @@ def inject_faults(
         return
     draw = row.random(seed)
     left = {kind: rate for kind, rate in rates.items() if rate > 0}
-    injected_count = 0
+    injected_count = unverified = 0
     for _ in range(_TRIES * count):
         if not left or injected_count == count:
             break
         kind = draw.choices(list(left), list(left.values()))[0]
         found = _injected(sample, draw.choice(places), kind, draw, trainer)
-        if found is None:
+        if not isinstance(found, InjectedRow):
+            unverified += found is _Failure.UNVERIFIED
             left[kind] *= 0.5
             if left[kind] < rates[kind] / 8:
                 del left[kind]
@@ -105,7 +116,7 @@ def inject_faults(
         assert isinstance(injected, dict)
         yield InjectedRow({**found.value, "injected": {**injected, "seed": seed}}, kind)
     if not injected_count:
-        yield NotInjected("no fault of a selected kind fits its calls, or the engine reports a different fault")
+        yield NotInjected(_NOTHING_FITS if not unverified else _NOTHING_VERIFIED)
 
 
 def _why_not(sample: Sample) -> str:
@@ -117,6 +128,25 @@ def _why_not(sample: Sample) -> str:
         return "its steps are annotated, and the annotation would no longer be correct"
     if sample.inspection.chain.status is not Status.OK:
         return f"its chain is {sample.inspection.chain.status.value}, not ok"
+    return _why_no_call(sample)
+
+
+def _why_no_call(sample: Sample) -> str:
+    """Why none of the calls of a sample, which is ok, can get a fault."""
+    steps = tuple(sample.inspection.chain.steps)
+    if not steps:
+        return "it has no call"
+    if not sample.offered.tools:
+        return "it offers no tools, so that no call can be checked"
+    calls_in = Counter(step.location.turn for step in steps)
+    if all(calls_in[step.location.turn] > 1 for step in steps):
+        return "each of its calls has a parallel one in its message"
+    if all(step.result_location is None for step in steps):
+        return "its calls have no results, where the refusal would be"
+    if "injected" in sample.row.value:
+        return "it has an injected fault already"
+    if not any(sample.offered.find(step.call.name) for step in steps):
+        return "it offers none of the tools that it calls"
     return "it has no valid, answered call of an offered tool that is alone in its message"
 
 
@@ -156,15 +186,15 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
 
 def _injected(
     sample: Sample, place: tuple[Step, SoundCall], kind: str, draw: Random, trainer: Trainer
-) -> InjectedRow | None:
+) -> "InjectedRow | _Failure":
     step, sound = place
     fault = KINDS[kind](sound, draw)
     if fault is None:
-        return None
+        return _Failure.UNFIT
     messages = _messages(sample, step, sound, fault, draw)
     key = _list_key(sample.row.value)
     if messages is None or key is None:
-        return None
+        return _Failure.UNFIT
     faulty = messages[step.location.turn - sample.first_turn]
     if isinstance(faulty, dict) and kind not in SAME_CALL:
         faulty.update(LOSS_MARKS.get(trainer, {}))
@@ -176,7 +206,7 @@ def _injected(
     again = read_sample(structs.replace(sample.row, value=value, raw=b""))
     found = _verified(sample, again, step, fault, kind)
     if found is None:
-        return None
+        return _Failure.UNVERIFIED
     rule = TWINS.get(found.rule, found.rule)  # as `lint` and `check` name it in training data
     injected: JsonObject = {
         "rule": rule.name,

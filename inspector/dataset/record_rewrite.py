@@ -16,6 +16,7 @@ from weaklink.inspector.text import Range, lone_surrogates
 from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
+_ANSWERS = ("completion", "chosen")  # lists of messages: the last turns
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
 
 
@@ -57,6 +58,10 @@ def _messages(row: JsonNode, trace: Trace) -> Iterator[tuple[int, JsonNode]]:
         if system is not None and len(trace.turns) == len(listed.items) + 1:
             yield 1, system.value
         yield from _numbered(listed.items, trace)
+        return
+    answers = next((one for key in _ANSWERS if (one := row.member(key)) is not None), None)
+    if answers is not None and 0 < len(answers.value.items) <= len(trace.turns):
+        yield from enumerate(answers.value.items, len(trace.turns) - len(answers.value.items) + 1)
         return
     answer = next((one.value for key in _TEXTS if (one := row.member(key)) is not None), None)
     if answer is not None and trace.turns:

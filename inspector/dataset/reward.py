@@ -14,7 +14,7 @@ reward that ignores what it was given trains for nothing:
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import repeat
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypedDict, Unpack, cast
 
 from msgspec import Struct, structs
 
@@ -79,19 +79,33 @@ class ScoreFunction(Protocol):
         ...
 
 
-class _Rewarding(Struct, frozen=True):
-    """How an answer is rewarded: the verifier and its options, and the facts for rows that have none."""
+class RewardOptions(TypedDict, total=False):
+    """The options of every reward function; `reward` describes them, and `_Rewarding` has their defaults."""
 
-    verifier: Verifier
     tools: Json
     schema: Json
     format: str
-    select: tuple[str, ...]
-    ignore: tuple[str, ...]
+    select: Sequence[str]
+    ignore: Sequence[str]
     require_call: bool | None
     passed: float
     failed: float
     partial: bool
+
+
+class _Rewarding(Struct, frozen=True):
+    """How an answer is rewarded: the verifier and its options, and the facts for rows that have none."""
+
+    verifier: Verifier
+    tools: Json = None
+    schema: Json = None
+    format: str = ""
+    select: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    require_call: bool | None = None
+    passed: float = 1.0
+    failed: float = 0.0
+    partial: bool = False
 
     def of(self, prompt: Json, completion: Json, columns: Mapping[str, Json]) -> float:
         """The reward of one answer; None is an empty answer. Raises ValueError for facts that cannot be read."""
@@ -105,7 +119,7 @@ class _Rewarding(Struct, frozen=True):
         if self.partial:
             return self.failed + (self.passed - self.failed) * self._score(candidate, answer, offered)
         verdict = run_verifier(self.verifier, candidate, select=self.select, ignore=self.ignore)
-        return self.passed if verdict.passed else self.failed
+        return float(self.passed if verdict.passed else self.failed)
 
     def _score(self, candidate: VerifierInput, answer: Json, tools: Json) -> float:
         """The mean of the four scores of the answer's own calls, from 0 to 1; 0 for an empty answer."""
@@ -167,20 +181,8 @@ def verify(
     return run_verifier(chosen, candidate, select=select, ignore=ignore)
 
 
-def reward(
-    verifier: str | Verifier = "tool-use",
-    *,
-    tools: Json = None,
-    schema: Json = None,
-    format: str = "",
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    require_call: bool | None = None,
-    passed: float = 1.0,
-    failed: float = 0.0,
-    partial: bool = False,
-) -> RewardFunction:
-    """A reward function: `passed` for an answer that passes the verifier, else `failed`; an empty answer fails.
+def reward(verifier: str | Verifier = "tool-use", **options: Unpack[RewardOptions]) -> RewardFunction:
+    """A reward function: `passed` (1.0) for an answer that passes the verifier, else `failed` (0.0).
 
     With `partial`, which only `tool-use` has, the reward lies between the two: at the mean of the four scores of
     `weaklink data score`. Every row then needs a reference.
@@ -190,21 +192,10 @@ def reward(
     and more of one rollout. The columns, or the members of `info`, named `tools`, `functions`, `schema`,
     `response_format`, `answer_format`, `type` and `annotation` are used, and the reference: `expected`, `ground_truth`,
     `answers`, `reward_model` and the other names of `verify`; `tools` and `schema` given here are used if those columns
-    are missing. `require_call` is that of `verify`. The function raises TypeError for the arguments of another
-    framework, and ValueError for a reference that cannot be read.
+    are missing. `format`, `select`, `ignore` and `require_call` are those of `verify`. An empty answer fails. The
+    function raises TypeError for the arguments of another framework, and ValueError for a reference it cannot read.
     """
-    rewarding = _rewarding(
-        verifier,
-        tools=tools,
-        schema=schema,
-        format=format,
-        select=select,
-        ignore=ignore,
-        require_call=require_call,
-        passed=passed,
-        failed=failed,
-        partial=partial,
-    )
+    rewarding = _rewarding(verifier, options)
 
     def reward_function(
         prompts: Sequence[Json] | None = None, completions: Sequence[Json] | None = None, **columns: object
@@ -219,19 +210,19 @@ def reward(
     return cast(RewardFunction, rewarding.named(reward_function))
 
 
-def trl_reward(verifier: str | Verifier = "tool-use", **options: Any) -> RewardFunction:
+def trl_reward(verifier: str | Verifier = "tool-use", **options: Unpack[RewardOptions]) -> RewardFunction:
     """A reward function for `GRPOTrainer(reward_funcs=...)` of TRL; the options are those of `reward`."""
     return reward(verifier, **options)
 
 
-def verl_reward(verifier: str | Verifier = "tool-use", **options: Any) -> ScoreFunction:
+def verl_reward(verifier: str | Verifier = "tool-use", **options: Unpack[RewardOptions]) -> ScoreFunction:
     """A function with the signature of verl's `compute_score`, for `custom_reward_function`.
 
     The options are those of `reward`. `ground_truth` is the reference. If `extra_info` is an object, its `tools`,
     `prompt` (or `messages`, `question`) and the other columns of `reward` are used; without the prompt, it is not
     judged whether values come from it.
     """
-    rewarding = _rewarding(verifier, **options)
+    rewarding = _rewarding(verifier, options)
 
     def compute_score(
         data_source: str, solution_str: str, ground_truth: object, extra_info: object = None, **more: object
@@ -245,13 +236,13 @@ def verl_reward(verifier: str | Verifier = "tool-use", **options: Any) -> ScoreF
     return cast(ScoreFunction, rewarding.named(compute_score))
 
 
-def atropos_reward(verifier: str | Verifier = "tool-use", **options: Any) -> ListRewardFunction:
+def atropos_reward(verifier: str | Verifier = "tool-use", **options: Unpack[RewardOptions]) -> ListRewardFunction:
     """A function with the signature of `RewardFunction.compute` of Atropos.
 
     The options are those of `reward`. Besides `completions`, `prompts` (or `prompt`, the same one for all) and the
     columns of `reward` are used: a list of one entry per completion, or one value for all.
     """
-    rewarding = _rewarding(verifier, **options)
+    rewarding = _rewarding(verifier, options)
 
     def compute(completions: Sequence[Json], **columns: object) -> list[float]:
         prompts = cast("Sequence[Json] | None", columns.get("prompts"))
@@ -263,25 +254,11 @@ def atropos_reward(verifier: str | Verifier = "tool-use", **options: Any) -> Lis
     return cast(ListRewardFunction, rewarding.named(compute))
 
 
-def _rewarding(
-    verifier: str | Verifier,
-    *,
-    tools: Json = None,
-    schema: Json = None,
-    format: str = "",
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    require_call: bool | None = None,
-    passed: float = 1.0,
-    failed: float = 0.0,
-    partial: bool = False,
-) -> _Rewarding:
-    chosen = find_verifier(verifier) if isinstance(verifier, str) else verifier
-    if partial and not chosen.uses_reference:
-        raise ValueError(f"`{chosen.name}` has no partial rewards: it compares with no reference")
-    return _Rewarding(
-        chosen, tools, schema, format, tuple(select), tuple(ignore), require_call, float(passed), float(failed), partial
-    )
+def _rewarding(verifier: str | Verifier, options: RewardOptions) -> _Rewarding:
+    rewarding = _Rewarding(find_verifier(verifier) if isinstance(verifier, str) else verifier, **options)
+    if rewarding.partial and not rewarding.verifier.uses_reference:
+        raise ValueError(f"`{rewarding.verifier.name}` has no partial rewards: it compares with no reference")
+    return rewarding
 
 
 def _require_lists(prompts: object, completions: object) -> None:

@@ -28,6 +28,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.importers import records
 from weaklink.inspector.importers.blocks import Block, BlockLines, expand_urls, open_parquet, plan_blocks
 from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.remote import find_remote_files
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile, is_url
 from weaklink.inspector.json_text import write_json
@@ -113,7 +114,7 @@ def _block_lines(block: Block) -> Iterator[DataRow | RejectedRow]:
                 numbered = records.renumbered(record, numbering)
                 is_head = numbering.has_head and _record_number(record) == 1
                 if not is_head:
-                    yield _json_row(block.path, "line", numbered, places)
+                    yield from _instances(_json_row(block.path, "line", numbered, places))
     except OSError as error:
         yield RejectedRow(block.path, "end of file", str(error))
 
@@ -128,7 +129,7 @@ def _json_rows(path: str, file: SourceFile) -> Iterator[DataRow | RejectedRow]:
         with file.open() as stream, file.open() as again:
             places = records.PositionCounter(again)
             for record in records.read_lines(stream) if unit == "line" else records.read_elements(stream):
-                yield _json_row(path, unit, record, places)
+                yield from _instances(_json_row(path, unit, record, places))
     except (DamagedDataError, OSError) as error:
         yield RejectedRow(path, "end of file", str(error))
 
@@ -151,6 +152,16 @@ def _json_row(
         what = _KINDS.get(type(value), "a number")
         return _rejected(path, name, records.NotJsonError(f"the row is {what}, not an object"), record, places)
     return DataRow(path, name, record.number, value, record.raw)
+
+
+def _instances(row: DataRow | RejectedRow) -> Iterator[DataRow | RejectedRow]:
+    """The row, or the conversations of a record that holds several."""
+    instances = instance_rows(row.value) if isinstance(row, DataRow) and "Instances" in row.value else []
+    if isinstance(row, RejectedRow) or not instances:
+        yield row
+        return
+    for number, value in enumerate(instances, 1):
+        yield DataRow(row.file, f"{row.record}{records.instance_words(number)}", row.number, value)
 
 
 def _rejected(
@@ -176,7 +187,7 @@ def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iter
             decoded = _json_columns(batch.schema.metadata)
             for value in batch.to_pylist(maps_as_pydicts="lossy"):
                 number += 1
-                yield _table_row(path, number, value, decoded)
+                yield from _instances(_table_row(path, number, value, decoded))
     except (arrow.ArrowException, OSError, ValueError) as error:
         message = " ".join(str(error).split())
         yield RejectedRow(path, f"row {number + 1}" if number else "file", f"cannot read the table: {message}")

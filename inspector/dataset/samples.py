@@ -25,8 +25,8 @@ from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row
-from weaklink.inspector.importers.data.training_rows import Shape, read_training_row
-from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes, read_rows
+from weaklink.inspector.importers.data.training_rows import Shape, read_conversation_rows, read_training_row
+from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -460,7 +460,7 @@ class SampleRows:
     def _row(self, record: str) -> DataRow | None:
         """The row at this position; None if there is none, or it is a single message of a conversation."""
         if self._rows is None:
-            self._rows = read_rows(self._file)
+            self._rows = read_conversation_rows(self._file)
         for row in self._rows:
             if row.record == record:
                 if isinstance(row, Skipped) or row.value.keys() & _MESSAGE_KEYS:

@@ -70,6 +70,23 @@ STATE_FIELDS = (
         _states(user_rejected=RunState.REJECTED, user_reject=RunState.REJECTED, error=RunState.FAILED),
     ),
     StateField("openhands", "success", "whether the action did what it was to do", "unknown", _FAILED_IF_FALSE),
+    StateField("pi", "details.exitCode", "the exit code of a command (OpenClaw's transcripts)", "2026.9"),
+    StateField(
+        *("gemini-cli", "status", "the status of a call", "0.61"),
+        _states(cancelled=RunState.REJECTED),
+    ),
+    StateField("qwen-code", "toolCallResult.resultDisplay.exitCode", "the exit code of a command", "0.24"),
+    StateField(
+        *("qwen-code", "toolCallResult.executionStatus", "whether the tool ran", "0.24"),
+        MappingProxyType({"cancelled": RunState.INTERRUPTED}),
+    ),
+    StateField("copilot-cli", "shellExecution.exitCode", "the exit code of a command", "1.0"),
+    StateField("cline", "success", "whether a command did what it was to do", "3.0", _FAILED_IF_FALSE),
+    StateField("opencode", "metadata.exit", "the exit code of a command", "1.18"),
+    StateField(
+        *("continue", "status", "the status of a call", "1.5"),
+        _states(canceled=RunState.REJECTED),
+    ),
     StateField("mini-swe-agent", "extra.returncode", "the exit code of a command", "2.0"),
     StateField(
         *("inspect", "error.type", "the type of a tool's error", "unknown"),

@@ -216,7 +216,8 @@ class Row(Struct, frozen=True, dict=True):
     """One record that is an object: its position, its value and its bytes.
 
     The position is a `unit` (`line`, `entry` or `document`) and a number. A record that is a list of objects becomes
-    the object `{"messages": [...]}`. `ids` are known in addition to those in the value.
+    the object `{"messages": [...]}`. `ids` are known in addition to those in the value. `instance` counts the rows that
+    one record holds, from 1; it is 0 if the record is the row.
     """
 
     unit: str
@@ -224,16 +225,22 @@ class Row(Struct, frozen=True, dict=True):
     value: JsonObject
     raw: bytes
     ids: tuple[ExternalId, ...] = ()
+    instance: int = 0
 
     @property
     def record(self) -> str:
-        """The position in words: `line 12`."""
-        return f"{self.unit} {self.number}"
+        """The position in words: `line 12`, or `line 12, instance 3`."""
+        return f"{self.unit} {self.number}{instance_words(self.instance)}"
 
     @cached_property
     def digest(self) -> str:
         """The first 16 hexadecimal digits of the SHA-256 of the record's bytes."""
         return hashlib.sha256(self.raw).hexdigest()[:16]
+
+
+def instance_words(instance: int) -> str:
+    """The end of a position: the number of a row among those of one record; empty for 0."""
+    return f", instance {instance}" if instance else ""
 
 
 def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | Skipped]:

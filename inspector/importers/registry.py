@@ -4,11 +4,18 @@ from functools import cache
 
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
+from weaklink.inspector.importers.agents.cline import ClineImporter
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
+from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
+from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
+from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
+from weaklink.inspector.importers.agents.pi import PiImporter
+from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
 from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
 from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
@@ -45,6 +52,13 @@ _BUILT_IN: tuple[Importer, ...] = (
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
     BfclImporter(),
+    PiImporter(),
+    GeminiCliImporter(),
+    OpenCodeImporter(),
+    CopilotCliImporter(),
+    QwenCodeImporter(),
+    ClineImporter(),
+    ContinueImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),

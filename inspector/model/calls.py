@@ -144,7 +144,7 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
     return found
 
 
-class ToolDefinition(Struct, frozen=True):
+class ToolDefinition(Struct, frozen=True, omit_defaults=True):
     """A tool that was offered to the model: its name, what it does, and the JSON Schema of its arguments.
 
     `parameters` is the schema as in the source, None if there is none; `raw` the whole definition's text; `range` its
@@ -158,7 +158,7 @@ class ToolDefinition(Struct, frozen=True):
     range: Range | None = None
 
 
-class Parameter(msgspec.Struct, frozen=True):
+class Parameter(msgspec.Struct, frozen=True, array_like=True):
     """One argument of a call whose arguments are not in one JSON text.
 
     `text` is its value exactly as written, `range` and `name_range` the places of value and name. `typed` means that
@@ -173,7 +173,7 @@ class Parameter(msgspec.Struct, frozen=True):
     typed: bool = False
 
 
-class ToolCall(msgspec.Struct, frozen=True):
+class ToolCall(msgspec.Struct, frozen=True, array_like=True):
     """One call that the model wrote.
 
     `name` is None if it could not be read. `raw_arguments` is the exact text of the arguments; `arguments` their
@@ -235,7 +235,7 @@ class RecordedState(Struct, frozen=True):
     field: str = ""
 
 
-class ToolResult(Struct, frozen=True):
+class ToolResult(Struct, frozen=True, array_like=True):
     """One result that was returned to the model: `content` is its exact text, `range` that text's place.
 
     `call_id`, `name`, `is_error` and `recorded` are None if the source does not state them.

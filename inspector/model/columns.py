@@ -9,25 +9,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, chain, islice, repeat
 from operator import eq, truediv
-from typing import Any, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
-_Entry = TypeVar("_Entry")
+_Entry_co = TypeVar("_Entry_co", covariant=True)
 _Number = TypeVar("_Number")
 _Packed = TypeVar("_Packed")
 
 _APART = 128  # differences from one stored sum to the next: an access adds up at most so many
 
 
-class Column(Sequence[_Entry]):
+class Column(Sequence[_Entry_co]):
     """The base class of all columns. Raises IndexError for an index out of range."""
 
     __slots__ = ()
 
     @overload
-    def __getitem__(self, index: int) -> _Entry: ...
+    def __getitem__(self, index: int) -> _Entry_co: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[_Entry, ...]: ...
-    def __getitem__(self, index: int | slice) -> _Entry | tuple[_Entry, ...]:
+    def __getitem__(self, index: slice) -> tuple[_Entry_co, ...]: ...
+    def __getitem__(self, index: int | slice) -> _Entry_co | tuple[_Entry_co, ...]:
         if isinstance(index, slice):
             return tuple(self._at(at) for at in range(*index.indices(len(self))))
         at = index + len(self) if index < 0 else index
@@ -48,12 +48,15 @@ class Column(Sequence[_Entry]):
     def __repr__(self) -> str:
         return repr(tuple(self))
 
-    def _at(self, index: int) -> _Entry:
+    def _at(self, index: int) -> _Entry_co:
         """The entry at an index from 0, which must be in range."""
         raise NotImplementedError
 
 
-Entries: TypeAlias = tuple[_Entry, ...] | Column[_Entry]
+if TYPE_CHECKING:
+    Entries: TypeAlias = tuple[_Entry_co, ...] | Column[_Entry_co]
+else:
+    Entries = tuple[_Entry_co, ...]  # what msgspec decodes; `plain` writes a column like a tuple
 """A sequence of entries of one type: a tuple, or a column that creates each on access."""
 
 
@@ -156,7 +159,7 @@ class Ragged(Column[tuple[_Number, ...]]):
         return tuple(self._numbers[self._ends[index - 1] if index else 0 : self._ends[index]])
 
 
-class Sparse(Column[_Entry | None]):
+class Sparse(Column[_Entry_co | None]):
     """Entries with gaps, stored as one byte for each (1 for an entry, 0 for None) and the entries without the gaps.
 
     Raises ValueError if there are more or fewer entries than ones.
@@ -164,7 +167,7 @@ class Sparse(Column[_Entry | None]):
 
     __slots__ = ("_entries", "_numbers", "_there")
 
-    def __init__(self, there: bytes, entries: Sequence[_Entry]) -> None:
+    def __init__(self, there: bytes, entries: Sequence[_Entry_co]) -> None:
         if there.count(1) != len(entries):
             raise ValueError(f"{len(entries)} entries for {there.count(1)} places in a column of {len(there)}")
         self._there, self._entries, self._numbers = there, entries, RunningSums(there)
@@ -172,15 +175,15 @@ class Sparse(Column[_Entry | None]):
     def __len__(self) -> int:
         return len(self._there)
 
-    def __iter__(self) -> Iterator[_Entry | None]:
+    def __iter__(self) -> Iterator[_Entry_co | None]:
         entries = iter(self._entries)
         return (next(entries) if is_there else None for is_there in self._there)
 
-    def _at(self, index: int) -> _Entry | None:
+    def _at(self, index: int) -> _Entry_co | None:
         return self._entries[self._numbers[index] - 1] if self._there[index] else None
 
 
-class Windowed(Column[_Entry]):
+class Windowed(Column[_Entry_co]):
     """Entries that are unpacked one window at a time: `window` returns the one with a number, from 0.
 
     Each window has `size` entries, the last one the rest of `length`. `window` is called again and again, so it should
@@ -189,16 +192,16 @@ class Windowed(Column[_Entry]):
 
     __slots__ = ("_length", "_size", "_window")
 
-    def __init__(self, length: int, size: int, window: Callable[[int], Sequence[_Entry]]) -> None:
+    def __init__(self, length: int, size: int, window: Callable[[int], Sequence[_Entry_co]]) -> None:
         self._length, self._size, self._window = length, size, window
 
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Entry_co]:
         return chain.from_iterable(map(self._window, range(-(-self._length // self._size))))
 
-    def _at(self, index: int) -> _Entry:
+    def _at(self, index: int) -> _Entry_co:
         return self._window(index // self._size)[index % self._size]
 
 
@@ -217,7 +220,7 @@ class Ascending(Windowed[int]):
         return min(number * self._size, self._length), min((number + 1) * self._size, self._length)
 
 
-class Uneven(Column[_Entry]):
+class Uneven(Column[_Entry_co]):
     """Entries in windows of different lengths: window `number` has those from `starts[number]` up to the next start.
 
     `starts` is one longer than the number of windows, begins with 0 and ends with the number of entries. `window` is
@@ -226,16 +229,16 @@ class Uneven(Column[_Entry]):
 
     __slots__ = ("_starts", "_window")
 
-    def __init__(self, starts: Sequence[int], window: Callable[[int], Sequence[_Entry]]) -> None:
+    def __init__(self, starts: Sequence[int], window: Callable[[int], Sequence[_Entry_co]]) -> None:
         self._starts, self._window = starts, window
 
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Entry_co]:
         return self.stretch(0, len(self))
 
-    def stretch(self, start: int, end: int) -> Iterator[_Entry]:
+    def stretch(self, start: int, end: int) -> Iterator[_Entry_co]:
         """The entries in `[start, end)`, which must be within the column, in order; requests each window once."""
         number = bisect_right(self._starts, start) - 1
         while start < end:
@@ -246,45 +249,45 @@ class Uneven(Column[_Entry]):
             )
             start, number = stop, number + 1
 
-    def _at(self, index: int) -> _Entry:
+    def _at(self, index: int) -> _Entry_co:
         number = bisect_right(self._starts, index) - 1
         return self._window(number)[index - self._starts[number]]
 
 
-class ColumnSlice(Column[_Entry]):
+class ColumnSlice(Column[_Entry_co]):
     """The entries in `[start, end)` of a column, which must be within it."""
 
     __slots__ = ("_column", "_end", "_start")
 
-    def __init__(self, column: Uneven[_Entry], start: int, end: int) -> None:
+    def __init__(self, column: Uneven[_Entry_co], start: int, end: int) -> None:
         self._column, self._start, self._end = column, start, end
 
     def __len__(self) -> int:
         return self._end - self._start
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Entry_co]:
         return self._column.stretch(self._start, self._end)
 
-    def _at(self, index: int) -> _Entry:
+    def _at(self, index: int) -> _Entry_co:
         return self._column[self._start + index]
 
 
-class LazyColumn(Column[_Entry]):
+class LazyColumn(Column[_Entry_co]):
     """Entries that `make` creates from packed values on each access."""
 
     __slots__ = ("_make", "_packed")
 
-    def __init__(self, packed: Sequence[_Packed], make: Callable[[_Packed], _Entry]) -> None:
+    def __init__(self, packed: Sequence[_Packed], make: Callable[[_Packed], _Entry_co]) -> None:
         self._packed: Sequence[Any] = packed
-        self._make: Callable[[Any], _Entry] = make
+        self._make: Callable[[Any], _Entry_co] = make
 
     def __len__(self) -> int:
         return len(self._packed)
 
-    def __iter__(self) -> Iterator[_Entry]:
+    def __iter__(self) -> Iterator[_Entry_co]:
         return map(self._make, self._packed)
 
-    def _at(self, index: int) -> _Entry:
+    def _at(self, index: int) -> _Entry_co:
         return self._make(self._packed[index])
 
 

@@ -69,7 +69,7 @@ class RecordedExchange(Struct, frozen=True):
         return tuple(answer[start:end] for start, end in zip((0, *self.ends), self.ends, strict=False))
 
 
-class RecordedTrace(Trace, frozen=True):
+class RecordedTrace(Trace, frozen=True, omit_defaults=True):
     """A trace with its HTTP exchanges, in order, as a trace file holds both."""
 
     exchanges: tuple[RecordedExchange, ...] = ()

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import accumulate, repeat
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Struct, field, structs
@@ -20,7 +20,7 @@ class InstantSource(StrEnum):
     DERIVED = "derived"
 
 
-class Instant(Struct, frozen=True):
+class Instant(Struct, frozen=True, omit_defaults=True):
     """A moment, in seconds since 1970-01-01 UTC. An unknown moment is None instead of an Instant."""
 
     at_s: float
@@ -58,7 +58,7 @@ class ErrorPhase(StrEnum):
     CLIENT_ABORT = "client_abort"
 
 
-class GenerationError(Struct, frozen=True):
+class GenerationError(Struct, frozen=True, omit_defaults=True):
     """An error that ended a generation: its phase, its message, and the provider's status and code if there are any."""
 
     phase: ErrorPhase
@@ -92,7 +92,7 @@ class Role(StrEnum):
     TOOL = "tool"
 
 
-class CallHeader(Struct, frozen=True):
+class CallHeader(Struct, frozen=True, omit_defaults=True):
     """The fields of a call in a structured API, except its arguments; `part` names the part that contains those.
 
     `custom` means that the tool takes free text and no JSON, as OpenAI's custom tools do: the part is the argument.
@@ -113,7 +113,7 @@ class ResultHeader(Struct, frozen=True):
     recorded: RecordedState | None = None
 
 
-class SentPart(Struct, frozen=True):
+class SentPart(Struct, frozen=True, omit_defaults=True):
     """One text of a message in a request.
 
     `text` is what it does not share with the part of the same name in the message's turn: the first `prefix` code
@@ -121,12 +121,12 @@ class SentPart(Struct, frozen=True):
     """
 
     name: str
-    text: str
+    text: str = ""
     prefix: int = 0
     suffix: int = 0
 
 
-class SentMessage(Struct, frozen=True):
+class SentMessage(Struct, frozen=True, omit_defaults=True):
     """A message of a request whose text is not exactly that of a turn of the trace.
 
     `turn` is the number (from 1) of the turn of which it is another version, None if there is no such turn.
@@ -140,17 +140,17 @@ class SentMessage(Struct, frozen=True):
     result: ResultHeader | None = None
 
 
-class SentBefore(Struct, frozen=True):
+class SentBefore(NamedTuple):
     """A message of an earlier request of the trace: `turn` is the number of that request's answer.
 
-    `index` counts from 0 in the `messages` of that request.
+    `position` counts from 0 in the `messages` of that request. A tuple, so that codecs tell it from a `SentMessage`.
     """
 
     turn: int
-    index: int
+    position: int
 
 
-class SentRequest(Struct, frozen=True):
+class SentRequest(Struct, frozen=True, omit_defaults=True):
     """The messages of a generation's request, as the server received them.
 
     The request begins with the first `kept` messages of the request that turn `after` answers (0: of none). `messages`
@@ -163,7 +163,7 @@ class SentRequest(Struct, frozen=True):
     messages: tuple[int | SentMessage | SentBefore, ...] = ()
 
 
-class Generation(Struct, frozen=True):
+class Generation(Struct, frozen=True, omit_defaults=True):
     """The facts of one assistant turn besides its text; every one may be unknown.
 
     `api` is the kind of endpoint (`chat.completions`, `messages`, ...). `parameters` is the request's sampling and
@@ -211,7 +211,7 @@ class Chunk(msgspec.Struct, frozen=True, gc=False):
     logprobs: tuple[float, ...] | None = None
 
 
-class Chunks(Struct, frozen=True):
+class Chunks(Struct, frozen=True, omit_defaults=True):
     """The chunks of one part, in columns: entry i of each belongs to chunk i.
 
     `ends` are the code-point offsets in the part's text at which chunks end, ascending; the last is the text's length.
@@ -222,9 +222,9 @@ class Chunks(Struct, frozen=True):
 
     ends: Entries[int]
     sequences: Entries[int]
-    offsets_s: Entries[float | None] | Entries[float] | None = None
-    token_ids: Entries[tuple[int, ...] | None] | Entries[tuple[int, ...]] | None = None
-    logprobs: Entries[tuple[float, ...] | None] | Entries[tuple[float, ...]] | None = None
+    offsets_s: Entries[float | None] | None = None
+    token_ids: Entries[tuple[int, ...] | None] | None = None
+    logprobs: Entries[tuple[float, ...] | None] | None = None
 
     def __post_init__(self) -> None:
         for column in (self.sequences, self.offsets_s, self.token_ids, self.logprobs):
@@ -247,7 +247,7 @@ class Grade(StrEnum):
     TEXT_ONLY = "text only"
 
 
-class Part(Struct, frozen=True):
+class Part(Struct, frozen=True, omit_defaults=True):
     """One text of a turn: `text`, `reasoning`, or `call:0`, `call:1`, ... whose text is a call's arguments.
 
     Sources have others, which are kept verbatim: `refusal`, `content:N` (a content block that is no text), `wire:...`
@@ -277,7 +277,7 @@ class Part(Struct, frozen=True):
             start = end
 
 
-class RecordedRun(Struct, frozen=True):
+class RecordedRun(Struct, frozen=True, omit_defaults=True):
     """One run of a tool, as recorded by the program that ran it: what was executed, and what the tool returned.
 
     `source` names the recorder (`otlp`, `logger`). `arguments` and `result` are exact texts, None if the source did not
@@ -311,7 +311,7 @@ class TurnFlag(StrEnum):
     COPIED_CONTEXT = "copied_context"
 
 
-class Turn(Struct, frozen=True):
+class Turn(Struct, frozen=True, omit_defaults=True):
     """One message of a conversation.
 
     `source_role` is the source's own word for the role (`gpt`, `observation`, `ipython`). `calls` describe the parts
@@ -399,7 +399,7 @@ class Liveness(StrEnum):
     IDLE = "idle"
 
 
-class Outcome(Struct, frozen=True):
+class Outcome(Struct, frozen=True, omit_defaults=True):
     """How the session ended according to its source; None for what it does not state."""
 
     completed: bool | None = None
@@ -429,7 +429,7 @@ class Provenance(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-class Trace(Struct, frozen=True):
+class Trace(Struct, frozen=True, omit_defaults=True):
     """One recorded agent session: an ordered list of turns.
 
     `format` names the wire format of tool calls if the source or the user states it, else it is empty and detected.
@@ -499,7 +499,7 @@ class SpanKind(StrEnum):
     MARKUP = "markup"
 
 
-class Span(msgspec.Struct, frozen=True):
+class Span(msgspec.Struct, frozen=True, array_like=True):
     """A typed range of one part's text; the top-level spans of a part tile it exactly.
 
     `inner` is the range without the markers. `closed` is true if the span ended as its format requires: a span that a

@@ -8,10 +8,11 @@ from pathlib import Path
 from threading import Thread
 
 from weaklink.inspector.capture.client_addresses import client_variables, routes
+from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.exchange_record import masked_text
 from weaklink.inspector.capture.proxy import BoundAddress, Intercept, ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.capture.replay_server import IgnoringObserver, ReplayServer, place, sentence
+from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
 from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.errors import UnreadableFileError, WeaklinkError
 from weaklink.inspector.redaction.redactor import Redactor

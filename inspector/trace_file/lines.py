@@ -1,13 +1,20 @@
-"""The format of a trace file, version 3: its lines as typed structures, and recorded exchanges as lines.
+"""The format of a trace file, version 3: values of the model as plain JSON values, and recorded exchanges as lines.
+
+A line is the value itself: `{"trace": ...}` has the fields of `inspector.model.Trace`, with the number of its turns
+instead of the turns, and `{"turn": ...}` those of `inspector.model.Turn`. msgspec derives both directions from the
+Structs; a field with its default value is left out, so a field can be added. A range is `[start, end]`, a message of an
+earlier request `[turn, index]`. Only numbers that JSON cannot represent are written in another form:
+
+    {"at_s": "Infinity"}                          a float that is not finite, in one of FLOAT_FIELDS
+    {"maximum": {"weaklink_number": "1E+5000"}}   in a tool's schema, whose fields may have any name
+
+A file is RFC 8259 JSON, one value per line, ASCII only; lone surrogates and NUL are escapes. The first line is
+`{"weaklink_trace_file": 3}`. Adjacent lone surrogates, which JSON would join, are separated and restored.
 
 The requests of a session repeat its history: each is the one before with something added in its middle. A line
 therefore has the number of bytes that its request shares with the beginning and the end of the previous request, and
 the bytes between them. The lines of one trace must be read in order; a request whose previous one is missing is lost
 (`withheld` says so), as is every request that builds on it.
-
-A file is RFC 8259 JSON, one value per line, ASCII only; lone surrogates and NUL are escapes. The first line is
-`{"weaklink_trace_file": 3}`. Numbers that JSON cannot represent, and adjacent lone surrogates that JSON would join, are
-written in a portable form and restored.
 """
 
 import json
@@ -15,26 +22,11 @@ import math
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from weaklink.inspector.model import (
-    BodyState,
-    ErrorPhase,
-    ExternalId,
-    FinishReason,
-    InstantSource,
-    Json,
-    ParentTrace,
-    Provenance,
-    RecognisedBy,
-    ResultHeader,
-    Role,
-    ToolsOrigin,
-    TurnFlag,
-    Usage,
-)
+from weaklink.inspector.model import Json, Trace, Turn
 from weaklink.inspector.model.exchange import ExchangeEnd, RecordedExchange
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -47,7 +39,13 @@ _NUMBER_KEY = "weaklink_number"
 _ADJACENT_SURROGATES = lazy_pattern("([\ud800-\udbff]\ufdd0*)(?=[\udc00-\udfff])")
 _SEPARATED_SURROGATES = lazy_pattern("([\ud800-\udbff]\ufdd0*)\ufdd0(?=[\udc00-\udfff])")
 _BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
-Number: TypeAlias = float | Literal["NaN", "Infinity", "-Infinity"]
+FLOAT_FIELDS = frozenset(("at_s", "reward", "offsets_s", "logprobs"))
+"""The fields of traces and turns that contain floats."""
+_SCHEMA = "parameters"
+_NOT_FINITE = ("NaN", "Infinity", "-Infinity")
+_FACTS = [name for name in Trace.__struct_fields__ if name not in ("turns", "is_open")]
+Record: TypeAlias = dict[str, Any]
+"""The object of a line."""
 
 
 class BodyLine(msgspec.Struct, omit_defaults=True):
@@ -104,24 +102,13 @@ class ExchangePacker:
                 base = self._base
             self._last, self._base = request, self._number
         return ExchangeLine(
-            self._number,
-            exchange.method,
-            exchange.path,
-            exchange.began_s,
-            exchange.status,
-            exchange.headers,
-            None if request is None else _body(request[prefix : len(request) - suffix]),
-            base,
-            prefix,
-            suffix,
-            None if exchange.answer is None else _body(exchange.answer),
-            exchange.ends,
-            exchange.offsets_s,
-            exchange.end,
-            exchange.message,
-            exchange.turn,
-            exchange.is_redacted,
-            exchange.withheld,
+            **_shared_fields(exchange),
+            number=self._number,
+            request=None if request is None else _body(request[prefix : len(request) - suffix]),
+            base=base,
+            prefix=prefix,
+            suffix=suffix,
+            answer=None if exchange.answer is None else _body(exchange.answer),
         )
 
     def forget(self) -> None:
@@ -147,22 +134,15 @@ def exchanges_of(lines: Iterable[ExchangeLine]) -> Iterator[RecordedExchange]:
             line.ends and line.ends[-1] != len(answer or b"")
         ):
             raise ValueError("the ends of the pieces do not increase up to the length of the answer")
-        yield RecordedExchange(
-            line.method,
-            line.path,
-            line.began_s,
-            line.status,
-            line.headers,
-            request,
-            answer,
-            line.ends,
-            line.offsets_s,
-            line.end,
-            line.message,
-            line.turn,
-            line.is_redacted,
-            withheld,
-        )
+        yield RecordedExchange(**(_shared_fields(line) | {"request": request, "answer": answer, "withheld": withheld}))
+
+
+_SHARED_FIELDS = [name for name in RecordedExchange.__struct_fields__ if name not in ("request", "answer")]
+
+
+def _shared_fields(source: RecordedExchange | ExchangeLine) -> Record:
+    """The fields of an exchange that are the same in its line."""
+    return {name: getattr(source, name) for name in _SHARED_FIELDS}
 
 
 def _shared(before: bytes, after: bytes) -> tuple[int, int]:
@@ -194,166 +174,80 @@ def _bytes(line: BodyLine) -> bytes:
     return b64decode(line.base64, validate=True) if line.base64 else line.text.encode()
 
 
-class InstantLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Instant`."""
-
-    at_s: Number
-    source: InstantSource = InstantSource.RECORDED
-
-
-class OutcomeLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Outcome`."""
-
-    completed: bool | None = None
-    exit_status: str | None = None
-    reward: Number | None = None
+def trace_record(trace: Trace) -> Record:
+    """A trace without its turns and exchanges as the object of its line, except that its floats may be not finite."""
+    record = _plain(Trace((), **{name: getattr(trace, name) for name in _FACTS}))
+    del record["turns"]
+    return record
 
 
-class TraceLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Trace`; `turns` is the number of turn lines that follow, `exchanges` are for a replay."""
-
-    turns: Annotated[int, msgspec.Meta(ge=0)]
-    name: str = ""
-    model: str = ""
-    format: str = ""
-    started: InstantLine | None = None
-    external_ids: tuple[ExternalId, ...] = ()
-    recognised_by: RecognisedBy = RecognisedBy.RECORD
-    parent: ParentTrace | None = None
-    outcome: OutcomeLine | None = None
-    provenance: Provenance = Provenance()
-    project: str = ""
-    branch: str = ""
-    exchanges: tuple[ExchangeLine, ...] = ()
+def turn_record(turn: Turn) -> Record:
+    """A turn as the object of its line, except that its floats may be not finite."""
+    record = _plain(turn)
+    if turn.flags:
+        record["flags"] = sorted(turn.flags)
+    else:
+        record.pop("flags", None)
+    for tool in record.get("generation", {}).get("tools", ()):
+        if _SCHEMA in tool:
+            tool[_SCHEMA] = portable_json(tool[_SCHEMA])
+    return record
 
 
-class ChunksLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Chunks`."""
-
-    ends: tuple[int, ...]
-    sequences: tuple[int, ...]
-    offsets_s: tuple[Number | None, ...] | None = None
-    token_ids: tuple[tuple[int, ...] | None, ...] | None = None
-    logprobs: tuple[tuple[Number, ...] | None, ...] | None = None
+def line_of(record: Record) -> str:
+    """A line of the file, with its line end."""
+    try:
+        return ascii_line(record) + "\n"
+    except ValueError:  # a float is not finite
+        return ascii_line(_with_words(record)) + "\n"
 
 
-class PartLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Part`."""
-
-    name: str
-    text: str
-    chunks: ChunksLine | None = None
-
-
-class ToolLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.ToolDefinition`; `range` is `[start, end]`, `parameters` as from `portable_json`."""
-
-    name: str
-    description: str = ""
-    parameters: Any = None
-    raw: str = ""
-    range: tuple[int, int] | None = None
+def record_of(line: bytes) -> Any:
+    """The value of a line, with its numbers; ValueError, InvalidOperation or RecursionError if it is not JSON."""
+    value = json.loads(line.decode("utf-8-sig"))
+    if b"\\ufdd0" in line:
+        value = with_split_surrogates(value)
+    if b"weaklink_number" in line:
+        value = original_json(value)
+    if any(b'"%s"' % word.encode() in line for word in _NOT_FINITE):
+        value = _with_floats(value, is_float=False)
+    return value
 
 
-class ErrorLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.GenerationError`."""
-
-    phase: ErrorPhase
-    message: str
-    status: int | None = None
-    code: str | None = None
+def _plain(value: Trace | Turn) -> Record:
+    """The fields that differ from their defaults as plain values; a column becomes a tuple."""
+    record: Record = msgspec.to_builtins(value, builtin_types=(Decimal,), enc_hook=tuple)
+    return record
 
 
-class CallLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.CallHeader`; the id is always written, but may be missing in a line that is read."""
-
-    part: str
-    name: str | None
-    id: str | msgspec.UnsetType | None = msgspec.UNSET
-    custom: bool = False
-
-
-class SentPartLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.SentPart`."""
-
-    name: str
-    text: str = ""
-    prefix: int = 0
-    suffix: int = 0
+def _with_words(value: Json) -> Json:
+    """The value with words instead of the floats that are not finite."""
+    match value:
+        case float():
+            return _float_value(value)
+        case list() | tuple():
+            return [_with_words(item) for item in value]
+        case dict():
+            return {key: _with_words(item) for key, item in value.items()}
+    return value
 
 
-class SentMessageLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.SentMessage`; `turn` is 0 if the message is a version of no turn."""
-
-    role: Role
-    parts: tuple[SentPartLine, ...]
-    turn: int = 0
-    source_role: str = ""
-    calls: tuple[CallLine, ...] = ()
-    result: ResultHeader | None = None
-
-
-class SentRequestLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.SentRequest`; a message of an earlier request is `[turn, index]`."""
-
-    after: int = 0
-    kept: int = 0
-    messages: tuple[int | tuple[int, int] | SentMessageLine, ...] = ()
+def _with_floats(value: Json, *, is_float: bool) -> Json:
+    """The inverse of `_with_words`; a word is a number only in FLOAT_FIELDS, and never in a schema."""
+    match value:
+        case str() if is_float and value in _NOT_FINITE:
+            return float(value)
+        case list():
+            return [_with_floats(item, is_float=is_float) for item in value]
+        case dict():
+            return {
+                key: item if key == _SCHEMA else _with_floats(item, is_float=key in FLOAT_FIELDS)
+                for key, item in value.items()
+            }
+    return value
 
 
-class GenerationLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Generation`."""
-
-    api: str = ""
-    requested_model: str = ""
-    answered_model: str = ""
-    parameters: str = ""
-    tools: tuple[ToolLine, ...] = ()
-    tools_origin: ToolsOrigin | None = None
-    attempt: int = 1
-    retry_of: str | None = None
-    started: InstantLine | None = None
-    first_token: InstantLine | None = None
-    ended: InstantLine | None = None
-    usage: Usage = msgspec.field(default_factory=Usage)
-    finish_reason: str | None = None
-    finish: FinishReason | None = None
-    error: ErrorLine | None = None
-    body: BodyState = BodyState.COMPLETE
-    request: SentRequestLine | None = None
-    response_id: str = ""
-    context_window: int | None = None
-
-
-class RunLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.RecordedRun`."""
-
-    source: str
-    name: str = ""
-    call_id: str | None = None
-    arguments: str | None = None
-    result: str | None = None
-    failed: bool | None = None
-    started: InstantLine | None = None
-    ended: InstantLine | None = None
-    own_form: tuple[str, ...] = ()
-
-
-class TurnLine(msgspec.Struct, omit_defaults=True):
-    """See `inspector.model.Turn`."""
-
-    role: Role
-    parts: tuple[PartLine, ...]
-    source_role: str = ""
-    calls: tuple[CallLine, ...] = ()
-    result: ResultHeader | None = None
-    generation: GenerationLine | None = None
-    flags: tuple[TurnFlag, ...] = ()
-    run: RunLine | None = None
-
-
-def float_value(value: float) -> Number:
-    """A float as it is written to the file."""
+def _float_value(value: float) -> float | str:
     if math.isfinite(value):
         return value
     if math.isnan(value):
@@ -370,7 +264,7 @@ def portable_json(value: Json) -> Json:
         case Decimal():
             return {_NUMBER_KEY: str(value)}
         case float() if not math.isfinite(value):
-            return {_NUMBER_KEY: str(float_value(value))}
+            return {_NUMBER_KEY: str(_float_value(value))}
         case list():
             return [portable_json(item) for item in value]
         case dict() if value.keys() == {_NUMBER_KEY}:
@@ -386,7 +280,7 @@ def original_json(value: Json) -> Json:
         case list():
             return [original_json(item) for item in value]
         case {"weaklink_number": str(digits), **rest} if not rest:
-            return float(digits) if digits in {"NaN", "Infinity", "-Infinity"} else Decimal(digits)
+            return float(digits) if digits in _NOT_FINITE else Decimal(digits)
         case {"weaklink_number": {"weaklink_number": inner, **more}, **rest} if not rest and not more:
             return {_NUMBER_KEY: original_json(inner)}
         case dict():

@@ -1,24 +1,22 @@
 """Reads the lines of a trace file into traces; lines of an older version are upgraded one version at a time."""
 
-import json
 from collections.abc import Callable, Iterator
 from decimal import InvalidOperation
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias
+from typing import Annotated, BinaryIO
 
 import msgspec
+from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.model.exchange import RecordedExchange, with_exchanges
-from weaklink.inspector.text import Range
 from weaklink.inspector.trace_file import lines
+from weaklink.inspector.trace_file.lines import Record
 
 INVALID_LINE = (ValueError, TypeError, AttributeError, RecursionError, InvalidOperation, OverflowError)
 """The exceptions for a line that is JSON, but no valid record."""
-
-Record: TypeAlias = dict[str, Any]
 
 
 def upgraded(record: Record, version: int) -> Record:
@@ -86,6 +84,13 @@ def read_trace_stream(stream: BinaryIO, name: str) -> Iterator[model.Trace]:
     return (with_exchanges(trace, exchanges) for trace, exchanges in _FileReader(name, stream).recordings())
 
 
+class _TraceLine(msgspec.Struct):
+    """What the line of a trace has besides the fields of the trace: the number of turn lines that follow, exchanges."""
+
+    turns: Annotated[int, msgspec.Meta(ge=0)]
+    exchanges: tuple[lines.ExchangeLine, ...] = ()
+
+
 class _FileReader:
     def __init__(self, name: str, stream: BinaryIO) -> None:
         self._name = name
@@ -93,22 +98,22 @@ class _FileReader:
         self._line = 0
 
     def traces(self) -> Iterator[model.Trace]:
-        for trace, turns in self._blocks():
-            yield trace_of(trace, turns)
+        for _, trace, turns in self._blocks():
+            yield structs.replace(trace, turns=turns)
 
     def recordings(self) -> Iterator[tuple[model.Trace, tuple[RecordedExchange, ...]]]:
-        for trace, turns in self._blocks():
+        for line, trace, turns in self._blocks():
             try:
-                exchanges = tuple(lines.exchanges_of(trace.exchanges))
+                exchanges = tuple(lines.exchanges_of(line.exchanges))
             except INVALID_LINE as error:
                 raise self._fault(f"an exchange of the previous trace cannot be read: {error}") from error
-            yield trace_of(trace, turns), exchanges
+            yield structs.replace(trace, turns=turns), exchanges
 
-    def _blocks(self) -> Iterator[tuple[lines.TraceLine, tuple[model.Turn, ...]]]:
+    def _blocks(self) -> Iterator[tuple[_TraceLine, model.Trace, tuple[model.Turn, ...]]]:
         version = self._version()
         while (record := self._record(version)) is not None:
-            trace = self._trace_line(record)
-            yield trace, tuple(self._turn(version, trace.turns - at) for at in range(trace.turns))
+            line, trace = self._trace(record)
+            yield line, trace, tuple(self._turn(version, line.turns - at) for at in range(line.turns))
 
     def _version(self) -> int:
         try:
@@ -133,10 +138,8 @@ class _FileReader:
         if not line:
             return None
         try:
-            record = json.loads(line.decode("utf-8-sig"))
-            if b"\\ufdd0" in line:
-                record = lines.with_split_surrogates(record)
-        except (ValueError, RecursionError) as error:
+            record = lines.record_of(line)
+        except (ValueError, RecursionError, InvalidOperation) as error:
             why = "the line is truncated" if not line.endswith(b"\n") else f"the line is not JSON: {error}"
             raise self._fault(why) from error
         if not isinstance(record, dict):
@@ -152,11 +155,12 @@ class _FileReader:
         except INVALID_LINE as error:
             raise self._fault(f"the line is not valid in version {version}: {error}") from error
 
-    def _trace_line(self, record: Record) -> lines.TraceLine:
+    def _trace(self, record: Record) -> tuple[_TraceLine, model.Trace]:
         if "trace" not in record:
             raise self._fault("expected the start of a trace")
         try:
-            return msgspec.convert(record["trace"], lines.TraceLine)
+            line = msgspec.convert(record["trace"], _TraceLine)
+            return line, msgspec.convert(record["trace"] | {"turns": (), "is_open": False}, model.Trace)
         except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
@@ -165,7 +169,7 @@ class _FileReader:
         if record is None or "turn" not in record:
             raise self._fault(f"expected {missing} more turns of the trace")
         try:
-            return turn_of(msgspec.convert(record["turn"], lines.TurnLine))
+            return _checked(msgspec.convert(record["turn"], model.Turn))
         except INVALID_LINE as error:
             raise self._fault(str(error)) from error
 
@@ -173,120 +177,10 @@ class _FileReader:
         return UnreadableFileError(f"{self._name}, line {self._line}: {why}")
 
 
-def trace_of(line: lines.TraceLine, turns: tuple[model.Turn, ...]) -> model.Trace:
-    """The trace of a line and its turns."""
-    return model.Trace(
-        turns=turns,
-        name=line.name,
-        model=line.model,
-        format=line.format,
-        started=_instant(line.started),
-        external_ids=line.external_ids,
-        recognised_by=line.recognised_by,
-        parent=line.parent,
-        outcome=outcome_of(line.outcome),
-        provenance=line.provenance,
-        project=line.project,
-        branch=line.branch,
-    )
-
-
-def outcome_of(line: lines.OutcomeLine | None) -> model.Outcome | None:
-    """The outcome in a trace's line."""
-    if line is None:
-        return None
-    return model.Outcome(line.completed, line.exit_status, None if line.reward is None else float(line.reward))
-
-
-def _call(line: lines.CallLine) -> model.CallHeader:
-    return model.CallHeader(
-        line.part, line.name, None if isinstance(line.id, msgspec.UnsetType) else line.id, line.custom
-    )
-
-
-def turn_of(line: lines.TurnLine) -> model.Turn:
-    """The turn of a line; ValueError if its chunks do not fit their text."""
-    return model.Turn(
-        role=line.role,
-        parts=tuple(_part(part) for part in line.parts),
-        source_role=line.source_role,
-        calls=tuple(map(_call, line.calls)),
-        result=line.result,
-        generation=None if line.generation is None else generation_of(line.generation),
-        flags=frozenset(line.flags),
-        run=None if line.run is None else _run(line.run),
-    )
-
-
-def _run(line: lines.RunLine) -> model.RecordedRun:
-    times = _instant(line.started), _instant(line.ended)
-    facts = line.source, line.name, line.call_id, line.arguments, line.result, line.failed
-    return model.RecordedRun(*facts, *times, line.own_form)
-
-
-def _request(line: lines.SentRequestLine) -> model.SentRequest:
-    return model.SentRequest(line.after, line.kept, tuple(map(_sent, line.messages)))
-
-
-def _sent(line: int | tuple[int, int] | lines.SentMessageLine) -> int | model.SentMessage | model.SentBefore:
-    match line:
-        case int():
-            return line
-        case lines.SentMessageLine():
-            calls = tuple(map(_call, line.calls))
-            parts = tuple(model.SentPart(part.name, part.text, part.prefix, part.suffix) for part in line.parts)
-            return model.SentMessage(line.role, parts, line.turn or None, line.source_role, calls, line.result)
-        case (turn, index):
-            return model.SentBefore(turn, index)
-
-
-def _part(line: lines.PartLine) -> model.Part:
-    return model.Part(line.name, line.text, None if line.chunks is None else _chunks(line.chunks, len(line.text)))
-
-
-def _chunks(line: lines.ChunksLine, length: int) -> model.Chunks:
-    ends, offsets, logprobs = line.ends, line.offsets_s, line.logprobs
-    if ends and (ends[0] < 0 or ends[-1] != length or any(end < before for before, end in pairwise(ends))):
-        raise ValueError("the ends of the chunks do not increase up to the length of their text")
-    return model.Chunks(
-        ends,
-        line.sequences,
-        None if offsets is None else tuple(None if at is None else float(at) for at in offsets),
-        line.token_ids,
-        None if logprobs is None else tuple(None if some is None else tuple(map(float, some)) for some in logprobs),
-    )
-
-
-def generation_of(line: lines.GenerationLine) -> model.Generation:
-    """The generation in a turn's line."""
-    error = line.error
-    return model.Generation(
-        api=line.api,
-        requested_model=line.requested_model,
-        answered_model=line.answered_model,
-        parameters=line.parameters,
-        tools=tuple(_tool(tool) for tool in line.tools),
-        tools_origin=line.tools_origin,
-        attempt=line.attempt,
-        retry_of=line.retry_of,
-        started=_instant(line.started),
-        first_token=_instant(line.first_token),
-        ended=_instant(line.ended),
-        usage=line.usage,
-        finish_reason=line.finish_reason,
-        finish=line.finish,
-        error=None if error is None else model.GenerationError(error.phase, error.message, error.status, error.code),
-        body=line.body,
-        request=None if line.request is None else _request(line.request),
-        response_id=line.response_id,
-        context_window=line.context_window,
-    )
-
-
-def _tool(line: lines.ToolLine) -> model.ToolDefinition:
-    where = None if line.range is None else Range(*line.range)
-    return model.ToolDefinition(line.name, line.description, lines.original_json(line.parameters), line.raw, where)
-
-
-def _instant(line: lines.InstantLine | None) -> model.Instant | None:
-    return None if line is None else model.Instant(float(line.at_s), line.source)
+def _checked(turn: model.Turn) -> model.Turn:
+    """The turn; ValueError if its chunks do not fit their text."""
+    for part in turn.parts:
+        ends = part.chunks.ends if part.chunks is not None else ()
+        if ends and (ends[0] < 0 or ends[-1] != len(part.text) or any(end < before for before, end in pairwise(ends))):
+            raise ValueError("the ends of the chunks do not increase up to the length of their text")
+    return turn

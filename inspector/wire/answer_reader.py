@@ -14,7 +14,7 @@ _MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML pa
 
 _WORDS = {
     FinishReason.STOP: "stop eos eos_token end_turn stop_sequence stop_token complete completed finished STOP",
-    FinishReason.TOOL_CALLS: "tool_calls tool_call function_call tool_use",
+    FinishReason.TOOL_CALLS: "tool_calls tool_call function_call tool_use tool-calls toolUse",
     FinishReason.LENGTH: "length max_tokens max_output_tokens model_length model_context_window_exceeded MAX_TOKENS",
     FinishReason.FILTER: (
         "content_filter refusal safety SAFETY RECITATION LANGUAGE BLOCKLIST PROHIBITED_CONTENT SPII MODEL_ARMOR "

@@ -15,7 +15,7 @@ MAX_EVENT_LENGTH = 16 * 1024 * 1024
 """Code points after which an event that does not end is returned as it is, so that no stream fills the memory.
 
 Four times the longest context of any model. One JSON text of this length is parsed in about 30 ms, for which the
-interpreter runs nothing else, a proxy's other streams included.
+interpreter runs nothing else, the other threads of a program that records its own client included.
 """
 # The two characters of one CRLF never count as two line ends.
 _EMPTY_LINE = lazy_pattern("(?:\r\n|\n|\r(?!\n)){2}")

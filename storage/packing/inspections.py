@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from weaklink.inspector.chain.steps import Chain, Status, Step, VerdictCertainty
+import msgspec
+from msgspec import structs
+
+from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Span, ToolCall, ToolResult
@@ -51,56 +54,38 @@ def unpack_inspection(body: bytes, texts: derived_values.Texts, *, in_columns: b
 
 
 def _in_one_piece(inspection: Inspection, texts: derived_values.Texts) -> bytes:
-    chain = inspection.chain
     placed = _placed(inspection.parts)  # held until all is packed: the id() of an object is valid only while it lives
     places = {id(value): at for at, value in enumerate(placed)}
 
     def position(item: ToolCall | ToolResult, _place: Location | None) -> int | None:
         return places.get(id(item))
 
-    return pack(
-        [
-            derived_values.LAYOUT,
-            inspection.version,
-            inspection.format,
-            [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts],
-            [derived_values.step_facts(step, position, texts) for step in chain.steps],
-            chain.status.value,
-            derived_values.break_facts(chain.broken),
-            chain.abort_reason,
-            {one.rule.code: derived_values.rule_facts(one.rule) for one in inspection.diagnostics},
-            [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics],
-            chain.caused,
-            chain.certainty.value,
-        ]
-    )
+    parts = [derived_values.part_facts(part, texts.get((part.turn, part.part), "")) for part in inspection.parts]
+    steps = [derived_values.step_facts(step, position, texts) for step in inspection.chain.steps]
+    diagnostics = [derived_values.diagnostic_facts(diagnostic) for diagnostic in inspection.diagnostics]
+    rules = {one.rule.code: derived_values.rule_facts(one.rule) for one in inspection.diagnostics}
+    chain = structs.replace(inspection.chain, steps=steps)
+    stored = structs.replace(inspection, parts=parts, chain=chain, diagnostics=diagnostics)
+    return pack([derived_values.LAYOUT, rules, stored])
 
 
 def _from_one_piece(raw: bytes, texts: derived_values.Texts) -> Inspection:
-    """The inspection of an unpaged blob; unpacks each item separately, and stores equal strings once."""
+    """The inspection of an unpaged blob; stores equal strings once."""
     layout, *packed = unpack_list(raw)
     if unpack(layout) != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has the layout of another version")
-    version, name, parts, steps, status, broken, abort_reason, rules, diagnostics, caused, certainty = packed
-    built_parts = tuple(derived_values.part_from(part, texts) for part in unpack_list(parts))
+    by_code = derived_values.rules_from(unpack(packed[0]))
+    version, format_, parts, chain, diagnostics = unpack(packed[1])
+    built_parts = tuple([derived_values.part_from(part, texts) for part in parts])
     placed = _placed(built_parts)
-    by_code = derived_values.rules_from(unpack(rules))
     pool: paged_blobs.StringPool = {}
+    chain[0] = [derived_values.step_from(step, placed, placed, texts) for step in chain[0]]
     return Inspection(
-        unpack(version),
-        unpack(name),
+        version,
+        format_,
         built_parts,
-        Chain(
-            tuple(derived_values.step_from(unpack(step), placed, placed, texts, pool) for step in unpack_list(steps)),
-            Status(unpack(status)),
-            derived_values.break_from(unpack(broken)),
-            unpack(abort_reason),
-            tuple(unpack(caused)),
-            VerdictCertainty(unpack(certainty)),
-        ),
-        tuple(
-            derived_values.diagnostic_from(unpack(diagnostic), by_code, pool) for diagnostic in unpack_list(diagnostics)
-        ),
+        msgspec.convert(chain, Chain),
+        tuple([derived_values.diagnostic_from(diagnostic, by_code, pool) for diagnostic in diagnostics]),
     )
 
 
@@ -144,19 +129,19 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         ranges = [calls.count, len(part.calls), results.count, len(part.results), spans.count, len(part.spans)]
         parts.add([part.turn, part.part, part.format, [tool_facts(tool) for tool in part.definitions], *ranges])
         for span in part.spans:
-            spans.add(derived_values.span_facts(span))
+            spans.add(span)
         for call in part.calls:
-            calls.place([part.turn, part.part, *derived_values.call_facts(call, text)])
+            calls.place([part.turn, part.part, derived_values.call_facts(call, text)])
         for result in part.results:
-            results.place([part.turn, part.part, *derived_values.result_facts(result, text)])
+            results.place([part.turn, part.part, derived_values.result_facts(result, text)])
 
     def position(item: ToolCall | ToolResult, place: Location | None) -> int | None:
         if place is None:
             return None
         text = texts.get((place.turn, place.part), "")
         if isinstance(item, ToolCall):
-            return calls.position([place.turn, place.part, *derived_values.call_facts(item, text)])
-        return results.position([place.turn, place.part, *derived_values.result_facts(item, text)])
+            return calls.position([place.turn, place.part, derived_values.call_facts(item, text)])
+        return results.position([place.turn, place.part, derived_values.result_facts(item, text)])
 
     steps, diagnostics = paged_blobs.PagedRowWriter(), paged_blobs.PagedRowWriter()
     for step in chain.steps:
@@ -170,11 +155,7 @@ def pack_wide(inspection: Inspection, texts: derived_values.Texts) -> tuple[byte
         derived_values.LAYOUT,
         inspection.version,
         inspection.format,
-        chain.status.value,
-        derived_values.break_facts(chain.broken),
-        chain.abort_reason,
-        chain.caused,
-        chain.certainty.value,
+        structs.replace(chain, steps=()),
         rules,
         [row.lengths() for row in rows],
     ]
@@ -192,19 +173,19 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
     layout, *packed = blob.header
     if layout != derived_values.LAYOUT:
         raise derived_values.OtherLayoutError("the inspection has the layout of another version")
-    version, name, status, broken, abort_reason, caused, certainty, rule_values, lengths = packed
+    version, name, chain, rule_values, lengths = packed
     rules, rows = derived_values.rules_from(rule_values), paged_blobs.PagedRows(blob)
 
     def call(facts: list[Any], _pool: paged_blobs.StringPool) -> ToolCall:
-        turn, part, *more = facts
-        return derived_values.call_from(more, texts.get((turn, part), ""))
+        turn, part, call = facts
+        return derived_values.call_from(call, texts.get((turn, part), ""))
 
     def result(facts: list[Any], _pool: paged_blobs.StringPool) -> ToolResult:
-        turn, part, *more = facts
-        return derived_values.result_from(more, texts.get((turn, part), ""))
+        turn, part, result = facts
+        return derived_values.result_from(result, texts.get((turn, part), ""))
 
-    def step(facts: list[Any], pool: paged_blobs.StringPool) -> Step:
-        return derived_values.step_from(facts, calls, results, texts, pool)
+    def step(facts: list[Any], _pool: paged_blobs.StringPool) -> Step:
+        return derived_values.step_from(facts, calls, results, texts)
 
     def diagnostic(facts: list[Any], pool: paged_blobs.StringPool) -> Diagnostic:
         return derived_values.diagnostic_from(facts, rules, pool)
@@ -225,21 +206,14 @@ def read_wide(read: paged_blobs.Read, texts: derived_values.Texts, *, in_columns
         found = rows.next(lengths[number], make)
         return found if in_columns else tuple(found)
 
-    spans: _Row[Span] = row(0, lambda facts, _: derived_values.span_from(facts))
+    spans: _Row[Span] = row(0, lambda facts, _: msgspec.convert(facts, Span))
     calls: _Row[ToolCall] = row(1, call)
     results: _Row[ToolResult] = row(2, result)
     return Inspection(
         version,
         name,
         row(3, part),
-        Chain(
-            row(4, step),
-            Status(status),
-            derived_values.break_from(broken),
-            abort_reason,
-            tuple(caused),
-            VerdictCertainty(certainty),
-        ),
+        structs.replace(msgspec.convert(chain, Chain), steps=row(4, step)),
         row(5, diagnostic),
     )
 

@@ -13,6 +13,7 @@ from operator import sub
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import structs
 from msgspec.msgpack import Ext
 
 from weaklink.inspector.model.columns import Column, Numbers, RunningSums, Seconds
@@ -158,7 +159,7 @@ def pack(value: Any) -> bytes:
 
 
 def packable(value: Any) -> Any:
-    """`value` with extensions for everything that MessagePack would refuse or change."""
+    """`value` with extensions for everything that MessagePack would refuse or change; its Structs are arrays."""
     if _is_plain(value):
         return value
     try:
@@ -207,6 +208,8 @@ def _packable(value: Any, remaining: int) -> Any:
             if any(isinstance(key, Ext) for key, _ in plain):
                 return Ext(_PAIRS, _encode([side for pair in plain for side in pair]))
             return dict(plain)
+        case msgspec.Struct():
+            return [_packable(item, remaining - 1) for item in structs.astuple(value)]
     return [_packable(item, remaining - 1) for item in value]
 
 
@@ -234,9 +237,9 @@ def _flat(root: Any) -> list[Any]:
         elif isinstance(item, dict):
             shape.append("{")
             open_containers.append((iter([side for pair in item.items() for side in pair]), "}"))
-        elif isinstance(item, list | tuple):
+        elif isinstance(item, list | tuple | msgspec.Struct):
             shape.append("[")
-            open_containers.append((iter(item), "]"))
+            open_containers.append((iter(structs.astuple(item) if isinstance(item, msgspec.Struct) else item), "]"))
         else:
             shape.append("s")
             scalars.append(_packable(item, 1))

@@ -3,8 +3,10 @@
 import os
 import secrets
 import socket
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from uuid import uuid4
 
 import sqlalchemy as sa
@@ -242,4 +244,15 @@ def _lives(owner: str) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    return not has_ended(int(pid))
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a process has ended, even if its parent has not reaped it yet; always False where only `ps` knows."""
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"

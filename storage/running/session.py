@@ -31,7 +31,7 @@ from weaklink.storage.engine import DAMAGE_ERRORS
 from weaklink.storage.exchanges import pack_exchange, unpacked_exchanges
 from weaklink.storage.packing.blobs import from_blob, text_from_bytes, text_to_bytes, to_blob
 from weaklink.storage.packing.chunks import pack_chunks, unpack_chunks
-from weaklink.storage.packing.records import tool_facts, tool_from, turn_facts, turn_from
+from weaklink.storage.packing.records import pack_facts, tool_facts, tool_from, turn_facts, turn_from, unpack_facts
 from weaklink.storage.packing.values import pack, unpack
 from weaklink.storage.record_rows import NOTHING, RecordRows, record_rows
 from weaklink.storage.writing import TraceRows, trace_rows
@@ -96,7 +96,7 @@ class RunningTurn(Struct):
 def opening(role: Role, generation: Generation | None) -> bytes:
     """A turn's first piece: what is known when it begins."""
     tools = [tool_facts(tool) for tool in generation.tools] if generation else []
-    return to_blob(pack([role.value, turn_facts(Turn(role, (), generation=generation)), tools]))
+    return to_blob(pack([role.value, pack_facts(turn_facts(Turn(role, (), generation=generation))), tools]))
 
 
 def piece(chunks: Iterable[Chunk]) -> bytes:
@@ -110,7 +110,7 @@ def piece(chunks: Iterable[Chunk]) -> bytes:
 def opened_turn(opened: bytes) -> Turn:
     """The turn of an opening, without parts."""
     role, facts, tools = unpack(from_blob(opened))
-    return turn_from(role, facts, (), tuple(map(tool_from, tools)))
+    return turn_from(role, unpack_facts(facts), (), tuple(map(tool_from, tools)))
 
 
 def chunks_in(blob: bytes) -> list[Chunk]:

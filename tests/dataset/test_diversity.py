@@ -4,9 +4,13 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from weaklink.inspector.dataset.data_files import DataRow
-from weaklink.inspector.dataset.diversity import SetReport, deviations, facts_of, schema_depth, type_name
+from weaklink.inspector.dataset.diversity import SetReport, facts_of, schema_depth, type_name
+from weaklink.inspector.dataset.goals import deviations
+from weaklink.inspector.dataset.packing import packed_sequences
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.model import ToolDefinition
 
@@ -97,3 +101,19 @@ def test_the_depth_of_a_schema_and_its_chain_of_references(schema: Any, depth: i
 def test_integers_are_numbers_and_booleans_are_not() -> None:
     values: list[Any] = [1, 1.5, True, None, "x", [], {}]
     assert list(map(type_name, values)) == ["number", "number", "boolean", "null", "string", "array", "object"]
+
+
+@given(st.lists(st.integers(0, 40), max_size=60), st.integers(1, 30))
+def test_packed_sequences_hold_all_samples_and_are_not_many_more_than_needed(lengths: list[int], most: int) -> None:
+    kept = [min(length, most) for length in lengths]
+    sequences = packed_sequences(lengths, most)
+    needed = -(-sum(kept) // most)
+    assert needed <= sequences <= sum(length > 0 for length in kept)
+    assert sequences <= 1.25 * needed + 1 + sum(2 * length > most for length in kept)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sequences"), [([], 0), ([0], 0), ([6, 4, 5, 5], 2), ([10, 10], 2), ([25], 1), ([7, 2, 1, 8, 2], 2)]
+)
+def test_packing_is_best_fit_decreasing(lengths: list[int], sequences: int) -> None:
+    assert packed_sequences(lengths, 10) == sequences

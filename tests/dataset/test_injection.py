@@ -209,9 +209,13 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]}, "no valid"),
+        (
+            {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]},
+            "it has no call",
+        ),
         ({"messages": "nothing"}, "no conversation"),
-        ({"tools": []}, "no valid"),
+        ({"tools": []}, "it offers no tools"),
+        ({"tools": [{"name": "other", "parameters": {}}]}, "its chain is recovered, not ok"),
         ({"steps": [{"step_id": 1}]}, "annotated"),
     ],
 )
@@ -259,3 +263,55 @@ def test_the_fault_has_the_mark_of_the_trainer_or_is_reported(trainer: Trainer) 
     assert {key: one for key, one in faulty.items() if key not in ("role", "content")} == LOSS_MARKS.get(trainer, {})
     codes = [one.rule.code for one in lint_sample(read_sample(DataRow("b", "line 1", 1, found.value)))]
     assert ("D719" in codes) is (trainer is Trainer.NONE)
+
+
+def llama_factory(*turns: tuple[str, str]) -> DataRow:
+    tool = {
+        "name": "get_weather",
+        "description": "Weather of a city",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    }
+    said: list[Any] = [{"from": role, "value": text} for role, text in (("human", "Weather in Oslo and Rome?"), *turns)]
+    return DataRow("a", "line 1", 1, {"conversations": said, "tools": json.dumps([tool])})
+
+
+LLAMA_CALL = '{"name": "get_weather", "arguments": {"city": "Oslo"}}'
+RESULT_TURN = ("observation", '{"celsius": 18}')
+RESULTS_TURN = ("observation", '[{"celsius": 18}, {"celsius": 25}]')
+TOLD_TURN = ("gpt", "It is 18 degrees in Oslo.")
+
+
+@pytest.mark.parametrize("kind", ["wrong-type", "missing-required", "wrong-tool-name", "timeout"])
+@pytest.mark.parametrize("thought", ["", "<think>I look it up.</think>\n"])
+def test_llama_factory_s_rows_get_every_kind_that_fits(kind: str, thought: str) -> None:
+    given_row = llama_factory(("function_call", thought + LLAMA_CALL), RESULT_TURN, TOLD_TURN)
+    (found,) = inject_faults(given_row, seed=1, rates={kind: 1.0})
+    assert isinstance(found, InjectedRow), found
+    listed = found.value["conversations"]
+    assert isinstance(listed, list)
+    roles = [one["from"] for one in listed if isinstance(one, dict)]
+    assert roles == ["human", *["function_call", "observation"] * 2, "gpt"]
+
+
+@pytest.mark.parametrize(
+    ("turns", "reason"),
+    [
+        (
+            [("function_call", f"[{LLAMA_CALL}, {LLAMA_CALL.replace('Oslo', 'Rome')}]"), RESULTS_TURN, TOLD_TURN],
+            "parallel",
+        ),
+        ([("function_call", LLAMA_CALL)], "no results"),
+        ([TOLD_TURN], "no call"),
+    ],
+)
+def test_the_reason_names_what_the_row_lacks(turns: list[tuple[str, str]], reason: str) -> None:
+    (found,) = inject_faults(llama_factory(*turns), seed=1)
+    assert isinstance(found, NotInjected)
+    assert reason in found.reason
+
+
+def test_the_reason_says_whether_no_kind_fits_or_the_inspection_disagrees() -> None:
+    given_row = llama_factory(("function_call", LLAMA_CALL), RESULT_TURN, TOLD_TURN)
+    (found,) = inject_faults(given_row, seed=1, rates={"enum-violation": 1.0})
+    assert isinstance(found, NotInjected)
+    assert found.reason == "no fault of a selected kind fits its calls"

@@ -39,6 +39,64 @@ PLANTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     "prompt alone": ([USER], []),
     "two user turns": ([USER, USER, CALLED, RESULT, ANSWER], ["D706 info"]),
     "two answers": ([USER, CALLED, RESULT, ANSWER, ANSWER], ["D706 info"]),
+    "answer first": ([said("Hello."), USER, CALLED, RESULT, ANSWER], ["D706 info"]),
+    "system prompt in the middle": (
+        [USER, CALLED, RESULT, {"role": "system", "content": "Be brief."}, ANSWER],
+        ["D706 warning"],
+    ),
+    "good, two system prompts": (
+        [{"role": "system", "content": "Be brief."}, {"role": "developer", "content": "Be kind."}, USER, ANSWER],
+        [],
+    ),
+    "empty question": ([{"role": "user", "content": " "}, ANSWER], ["D701 error"]),
+    "misspelt role": ([{**USER, "role": "usr"}, CALLED, RESULT, ANSWER], ["D701 error"]),
+    "good, role of its own": ([{"role": "context", "content": "Oslo."}, USER, CALLED, RESULT, ANSWER], ["D706 info"]),
+    "placeholder that a prompt has without brackets": (
+        [
+            {"role": "system", "content": "Ask for the city."},
+            USER,
+            said(CALL.replace("Oslo", "<city>")),
+            RESULT,
+            ANSWER,
+        ],
+        ["D709 error"],
+    ),
+    "address of a reserved domain": (
+        [USER, said(CALL.replace("Oslo", "mail@example.com")), RESULT, ANSWER],
+        ["D709 error"],
+    ),
+    "good, the user's address of a reserved domain": (
+        [{**USER, "content": "mail@example.com"}, said(CALL.replace("Oslo", "mail@example.com")), RESULT, ANSWER],
+        [],
+    ),
+    "no reasoning where the prompt demands it": (
+        [{"role": "system", "content": "Always reason inside <think> first."}, USER, CALLED, RESULT, ANSWER],
+        ["R602 warning"],
+    ),
+    "reasoning missing in one answer": (
+        [
+            {"role": "system", "content": "You must put your reasoning into <think> tags."},
+            *(USER, said(f"<think>I look.</think>{CALL}"), RESULT, ANSWER),
+        ],
+        ["R602 warning"],
+    ),
+    "good, reasoning is optional": (
+        [{"role": "system", "content": "You may use <think> to reason."}, USER, CALLED, RESULT, ANSWER],
+        [],
+    ),
+    "good, reasoning in a field": (
+        [
+            {"role": "system", "content": "Always reason inside <think> first."},
+            *(USER, {**CALLED, "reasoning_content": "I look."}, RESULT, {**ANSWER, "reasoning_content": "Rain."}),
+        ],
+        [],
+    ),
+    "action without a call": ([USER, said("I have sent the email.")], ["D710 info"]),
+    "good, no action": ([USER, said("I can send the email if you like.")], []),
+    "answer in German": (
+        [USER, CALLED, RESULT, said("In Oslo regnet es gerade, und der Wind weht ziemlich stark aus Westen.")],
+        ["D718 warning"],
+    ),
     "unmentioned argument": (
         [USER, said(CALL.replace('"Oslo"', '"Oslo", "mood": "good"')), RESULT, ANSWER],
         ["S203 info"],
@@ -60,3 +118,55 @@ def test_a_schema_that_allows_other_arguments_has_none_unmentioned(extra: Any) -
     text = CALL.replace('"Oslo"', '"Oslo", "mood": "good"')
     row: dict[str, Any] = {"messages": [USER, said(text)], "tools": [{**TOOL, "parameters": parameters}]}
     assert lint_sample(read_sample(DataRow("a", "line 1", 1, row))) == []
+
+
+DATED = '{"city": "Porto", "ordered": "2025-01-22", "flight": "SK803", "arrives_in_days": 5}'
+CLAIMS = {
+    "It was ordered on January 22, 2025.": [],
+    "It was ordered on 22 Jan.": [],
+    "It arrives on 2025-01-27.": [],
+    "It was ordered on January 29, 2025.": ["warning: January 29, 2025"],
+    "It was ordered on 2025-02-22.": ["warning: 2025-02-22"],
+    "Your flight is SK803.": [],
+    "Your flight is DY1302.": ["warning: DY1302"],
+    "The weather in Porto is fine.": [],
+    "The weather in Madrid is fine.": ["info: Madrid"],
+    "Das Wetter in der Stadt ist im Moment Regen.": [],
+}
+
+
+@pytest.mark.parametrize("text", CLAIMS)
+def test_a_date_an_identifier_or_a_name_in_place_of_the_results_is_reported(text: str) -> None:
+    row: dict[str, Any] = {"messages": [USER, CALLED, {**RESULT, "content": DATED}, said(text)], "tools": [TOOL]}
+    sample = read_sample(DataRow("a", "line 1", 1, row))
+    found = [one for one in lint_sample(sample) if one.rule.code == "D710"]
+    assert [f"{one.rule.severity.value}: {one.range.of(text)}" for one in found] == CLAIMS[text]
+
+
+LLAMA_FACTORY = {
+    "good": (["human", "function_call", "observation", "gpt"], 0),
+    "good, a thought before the call": (["human", "thought", "observation", "gpt"], 0),
+    "two results": (["human", "function_call", "observation", "observation", "gpt"], 1),
+    "the user after a result": (["human", "function_call", "observation", "human", "gpt"], 1),
+    "the answer first": (["gpt", "human", "function_call", "observation", "gpt"], 1),
+}
+VALUES = {
+    "human": "Weather in Oslo?",
+    "function_call": '{"name": "get_weather", "arguments": {"city": "Oslo"}}',
+    "thought": '<think>I look.</think>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}',
+    "observation": "rain",
+    "gpt": "It rains.",
+}
+
+
+@pytest.mark.parametrize("case", LLAMA_FACTORY)
+def test_the_order_of_roles_is_that_which_llama_factory_requires(case: str) -> None:
+    roles, errors = LLAMA_FACTORY[case]
+    turns = [{"from": "function_call" if role == "thought" else role, "value": VALUES[role]} for role in roles]
+    row: dict[str, Any] = {"conversations": turns, "tools": json.dumps([TOOL])}
+    found = [
+        one for one in lint_sample(read_sample(DataRow("a", "line 1", 1, row))) if one.rule.severity.value == "error"
+    ]
+    orders = [one for one in found if "LLaMA-Factory" in one.fault.message]
+    assert len(orders) == errors
+    assert {one.rule.code for one in found} <= {"D706"}

@@ -1,6 +1,7 @@
 """Public training and evaluation sets: a row of each shape is read with its calls, results, tools and reference."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
 from weaklink.inspector.dataset.lint.linting import lint_sample
+from weaklink.inspector.dataset.rows import open_row_file, read_data
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.data.public_shapes import public_row, refusal
@@ -90,6 +92,15 @@ WITH_CALL: dict[str, dict[str, Any]] = {
         "id": "Step 1",
         "conversations": [
             {"from": "system", "value": f"You can use these tools: {json.dumps(OFFERED)}"},
+            {"from": "user", "value": ASKED},
+            {"from": "assistant", "value": 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}'},
+            {"from": "function", "value": RESULT},
+            {"from": "assistant", "value": TOLD},
+        ],
+    },
+    "toolbench, as Python writes the tools": {
+        "conversations": [
+            {"from": "system", "value": f"You have access to the following APIs: {[WEATHER]}"},
             {"from": "user", "value": ASKED},
             {"from": "assistant", "value": 'Thought: I look.\nAction: get_weather\nAction Input: {"city": "Oslo"}'},
             {"from": "function", "value": RESULT},
@@ -180,7 +191,7 @@ def test_a_row_is_read_with_its_call_its_result_and_its_tools(name: str) -> None
     assert json.dumps(row) == before
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_CALL if name != "toolbench"])  # its tools are in prose
+@pytest.mark.parametrize("name", WITH_CALL)
 def test_a_wrong_type_in_a_row_s_call_is_found_by_its_tool_s_schema(name: str) -> None:
     text = json.dumps(WITH_CALL[name])
     for quote in ('"', '\\"', '\\\\\\"'):
@@ -257,7 +268,7 @@ def test_a_row_that_was_read_is_not_changed_again(name: str) -> None:
         assert again is None or again == first
 
 
-@pytest.mark.parametrize("name", [name for name in WITH_CALL if name not in ("toolbench", "verifiers")])
+@pytest.mark.parametrize("name", [name for name in WITH_CALL if not name.startswith(("toolbench", "verifiers"))])
 def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> None:
     row = WITH_CALL[name]
     converted = convert_row(row, None, find_format("hermes"))
@@ -275,7 +286,6 @@ def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> No
         ),
         ({"dialog": [USER, STRUCTURED]}, "--map dialog=messages"),
         ({"question": "Hi", "generation": "Hello"}, "--map question=prompt,generation=completion"),
-        ({"Name": "x", "Instances": [{"input": "Hi"}]}, "ToolAlpaca"),
         ({"a": 1, "b": 2}, "`a`, `b`"),
         ({}, "no members"),
     ],
@@ -309,3 +319,74 @@ def test_names_with_spaces_of_toolace_are_calls() -> None:
     assert "S202" in codes
     plain: dict[str, Any] = {"system": system.replace("Market Trends API", "trends"), "conversations": conversation}
     assert public_row(plain) is None
+
+
+OPENAPI = {
+    "openapi": "3.0.0",
+    "paths": {
+        "/weather": {
+            "get": {
+                "operationId": "get_weather",
+                "summary": "Weather of a city",
+                "parameters": [
+                    {"name": "city", "in": "query", "required": True, "schema": {"type": "string"}},
+                    {"name": "days", "in": "query", "schema": {"type": "integer"}},
+                ],
+            }
+        },
+        "/report": {
+            "post": {
+                "operationId": "report",
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {"properties": {"text": {"type": "string"}}, "required": ["text"]}
+                        }
+                    }
+                },
+            }
+        },
+    },
+}
+DESCRIBED = {
+    "get_weather": 'Weather of a city.\nParameters: {"city": "Required. String. A city.", "days": "Integer. Days."}\n'
+    "Output: The weather.",
+    "components": "",
+}
+INSTANCES = [
+    {
+        "input": ASKED,
+        "intermediate_steps": [
+            [["get_weather", '{"city": "Oslo"}', "I look."], f"Status Code: 200. Response: {RESULT}"]
+        ],
+        "output": TOLD,
+    },
+    {"input": "And in Rome?", "intermediate_steps": [[["get_weather", '{"city": 5}', ""], RESULT]], "output": TOLD},
+    {"input": "Thank you.", "output": "You are welcome."},
+]
+ALPACA: dict[str, dict[str, Any]] = {
+    "documentation": {"Name": "Weather", "Documentation": json.dumps(OPENAPI), "Instances": INSTANCES},
+    "descriptions": {"Name": "Weather", "Function_Description": DESCRIBED, "Instances": INSTANCES},
+}
+
+
+@pytest.mark.parametrize("name", ALPACA)
+@pytest.mark.parametrize("kind", ["jsonl", "json", "parquet"])
+def test_each_conversation_of_a_row_of_toolalpaca_is_a_row(tmp_path: Path, name: str, kind: str) -> None:
+    path = str(tmp_path / f"a.{kind}")
+    if kind == "parquet":
+        with open_row_file(path) as writer:
+            writer.write(ALPACA[name])
+    else:
+        Path(path).write_text(json.dumps(ALPACA[name] if kind == "jsonl" else [ALPACA[name]]), encoding="utf-8")
+    samples = [read_sample(row) for row in read_data([path]) if isinstance(row, DataRow)]
+    unit = {"jsonl": "line", "json": "entry", "parquet": "row"}[kind]
+    assert [one.record for one in samples] == [f"{unit} 1, instance {number}" for number in (1, 2, 3)]
+    assert [len(one.inspection.chain.steps) for one in samples] == [1, 1, 0]
+    parameters = samples[0].offered.tools[0].parameters
+    assert isinstance(parameters, dict)
+    assert parameters["required"] == ["city"]
+    codes = [
+        {found.rule.code for found in lint_sample(one) if found.rule.severity is Severity.ERROR} for one in samples
+    ]
+    assert codes == [set(), {"S202"}, set()]

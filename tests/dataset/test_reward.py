@@ -205,7 +205,7 @@ def test_atropos_calls_compute() -> None:
     with pytest.raises(TypeError):
         compute(ROME)
     with pytest.raises(TypeError):
-        weaklink.trl_reward("tool-use", tool=TOOLS)
+        weaklink.trl_reward("tool-use", tool=TOOLS)  # type: ignore[call-arg]  # what a user may mistype
 
 
 def test_a_partial_reward_is_the_mean_of_the_four_scores() -> None:

@@ -13,11 +13,24 @@ from tests.storage.test_divided_writes import agent_trace
 from weaklink.inspector.capture.events import ChunksArrived, TraceStarted, TurnStarted
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Chunk, ExternalId, Provenance, Role, Trace
+from weaklink.inspector.model import (
+    Chunk,
+    ExternalId,
+    Generation,
+    Part,
+    Provenance,
+    Role,
+    SentMessage,
+    SentPart,
+    SentRequest,
+    Trace,
+    Turn,
+)
 from weaklink.inspector.model.exchange import RecordedExchange, compacted
 from weaklink.inspector.trace_file import write_trace_file
 from weaklink.storage import Store, StoreSink, tables
 from weaklink.storage.exchanges import StoredExchanges, packed_exchanges, put_exchanges
+from weaklink.storage.packing.values import pack
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.summaries import ListCursor, TraceSummary
 from weaklink.ui.views.trace import trace_lines
@@ -190,12 +203,34 @@ def test_a_missing_row_is_noticed_and_withholds_nothing_else(store: Store, table
     assert bool(report.left) == bool(store.maintenance.check().problems), report
 
 
-def test_a_recording_of_0_2_0_is_read_and_its_checksum_is_repaired(store: Store) -> None:
+def _former(facts: dict[str, Any]) -> bytes:
+    """The facts of `_QUESTION`, of its one answer and of its trace, as weaklink 0.2.0 packed them."""
+    if "generation" not in facts:
+        return pack(facts)
+    (sent,) = facts["generation"]["request"]["messages"]
+    parts = [
+        [part["name"], part["text"], *((part["prefix"], part.get("suffix", 0)) if "prefix" in part else ())]
+        for part in sent["parts"]
+    ]
+    request = [0, 0, [1, "user", parts, "", [], None]]
+    return pack({"generation": {"attempt": 1, "body": "complete", "request": request}})
+
+
+_QUESTION = Turn(Role.USER, (Part("text", "Where is it warm? " * 9),))
+
+
+def test_a_recording_of_0_2_0_is_read_and_its_checksum_is_repaired(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its sum is over the compact form of requests, though its turns are stored in their whole form."""
-    whole = agent_trace(": ", ": ", length=9)
-    store.save([(whole, inspect_trace(whole))])
-    wrong = record_rows(compacted(whole)).trace
-    assert wrong["turns_checksum"] != record_rows(whole).trace["turns_checksum"]
+    sent = SentMessage(Role.USER, (SentPart("text", "Where is it warm? " * 9 + "Today"),), 1)
+    answer = Turn(Role.ASSISTANT, (Part("text", "Here"),), generation=Generation(request=SentRequest(messages=(sent,))))
+    whole = Trace((_QUESTION, answer))
+    with monkeypatch.context() as patched:
+        patched.setattr("weaklink.storage.record_rows.pack_facts", _former)
+        store.save([(whole, inspect_trace(whole))])
+        wrong = record_rows(compacted(whole)).trace
+        assert wrong["turns_checksum"] != record_rows(whole).trace["turns_checksum"]
     with store._database.engine.begin() as connection:
         names = ("turns_checksum", "record_checksum")
         connection.execute(sa.update(tables.trace).values({name: wrong[name] for name in names}))

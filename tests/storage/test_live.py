@@ -1,5 +1,9 @@
 """A session that is recorded is kept while it runs, and ends as if it had been saved whole."""
 
+import os
+import socket
+import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Iterator
@@ -348,6 +352,20 @@ def test_a_recorder_of_another_machine_is_dead_after_a_minute_of_silence(
     assert store.recover() == 0
     monkeypatch.setattr(recovery, "SILENT_S", -1.0)
     assert store.recover() == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only /proc tells them apart")
+def test_a_recorder_that_was_killed_is_dead_before_its_parent_has_taken_notice(
+    store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as recorder:
+        monkeypatch.setattr(sink, "_owner", f"{socket.gethostname()} {recorder.pid} recorder")
+        sink.accept(events_of(WHOLE)[0])
+        sink.flush()
+        assert store.recover() == 0
+        recorder.kill()
+        os.waitid(os.P_PID, recorder.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is not reaped
+        assert store.recover() == 1
 
 
 def test_an_idle_recorder_says_that_it_lives(store: Store, sink: StoreSink, monkeypatch: pytest.MonkeyPatch) -> None:

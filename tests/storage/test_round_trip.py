@@ -28,7 +28,7 @@ from weaklink.inspector.model import (
     Turn,
 )
 from weaklink.storage import Store, open_store
-from weaklink.storage.packing.records import turn_facts, turn_from
+from weaklink.storage.packing.records import pack_facts, turn_facts, turn_from, unpack_facts
 from weaklink.storage.packing.values import pack, unpack, unpack_list
 
 
@@ -151,7 +151,7 @@ _WORDS = st.sampled_from(["", "x", "4 degrees and light rain until the evening, 
 @given(read=st.lists(_WORDS, max_size=4).map("".join), returned=st.none() | st.lists(_WORDS, max_size=4).map("".join))
 def test_a_run_comes_back_whatever_its_result_shares_with_what_was_read(read: str, returned: str | None) -> None:
     turn = Turn(Role.TOOL, (Part("text", read),), run=RecordedRun("otlp", "weather", None, "{}", returned))
-    assert turn_from("tool", unpack(pack(turn_facts(turn))), turn.parts, ()) == turn
+    assert turn_from("tool", unpack_facts(pack_facts(turn_facts(turn))), turn.parts, ()) == turn
 
 
 def test_a_result_that_was_read_as_it_was_returned_is_stored_once() -> None:

@@ -3,12 +3,15 @@
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
 from tests.storage.stored_databases import FOLDER, KINDS, fill, restore_database, store_database, stored_traces
+from tests.test_trace_file import structs_in
 from weaklink.inspector.errors import StoreError
+from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import Store, open_store, tables, upgrade_store
 from weaklink.storage import tables as derived_tables
@@ -111,12 +114,16 @@ def _url(database: str) -> str:
     return database.replace("postgresql://", "postgresql+psycopg://") if "://" in database else f"sqlite:///{database}"
 
 
+def test_the_layout_of_inspections_covers_every_struct_that_is_packed_in_order() -> None:
+    kinds = {kind.cls for kind in structs_in(msgspec.inspect.type_info(Inspection)) if kind.array_like}
+    assert kinds == set(findings._STRUCTS)
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("in_columns", [False, True])
 def test_an_inspection_in_another_layout_is_made_again_where_it_is_read(
     store: Store, monkeypatch: pytest.MonkeyPatch, in_columns: bool
 ) -> None:
-    monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
     monkeypatch.setattr("weaklink.storage.packing.derived_values.LAYOUT", findings.LAYOUT + 1)
     store.save((one, inspect_trace(one)) for one in stored_traces())
     monkeypatch.undo()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from weaklink.inspector.apis.openai.chat import ChatReader
 from weaklink.inspector.wire.decoder import Framing, decode_answer, new_decoder
@@ -13,13 +14,14 @@ def plain(decoded: DecodedTurn) -> dict[str, Any]:
     """Parts with the texts of their chunks, calls, faults and facts; what is empty is left out of the facts."""
     turn, generation = decoded.turn, decoded.turn.generation
     assert generation is not None
-    facts = {key: value for key, value in msgspec.to_builtins(generation).items() if value not in (None, "", [], 1)}
+    fields = {name: msgspec.to_builtins(value) for name, value in structs.asdict(generation).items()}
+    facts = {name: value for name, value in fields.items() if value not in (None, "", [], 1)}
     facts["usage"] = {key: value for key, value in facts["usage"].items() if value}
     return {
         "parts": {part.name: [arrival.text for arrival in part.arrivals()] or part.text for part in turn.parts},
         "calls": [[call.part, call.name, call.id] for call in turn.calls],
         "faults": [
-            [part, fault.rule.code, [*msgspec.to_builtins(fault.range).values()], fault.message]
+            [part, fault.rule.code, [fault.range.start, fault.range.end], fault.message]
             for part, fault in decoded.faults
         ],
         "response_id": decoded.response_id,

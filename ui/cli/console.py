@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import TextIO
 
+from weaklink.inspector.errors import WeaklinkError
 from weaklink.ui.views.styled_text import Line, Style, plain, visible_line
 
 # Select Graphic Rendition (ECMA-48): only the sixteen colours, so that the terminal's theme decides how they look.
@@ -34,6 +37,12 @@ _SGR: Mapping[Style, str] = MappingProxyType(
 )
 
 _UNLIMITED = 1 << 20  # cells
+
+
+def require_extra(extra: str, *, module: str, use: str) -> None:
+    """Raise WeaklinkError, with the command that installs it, if `module` of an extra is missing; `use` needs it."""
+    if find_spec(module) is None:
+        raise WeaklinkError(f"{use} needs `{module}`, which is not installed: pip install 'weaklink[{extra}]'")
 
 
 def has_colours(stream: TextIO, choice: str = "auto") -> bool:
@@ -74,6 +83,15 @@ def _coloured(line: Line) -> str:
 def print_notice(sentence: str) -> None:
     """Write a sentence to stderr, so that it does not mix with the data on stdout."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
+
+
+def interrupt_on_signals() -> None:
+    """Let SIGINT and SIGTERM end a command that runs until Ctrl-C: both raise KeyboardInterrupt from now on.
+
+    SIGINT too, since a shell without job control starts `weaklink tail &` with SIGINT ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
 
 
 @contextmanager

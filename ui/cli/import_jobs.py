@@ -64,6 +64,7 @@ class ImportOptions(Struct, frozen=True):
     no_redact: bool = False
     no_content: bool = False
     database: str | None = None
+    project: str | None = None
 
     def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
         """The records of each task, read in this process. Traces that `database` contains are not inspected again."""
@@ -71,7 +72,7 @@ class ImportOptions(Struct, frozen=True):
         with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
             kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
             for file, share in tasks:
-                yield read_records(file, self.source, redacts, kept, share)
+                yield read_records(file, self.source, redacts, kept, share, project=self.project)
 
 
 def collect_rarely() -> None:

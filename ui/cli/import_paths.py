@@ -3,7 +3,6 @@
 With `--to DIR`, write the results of blocks into a folder: the plan, the totals, and the blocks that were set aside.
 """
 
-import signal
 import stat
 import sys
 import time
@@ -22,7 +21,8 @@ from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.storage import Store, open_store
-from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.console import interrupt_on_signals, line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
 from weaklink.ui.cli.paths import placed_files
@@ -57,6 +57,9 @@ def import_paths(
     where: str | None,
     patterns: tuple[str, ...],
     *,
+    discover: bool,
+    since: str | None,
+    project: str | None,
     no_redact: bool,
     no_content: bool,
     watch: bool,
@@ -71,8 +74,12 @@ def import_paths(
     color: str,
 ) -> None:
     """`weaklink import`; see its help."""
+    discovered = discovered_paths(paths, since, project, lists_only=discover, as_json=as_json, color=color)
+    if discover or discovered == ():
+        ctx.exit(0 if discover else _COULD_NOT_RUN)
+    paths = paths if discovered is None else discovered
     if to is not None:
-        if watch or dry_run or patterns or no_redact or no_content or STDIN in paths:
+        if watch or dry_run or patterns or no_redact or no_content or project is not None or STDIN in paths:
             raise click.UsageError("--to can be combined with PATHs, --source, --jobs, --engine and --json only.")
         import_results(paths, to, source, engine_of(jobs, engine, block_size, ray_address), as_json=as_json)
         return
@@ -84,14 +91,29 @@ def import_paths(
         )
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
-    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content)
+    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             watch_paths(store, paths, options, jobs, put)
         return
+    _import_once(paths, options, where, jobs, put, dry_run=dry_run)
+    if discovered is not None and not dry_run and not as_json:
+        print_notice("what broke this week: `weaklink list status:broken since:7d`")
+
+
+def _import_once(
+    paths: tuple[str, ...],
+    options: ImportOptions,
+    where: str | None,
+    jobs: int | None,
+    put: Callable[[list[FileReport]], object],
+    *,
+    dry_run: bool,
+) -> None:
+    """Import the files once, and report each; exits with 2 if none could be read."""
     reports: list[FileReport] = []
-    with placed_files(paths, source) as files:
+    with placed_files(paths, options.source) as files:
         try:
             is_empty = not any(file.is_readable for file in files)  # if so, no database is created
             with nullcontext() if dry_run or is_empty else open_store(where) as store:
@@ -107,7 +129,7 @@ def import_paths(
     if not files:
         sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
     if all(report.refused is not None for report in reports):
-        ctx.exit(_COULD_NOT_RUN)
+        click.get_current_context().exit(_COULD_NOT_RUN)
 
 
 def _interrupted(done: int, files: int, *, dry_run: bool) -> str:
@@ -350,8 +372,7 @@ def watch_paths(
     A file that is refused repeatedly for the same reason is reported once. If the database is moved away or deleted, a
     new one is created, and everything is imported again.
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    print_notice(f"watching {', '.join(paths)}; Ctrl-C ends it")
+    interrupt_on_signals()
     watch = PathWatcher(paths)
     imported = 0
     refused: dict[str, str | None] = {}
@@ -363,6 +384,7 @@ def watch_paths(
             put(news)
 
     try:
+        print_notice(f"watching {', '.join(paths)}; Ctrl-C ends it")
         while True:
             if store.recreate_if_missing():
                 print_notice("the database was moved or deleted; a new one is created")

@@ -1,7 +1,6 @@
 """`weaklink log`: record a model's output from standard input or a file as a trace, while it is written."""
 
 import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +29,7 @@ from weaklink.inspector.wire.decoder import Decoder
 from weaklink.inspector.wire.events import PartGrew, WireEvent
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import StoreSink
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import interrupt_on_signals, print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
@@ -411,7 +410,7 @@ def log(
     by_model = expected_format(model)
     format = expected_format_name(format, server_parser) or (by_model.name if by_model is not None else AUTO)
     tools = read_tool_file(tool_file) if tool_file else ()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     sink = _sink(where if to is None else to)
     shown = name or ("" if file == STDIN else PurePath(file).name)
 

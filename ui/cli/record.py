@@ -10,17 +10,14 @@ import click
 
 from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
-from weaklink.inspector.capture.recorder import Recorder
-from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.errors import WeaklinkError
-from weaklink.storage import StoreSink, open_store
+from weaklink.inspector.capture.recorder_process import RecorderProcess
+from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.recording import RequestLines, farewell, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.run import SWITCH_S, RequestLines, farewell, lost_messages, run_command
+from weaklink.ui.cli.run import run_command
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
-
-_POLL_S = 1.0  # how often the sink is checked for trouble
 
 
 def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int) -> Iterator[Line]:
@@ -105,71 +102,41 @@ def record(
         connect_timeout_s=connect_timeout,
         read_timeout_s=read_timeout,
     )
-    sys.setswitchinterval(SWITCH_S)
-    with open_store(where) as store:
-        sink = StoreSink(store, idle_after_s=idle_after)
-        _record(config, sink, redacts, str(store.place), format=expected, is_quiet=quiet, color=color)
-
-
-def _record(
-    config: ProxyConfig,
-    sink: StoreSink,
-    redacts: Redacts,
-    place: str,
-    *,
-    format: str,
-    is_quiet: bool,
-    color: str,
-) -> None:
-    """Record until the user ends it, then print what was recorded and what was lost."""
-    lines = RequestLines(lambda line: _put([line], color=color), is_quiet=is_quiet)
-    recorder = Recorder(sink, redactor=redacts, watch=lines, format=format)
+    recording = start_recording(
+        where,
+        redacts,
+        lines=RequestLines(lambda line: _put([line], color=color), is_quiet=quiet),
+        format=expected,
+        idle_after_s=idle_after,
+        reports_storing=True,
+    )
     try:
-        asyncio.run(_serve(config, recorder, sink, lines, place=place, color=color))
+        asyncio.run(_serve(config, recording, color=color))
     finally:
-        recorder.close()
-        try:
-            sink.close()
-        finally:
-            summary = farewell(lines.requests, lines.others, redacts.count, lost=list(lost_messages(recorder, sink)))
-            print_lines(summary, color=color, stream=sys.stderr)
+        report = recording.close()
+        print_lines(farewell(report), color=color, stream=sys.stderr)
+    if report.problem:
+        raise StoreError(report.problem)
 
 
-async def _serve(
-    config: ProxyConfig,
-    recorder: Recorder,
-    sink: StoreSink,
-    lines: RequestLines,
-    *,
-    place: str,
-    color: str,
-) -> None:
+async def _serve(config: ProxyConfig, recording: RecorderProcess, *, color: str) -> None:
+    """Forward until the user ends it."""
     until = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, until.set)
-    watcher = asyncio.create_task(_watch_sink(sink, lines))
     try:
         await run_proxy(
             config,
-            recorder,
+            recording,
             until=until,
-            on_bound=lambda address: _print_banner(address, config, place, color),
+            on_bound=lambda address: _print_banner(address, config, recording.place, color),
         )
     except OSError as error:
         raise RecordingError(
             f"{config.host}:{config.port}: the proxy cannot listen there: {error.strerror or error}; "
             "`--port` names another port, `--port 0` takes any free one"
         ) from error
-    finally:
-        watcher.cancel()
-
-
-async def _watch_sink(sink: StoreSink, lines: RequestLines) -> None:
-    """Print once each when the sink cannot write, and when it writes again."""
-    while True:
-        await asyncio.sleep(_POLL_S)
-        lines.storing(sink.trouble, sink.backlog)
 
 
 def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str) -> None:

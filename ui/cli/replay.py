@@ -11,18 +11,19 @@ from typing import NoReturn
 import click
 from msgspec.structs import replace
 
+from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.exchange_record import masked_text
-from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.capture.replay_server import IgnoringObserver, OnDivergence, ReplayServer, diverged_trace
+from weaklink.inspector.capture.replay_server import OnDivergence, ReplayServer, diverged_trace
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy
 from weaklink.inspector.replay.canonical import MatchLevel, body_value, canonical, digest
 from weaklink.inspector.replay.matching import Recording, Replayer
-from weaklink.storage import StoreSink, open_store
+from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.ui.cli.console import print_lines, print_notice
+from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.replaying import (
     KeptDivergence,
@@ -32,7 +33,7 @@ from weaklink.ui.cli.replaying import (
     report_json,
     report_lines,
 )
-from weaklink.ui.cli.run import FAILED, RunSink, session_lines
+from weaklink.ui.cli.run import FAILED, session_lines
 from weaklink.ui.cli.supervisor import Supervisor
 from weaklink.ui.experiments.serving import serving
 from weaklink.ui.views.styled_text import counted, visible_line
@@ -139,18 +140,24 @@ def _parent(loaded: LoadedRecording) -> ExternalId | None:
 def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet: bool, color: str) -> int:
     """Record the run, whose first turns the recording answers, as a child. Returns the command's exit code."""
     run_id = secrets.token_hex(6)
+    source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
+    recording = start_recording(
+        where,
+        run.server.redactor,
+        lines=RequestLines(lambda line: None, is_quiet=True),
+        wrap=lambda sink: RunSink(sink, run_id, source, REPLAY),
+    )
+    run.server.observes = recording
+    try:
+        ended = run.wait(recording, lambda: recording.pid)
+    finally:
+        report = recording.close()
+    if report.problem:
+        raise StoreError(report.problem)
     with open_store(where) as store:
-        sink = StoreSink(store)
-        source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
-        recorder = Recorder(RunSink(sink, run_id, source, REPLAY), redactor=run.server.redactor)
-        run.server.observes = recorder
-        try:
-            ended = run.wait(recorder)
-        finally:
-            recorder.close()
-            sink.close()
         found = store.traces(f"session:{run_id}", limit=21)
-        lines = [*report_lines(run.server, ()), *session_lines(found, str(store.place) if where else "")]
+        sessions = session_lines(found, str(store.place) if where else "")
+        lines = [*report_lines(run.server, ()), *loss_lines(report), *sessions]
     if not quiet:
         print_lines(lines, color=color, stream=sys.stderr)
     return ended.code

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,16 +73,19 @@ class ReplayRun(Struct, frozen=True):
     command: Sequence[str]
     upstream: str | None
 
-    def wait(self, observes: Observes) -> CommandEnd:
-        """Run the command to its end; `observes` receives the requests that go on live."""
-        return asyncio.run(self._supervised(observes))
+    def wait(self, observes: Observes, own: Callable[[], int] = lambda: 0) -> CommandEnd:
+        """Run the command to its end; `observes` receives the requests that go on live.
 
-    async def _supervised(self, observes: Observes) -> CommandEnd:
+        `own` is as for `Supervisor.wait`.
+        """
+        return asyncio.run(self._supervised(observes, own))
+
+    async def _supervised(self, observes: Observes, own: Callable[[], int]) -> CommandEnd:
         found = routes(os.environ if self.upstream else {}, self.upstream)
         config = ProxyConfig(upstreams=found.upstreams if self.upstream else (*found.upstreams, ANY_PATH), port=0)
         async with running_proxy(config, observes, intercept=self.server.intercept) as address:
             self.supervisor.launch(self.command, client_variables(address, found.paths, os.environ))
-            return await asyncio.to_thread(self.supervisor.wait)
+            return await asyncio.to_thread(self.supervisor.wait, own)
 
 
 class KeptDivergence(NamedTuple):

@@ -20,13 +20,15 @@ import select
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import NoReturn
 
 from msgspec import Struct
+
+from weaklink.storage.running.rows import has_ended
 
 _PASSED_ON = frozenset({signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2})
 _BY_TERMINAL = frozenset({signal.SIGINT, signal.SIGQUIT})
@@ -67,8 +69,11 @@ class Supervisor:
         self._order({"run": list(words), "variables": dict(variables)})
         Thread(target=self._pass_signals_on, daemon=True).start()
 
-    def wait(self) -> CommandEnd:
-        """Wait for the end of the command and of all processes that it started."""
+    def wait(self, own: Callable[[], int] = lambda: 0) -> CommandEnd:
+        """Wait for the end of the command and of all processes that it started.
+
+        `own` returns the id of another child of weaklink, which is left alone; 0 for none.
+        """
         report = b""
         while piece := os.read(self._reports, 65_536):
             report += piece
@@ -76,7 +81,7 @@ class Supervisor:
         with suppress(ChildProcessError):
             os.waitpid(self._pid, 0)
         if not report:  # the supervisor was killed
-            end_descendants(os.getpid())
+            end_descendants(os.getpid(), own)
             return CommandEnd(128 + signal.SIGKILL)
         end = json.loads(report)
         return CommandEnd(end["code"], end.get("problem", ""))
@@ -198,12 +203,15 @@ def _become(
         os._exit(NOT_EXECUTABLE)
 
 
-def end_descendants(of: int) -> None:
-    """End all descendants of a process, by SIGTERM, then SIGKILL. Return when none is left that this user may end."""
+def end_descendants(of: int, spared: Callable[[], int] = lambda: 0) -> None:
+    """End all descendants of a process but one, by SIGTERM, then SIGKILL; return once none is left that may be ended.
+
+    `spared` returns the id of the one that is left alone; 0 for none.
+    """
     deadline = time.monotonic() + _GRACE_S
     number = signal.SIGTERM
     signalled: set[int] = set()
-    while left := [pid for pid in _descendants(of) if not _is_dead(pid)]:
+    while left := [pid for pid in _descendants(of) if not has_ended(pid) and pid != spared()]:
         if time.monotonic() > deadline:
             number = signal.SIGKILL
         for pid in left:
@@ -261,17 +269,6 @@ def _parents() -> Iterator[tuple[int, int]]:
         for line in listed:
             pid, parent = line.split()
             yield int(pid), int(parent)
-
-
-def _is_dead(pid: int) -> bool:
-    """Whether a process has ended, even if its parent has not reaped it yet."""
-    if not _IS_LINUX:
-        return False
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return True
-    return stat.rpartition(")")[2].split()[0] in "ZX"
 
 
 def _prctl(option: int, value: int) -> None:

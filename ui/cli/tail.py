@@ -1,6 +1,5 @@
 """`weaklink tail`: follow running traces, and print spans as they close and faults as they appear."""
 
-import signal
 import sys
 import time
 from bisect import bisect_left, bisect_right
@@ -32,7 +31,7 @@ from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_E
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 from weaklink.storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
-from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
 from weaklink.ui.views import live as live_json
 from weaklink.ui.views import live as live_lines
@@ -241,7 +240,7 @@ def tail(
 ) -> None:
     """`weaklink tail`; see its help."""
     expression = filter_of(words, expression)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt_on_signals()
     listener: TailListener = _TailJson() if as_json else _TailPrinter(color)
     try:
         while True:

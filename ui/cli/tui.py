@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from weaklink.ui.cli.console import progress_bar
+from weaklink.ui.cli.console import progress_bar, require_extra
 
 _COULD_NOT_RUN = 2
 
@@ -20,6 +20,7 @@ def tui(
     """`weaklink tui`; see its help."""
     if against is not None and trace is None:
         raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
+    require_extra("tui", module="textual", use="`weaklink tui`")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
         ctx.exit(_COULD_NOT_RUN)

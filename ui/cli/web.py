@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.host_header import is_loopback
 from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.ui.cli.console import require_extra
 from weaklink.ui.importing.result_tables import ResultsFolder
 from weaklink.ui.views.styled_text import visible
 from weaklink.ui.web.guard import Access, links
@@ -61,6 +62,7 @@ def web(
     results: str | None,
 ) -> None:
     """`weaklink web`; see its help."""
+    require_extra("web", module="streamlit", use="`weaklink web`")
     secret = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(
         host, port, secret, tuple(name.lower() for name in names), stored_tokens=tokens, user_header=user_header

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 
 from weaklink.inspector.capture.client_addresses import routes
+from weaklink.inspector.capture.event_buffer import IgnoringObserver
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
-from weaklink.inspector.capture.replay_server import IgnoringObserver, ReplayServer, diverged_trace, sentence
+from weaklink.inspector.capture.replay_server import ReplayServer, diverged_trace, sentence
 from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.views.context import request_pair_lines

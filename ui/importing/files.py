@@ -105,12 +105,19 @@ def read_records(
     redacts: Redacts,
     kept: Kept = no_inspection,
     share: RecordShare = _ALL_RECORDS,
+    *,
+    project: str | None = None,
 ) -> Iterator[FileRecord]:
-    """The records of a file that belong to a share, redacted and inspected, in order, then the file's end."""
+    """The records of a file that belong to a share, redacted and inspected, in order, then the file's end.
+
+    With a `project`, traces of other projects are left out.
+    """
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
     try:
         reading = read_placed(file, source)
         records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+        if project is not None:
+            records = (one for one in records if isinstance(one, Skipped) or one.project == project)
         for record in islice(records, share.index, None, share.of):
             name = record.file if isinstance(record, Skipped) else record.provenance.file
             yield _read_record(record, numbers.get(name, 0), redacts, kept)

@@ -350,6 +350,39 @@ def set_lines(paths: Sequence[str], report: Report, other: Report | None = None)
             yield f"  weaklink data report {' '.join(map(quote, paths))} --list {group}={quote(name)}"
     yield ""
     yield from _count_lines(report, other)
+    if "by" in report:
+        yield ""
+        yield from _group_lines(report["by"])
+
+
+_GROUP_COLUMNS = ("samples", "with calls", "1 call", "no tool", "recovery", "score", "faults", "characters")
+
+
+def _group_lines(by: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each value of the column: its samples, some shares, and the median length."""
+    rows = [
+        (visible_line(by["column"]), *_GROUP_COLUMNS),
+        *(_group_cells(name, group) for name, group in by["groups"].items()),
+    ]
+    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        numbers = (cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=True))
+        yield f"{name.ljust(widths[0])}  {'  '.join(numbers)}"
+
+
+def _group_cells(name: str, group: Report) -> tuple[str, ...]:
+    shares, mean, lengths = group["shares"], group["quality"]["mean"], group["lengths"]["characters"]
+    return (
+        visible_line(name[:_LONGEST]),
+        f"{group['samples']:,}",
+        f"{group['samples_with_calls']:,}",
+        f"{shares['steps']['1']:.0%}",
+        f"{shares['should_call']['no']:.0%}",
+        f"{shares['error_recovery']:.0%}",
+        "-" if mean is None else f"{mean:.3f}",
+        f"{sum(group['faults'].values()):,}",
+        "-" if lengths is None else f"{lengths['median']:,}",
+    )
 
 
 def _count_lines(report: Report, other: Report | None) -> Iterator[str]:
@@ -362,6 +395,14 @@ def _count_lines(report: Report, other: Report | None) -> Iterator[str]:
             if found is not None:
                 quantiles = f"median {found['median']:,}, 95 % {found['p95']:,}, longest {found['max']:,}"
                 yield f"{word}length in {unit}: {quantiles}"
+        budget = one.get("budget")
+        if budget is not None:
+            fill = "" if budget["packed_fill"] is None else f", {budget['packed_fill']:.1%} full"
+            yield (
+                f"{word}limit of {budget['max_tokens']:,} tokens: cuts {counted(budget['samples_cut'], 'sample')} and "
+                f"{budget['tokens_cut']:,} of {budget['tokens']:,} tokens; packed, the set is "
+                f"{counted(budget['packed_sequences'], 'sequence')}{fill}"
+            )
         mean = one["quality"]["mean"]
         low = one["quality"]["below_0.9"]
         yield f"{word}quality score: mean {'-' if mean is None else format(mean, '.3f')}, below 0.9: {low:,}"
@@ -395,4 +436,8 @@ def set_page(paths: Sequence[str], report: Report, other: Report | None = None) 
         yield "</table>\n"
     yield "<h2>Other figures</h2>\n<ul>\n"
     yield from (f"<li>{escaped(line.strip())}</li>\n" for line in _count_lines(report, other))
-    yield f"</ul>\n<footer>Written by weaklink {escape(__version__)}.</footer>\n</body>\n</html>\n"
+    yield "</ul>\n"
+    if "by" in report:
+        lines = "\n".join(_group_lines(report["by"]))
+        yield f"<h2>By {escaped(report['by']['column'])}</h2>\n<pre>{escaped(lines)}</pre>\n"
+    yield f"<footer>Written by weaklink {escape(__version__)}.</footer>\n</body>\n</html>\n"

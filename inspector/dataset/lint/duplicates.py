@@ -10,7 +10,8 @@ hashes of its runs of three words. A `DuplicateFinder` keeps a digest and a refe
 for near duplicates, datasketch's MinHash signature of 64 numbers. All of this is in a temporary SQLite database, so
 that memory does not grow with the samples: 16 MiB in memory and the rest on disk, about 0.6 kB per sample. Two samples
 are compared if they agree in one of eight bands of eight numbers, which are the bands of datasketch's index for a
-Jaccard similarity of 0.7; samples with a similarity of at least 0.8 are reported.
+Jaccard similarity of 0.7; samples with a similarity of at least 0.8 are reported. So are samples with a call that
+differ in the user's words alone, whatever these are, if the other turns have 12 words or more.
 """
 
 import sqlite3
@@ -39,6 +40,7 @@ _SIMILARITY = 0.8
 _CANDIDATE_SIMILARITY = 0.7  # the index misses some pairs at its threshold
 _SHINGLE = 3
 _FEWEST_WORDS = 20
+_FEWEST_OTHER_WORDS = 12
 _FEWEST_OF_MESSAGE = 6
 _RUN = 13
 _VALUE_BYTES = 4
@@ -47,25 +49,30 @@ _TABLES = (
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
     "CREATE TABLE sample (number INTEGER PRIMARY KEY, conversation BLOB UNIQUE, reference TEXT, signature BLOB)",
+    "CREATE TABLE answers (digest BLOB PRIMARY KEY, reference TEXT) WITHOUT ROWID",
     "CREATE TABLE band (key INTEGER, sample INTEGER, PRIMARY KEY (key, sample)) WITHOUT ROWID",
     "BEGIN",  # never committed: pages are written when the cache is full, not after each statement
 )
 _EQUAL = "SELECT reference FROM sample WHERE conversation = ?"
+_SAME_ANSWERS = "SELECT reference FROM answers WHERE digest = ?"
 _CANDIDATES = "SELECT reference, signature FROM sample WHERE number IN (SELECT sample FROM band WHERE key IN ({}))"
 _ADD = "INSERT INTO sample (conversation, reference, signature) VALUES (?, ?, ?)"
+_ADD_ANSWERS = "INSERT OR IGNORE INTO answers (digest, reference) VALUES (?, ?)"
 _ADD_BAND = "INSERT INTO band (key, sample) VALUES (?, ?)"
 
 
 class SampleKeys(Struct, frozen=True):
     """The keys that compare samples: digests of the conversation and of the user's words, and hashes of word runs.
 
-    `conversation` and `user` are empty if there are no words; `shingles` also if there are fewer than 20. `messages`
+    `conversation` and `user` are empty if there are no words; `shingles` also if there are fewer than 20. `answers`, of
+    everything but the user's words, is empty if there is no call, or if there are fewer than 12 other words. `messages`
     are the digests of the user's messages of six words or more, `runs` those of their runs of 13 words.
     """
 
     conversation: bytes
     user: bytes
     shingles: tuple[int, ...] = ()
+    answers: bytes = b""
     messages: frozenset[bytes] = frozenset()
     runs: frozenset[bytes] = frozenset()
 
@@ -77,6 +84,8 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
     """
     words_of_all: list[str] = []
     user_words: list[str] = []
+    other_words: list[str] = []
+    has_call = False
     for turn in sample.trace.turns:
         if turn.role is Role.SYSTEM:
             continue
@@ -84,10 +93,15 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
         words_of_all += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
         if turn.role is Role.USER:
             user_words += words
+        else:
+            other_words += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
+            has_call = has_call or turn.role is Role.TOOL or bool(turn.calls)
     is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
     runs = set(map(" ".join, zip(*(words_of_all[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()
     shingles = tuple(sorted(map(crc32, _encoded(runs)))) if is_long else ()
-    keys = SampleKeys(_digest(words_of_all), _digest(user_words), shingles)
+    has_answers = with_shingles and has_call and user_words and len(other_words) >= _FEWEST_OTHER_WORDS
+    answers = _digest(other_words) if has_answers else b""
+    keys = SampleKeys(_digest(words_of_all), _digest(user_words), shingles, answers)
     return structs.replace(keys, **_message_keys(sample)) if with_runs else keys
 
 
@@ -146,8 +160,14 @@ class DuplicateFinder:
             yield DUPLICATE_SAMPLE, f"This conversation is also in {earlier}.", earlier
             return
         signature = self._signer.signature(keys.shingles) if self._signer is not None and keys.shingles else None
+        rephrased = self._seen.with_answers(keys.answers) if self._signer is not None and keys.answers else None
+        if rephrased is not None:
+            self._seen.add(keys, reference, None)
+            message = f"This conversation differs from the one in {rephrased} in nothing but the user's words."
+            yield NEAR_DUPLICATE_SAMPLE, message, rephrased
+            return
         found = self._seen.most_similar(signature) if signature is not None else None
-        self._seen.add(keys.conversation, reference, signature if found is None else None)
+        self._seen.add(keys, reference, signature if found is None else None)
         if found is not None:
             other, similarity = found
             yield NEAR_DUPLICATE_SAMPLE, f"This conversation is {similarity:.0%} similar to the one in {other}.", other
@@ -227,6 +247,11 @@ class _SeenSamples:
         row = self._database.execute(_EQUAL, (conversation,)).fetchone()
         return row[0] if row is not None else None
 
+    def with_answers(self, answers: bytes) -> str | None:
+        """The reference of the first sample that is equal but for the user's words, or None."""
+        row = self._database.execute(_SAME_ANSWERS, (answers,)).fetchone()
+        return row[0] if row is not None else None
+
     def most_similar(self, signature: _Signature) -> tuple[str, float] | None:
         """The most similar sample and its estimated similarity; None if no similarity is at least 0.8."""
         query = _CANDIDATES.format(", ".join("?" * len(signature.bands)))
@@ -235,9 +260,11 @@ class _SeenSamples:
         best = max(found, default=None)
         return (best[1], best[0]) if best is not None and best[0] >= _SIMILARITY else None
 
-    def add(self, conversation: bytes, reference: str, signature: _Signature | None) -> None:
-        """Remember a sample; one without a signature can only be found as an exact duplicate."""
+    def add(self, keys: SampleKeys, reference: str, signature: _Signature | None) -> None:
+        """Remember a sample; one without a signature can only be found by equal words or equal answers."""
         values = signature.values if signature is not None else None
-        number = self._database.execute(_ADD, (conversation, reference, values)).lastrowid
+        number = self._database.execute(_ADD, (keys.conversation, reference, values)).lastrowid
+        if keys.answers:
+            self._database.execute(_ADD_ANSWERS, (keys.answers, reference))
         if signature is not None:
             self._database.executemany(_ADD_BAND, [(band, number) for band in signature.bands])

@@ -1,16 +1,21 @@
-"""D710: numbers and names in the final answer that no earlier text contains.
+"""D710: numbers, dates and names in the final answer that no earlier text contains, and actions that no call did.
 
 The evidence is the text of results, user turns, system turns and arguments. A number is supported if a number of the
 evidence equals it after rounding, as a percentage, in another common unit, or as the sum, difference, product, mean or
-share of such numbers, or if it is the number of elements of a list. Dates and times are split into their numbers. A
-name is a run of two or more capitalised words within a sentence, an address, or an identifier with digits; it is
-supported if one of its words is in the evidence. Only answers after a result that is not an error are checked, because
-any other answer may use the model's own knowledge. Headings are no claims.
+share of such numbers, or if it is the number of elements of a list. A date with a month is supported by the same day in
+any notation (`inspector.dataset.lint.dates`); other dates and times are split into their numbers. A name is a run of
+two or more capitalised words within a sentence, an address, or an identifier with digits; it is supported if one of its
+words is in the evidence. Only answers after a result that is not an error are checked, because any other answer may use
+the model's own knowledge. Headings are no claims.
 
 A claim without evidence may still be true: general knowledge, a translated name, a computed value. So it is an info. It
-is a warning if it contradicts a result: it has a number, a time, an identifier or an address where the results have few
-others of that kind, of the same order of magnitude, which the answer does not state (`24 °C` after `17 °C`), and it is
-neither a conversion nor a combination of the numbers that the results and the user wrote.
+is a warning if it contradicts a result: it has a number, a date, a time, an identifier or an address where the results
+have few others of that kind, of the same order of magnitude, which the answer does not state (`24 °C` after `17 °C`),
+and it is neither a conversion nor a combination of the numbers that the results and the user wrote. A single
+capitalised word is a claim only in place of a name that a result has and the answer does not state (`Madrid` after
+`Porto`). In German, which capitalises every noun, no name is a claim.
+
+An action that the answer claims ("I have sent the email") in a sample that offers tools and has no call is an info.
 """
 
 import json
@@ -18,9 +23,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
+from weaklink.inspector.dataset.claims import claimed_action
+from weaklink.inspector.dataset.lint.dates import MONTHS, DateEvidence, dates_in
 from weaklink.inspector.dataset.lint.structure import with_severity
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
@@ -38,11 +45,27 @@ _CLOCK = lazy_pattern(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _NAME = lazy_pattern(
     r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
 )
-_IDENTIFIER = lazy_pattern(r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b")
+_IDENTIFIER = lazy_pattern(
+    r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b"  # A-55812
+    r"|\b[A-Z]{1,3}\d{3,6}\b"  # SK803
+)
+_CAPITALISED = lazy_pattern(r"(?<=[a-z,;] )[A-ZÀ-Þ][a-zà-ž]{2,}\b(?!['’:]| [A-ZÀ-Þ])")
+_RESULT_NAME = lazy_pattern(
+    r"\"(?:\w*name|city|country|state|region|capital|location|place|town|title|author|director|artist|company|airline|"
+    r'brand|hotel|restaurant|team|winner|owner|contact|destination|origin)"\s*:\s*"([A-ZÀ-Þ][a-zà-ž]{2,})"'
+)
+_GERMAN = lazy_pattern(r"\b(?:der|die|das|und|ist|nicht|ein|eine|Sie|ich)\b")  # it capitalises every noun
+_NO_NAMES = frozenset(
+    (
+        *("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "celsius", "fahrenheit"),
+        *("kelvin", "euro", "euros", "english", *MONTHS),
+    )
+)
 _ADDRESS = lazy_pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
 _DIGIT = lazy_pattern(r"\d")
 _MAY_BE_ADDRESS = lazy_pattern(r"@|https?:")
 _MAY_BE_NAME = lazy_pattern(r"[a-zà-ž] (?:of |de |van |von )?[A-Z]")
+_DATE = "date"
 _CLAIMS = (
     (_ADDRESS, "address", _MAY_BE_ADDRESS),
     (_IDENTIFIER, "identifier", _DIGIT),
@@ -86,11 +109,30 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
         return
     turn, text, spans = answer
     claims = list(_claims(text, spans))
-    if not claims:
+    names = list(_single_names(text, spans))
+    if not claims and not names:
         return
     evidence = _Evidence(tuple(_evidence_texts(sample, turn)))
     stated = _Stated(sample, turn, [(place.of(text), kind) for place, kind in claims])
-    yield from islice(_without_evidence(turn, text, claims, evidence, stated), _MOST_FINDINGS)
+    found = chain(
+        _without_evidence(turn, text, claims, evidence, stated), _in_place_of(turn, text, names, evidence, stated)
+    )
+    yield from islice(found, _MOST_FINDINGS)
+
+
+def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
+    """D710, as an info: the final answer says that the agent acted, and a sample that offers tools has no call."""
+    if not sample.offered.tools or len(sample.inspection.chain.steps):
+        return
+    answer = _final_answer(sample)
+    action = claimed_action(answer[1]) if answer is not None else None
+    if answer is not None and action is not None:
+        turn, text, _ = answer
+        start = text.find(action)
+        message = f"The answer says `{action}`, but the sample has no call."
+        place = Range(start, start + len(action)) if start >= 0 else Range(0, len(text))
+        found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+        yield with_severity(found, Severity.INFO)
 
 
 def _without_evidence(
@@ -104,6 +146,29 @@ def _without_evidence(
             yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
         elif not evidence.supports(claim, kind):
             message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
+            found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+            yield with_severity(found, Severity.INFO)
+
+
+def _single_names(text: str, spans: Iterable[Span]) -> Iterator[Range]:
+    """The capitalised words within the sentences of an answer, unless its language capitalises nouns."""
+    if _GERMAN.search(text):
+        return
+    for span in spans:
+        for found in _CAPITALISED.finditer(text, span.inner.start, span.inner.end):
+            if found[0].casefold() not in _NO_NAMES:
+                yield Range(*found.span())
+
+
+def _in_place_of(
+    turn: int, text: str, names: Iterable[Range], evidence: "_Evidence", stated: "_Stated"
+) -> Iterator[Diagnostic]:
+    """The words that no text has, if a result has a name that the answer does not state."""
+    for place in names:
+        instead = stated.unstated_name(text) if not evidence.has_literally(place.of(text)) else None
+        if instead is not None:
+            name = place.of(text)
+            message = f"The name `{name}` is in no result; a result has `{instead}`, which the answer does not state."
             found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
             yield with_severity(found, Severity.INFO)
 
@@ -130,6 +195,8 @@ def _has_result(sample: Sample) -> bool:
 def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
     """The numbers and names in the text of an answer, except in code, headings and the numbers of list items."""
     claims = [(pattern, kind) for pattern, kind, quick in _CLAIMS if quick.search(text)]
+    if claims and claims[-1][1] == "name" and _GERMAN.search(text):
+        claims.pop()
     for span in spans if claims else ():
         hidden = [
             found.span()
@@ -137,12 +204,24 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
             for found in pattern.finditer(text, span.inner.start)
         ]
         taken: list[tuple[int, int]] = []
+        for dated in _date_claims(text, span):
+            if not any(start < dated.end and dated.start < end for start, end in hidden):
+                taken.append((dated.start, dated.end))
+                yield dated, _DATE
         for pattern, kind in claims:
             for found in pattern.finditer(text, span.inner.start, span.inner.end):
                 place = found.span()
                 if not any(start < place[1] and place[0] < end for start, end in (*hidden, *taken)):
                     taken.append(place)
                     yield Range(*place), kind
+
+
+def _date_claims(text: str, span: Span) -> Iterator[Range]:
+    """The dates in a span; a month's name in lower case is a word (`may`)."""
+    for place, _ in dates_in(text, span.inner.start, span.inner.end) if _DIGIT.search(text) else ():
+        written = place.of(text)
+        if written != written.lower() or not any(map(str.isalpha, written)):
+            yield place
 
 
 def _evidence_texts(sample: Sample, until: int) -> Iterator[str]:
@@ -184,12 +263,21 @@ class _Stated:
             return None
         return next((one for one in left if _is_of_magnitude(number, _number(one))), None)
 
+    def unstated_name(self, answer: str) -> str | None:
+        """The first name of a result, a value under a key such as `city`, that the answer does not state."""
+        names = (found[1] for text in self._results for found in _RESULT_NAME.finditer(text))
+        return next((name for name in names if name not in answer), None)
+
     def _of_kind(self, kind: str) -> list[str]:
+        if kind == _DATE:
+            return list(dict.fromkeys(place.of(text) for text in self._results for place, _ in dates_in(text)))
         pattern = next(pattern for pattern, name, _ in _CLAIMS if name == kind)
         found = (match[0] for text in self._results for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
         return list(dict.fromkeys(found))
 
     def _is_stated(self, value: str, kind: str) -> bool:
+        if kind == _DATE:
+            return any(one == _DATE and _is_same_date(value, claim) for claim, one in self._claims)
         if kind != "number":
             return any(value.casefold() == claim.casefold() for claim, _ in self._claims)
         number = _number(value)
@@ -208,6 +296,10 @@ class _Stated:
             return True
         few = (*results, *users)
         return any(_is_combined(number, one, other, near) for one in few for other in few)
+
+
+def _is_same_date(text: str, other: str) -> bool:
+    return any(one.is_same(another) for _, one in dates_in(text) for _, another in dates_in(other))
 
 
 def _written(texts: Sequence[str]) -> list[float]:
@@ -242,6 +334,10 @@ class _Evidence:
         return frozenset(number for text in self._texts for number in _numbers_of(text))
 
     @cached_property
+    def _dates(self) -> DateEvidence:
+        return DateEvidence(self._texts)
+
+    @cached_property
     def _few(self) -> list[float]:
         return sorted(self._numbers, key=lambda one: (len(repr(one)), one))[:_MOST_NUMBERS]
 
@@ -257,6 +353,8 @@ class _Evidence:
         """Whether a number, time, name, address or identifier is in the evidence, or can be derived from it."""
         if kind == "time":
             return self.has_time(claim)
+        if kind == _DATE:
+            return any(self._dates.supports(written, self._numbers) for _, written in dates_in(claim))
         return self.has_number(claim) if kind == "number" else self.has_name(claim)
 
     def has_time(self, claim: str) -> bool:

@@ -4,7 +4,7 @@ A fault of the row itself is in the part `row` of turn 1; a fault of a message i
 """
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from difflib import get_close_matches
 from itertools import pairwise
 
@@ -27,7 +27,7 @@ from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json, Role, Trace
+from weaklink.inspector.model import Json, Role, Trace, Turn
 from weaklink.inspector.rules import training
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule, Severity
@@ -49,8 +49,12 @@ _CONTENT_KEYS = (
 )
 _ALTERNATING = frozenset({"mistral", "mistral_args", "gemma", "gemma3", "llama2"})
 _LLAMA_FACTORY_ROLES = frozenset({"function_call", "observation"})
+_QUESTION_ROLES = frozenset({"user", "human"})
 _ANSWER_ROLES = frozenset({"assistant", "gpt", "model", "chatgpt", "bot"})
-_CALL_ROLES = frozenset({"function_call", "tool_call"})
+_ROLES = (
+    *("system", "developer", "user", "human", "assistant", "gpt", "chatgpt", "model", "bot", "tool", "function"),
+    *("function_call", "observation", "tool_call", "tool_response", "function_response", "ipython", "environment"),
+)
 _SHAPES_OF_MESSAGES = frozenset({Shape.MESSAGES, Shape.SHAREGPT})
 _SHAPES_OF_ANSWERS = _SHAPES_OF_MESSAGES | {Shape.PROMPT_COMPLETION, Shape.PREFERENCE}
 
@@ -102,7 +106,19 @@ def _missing_in(message: Json) -> Iterator[str]:
     is_alone = all(message.get(key) in (None, [], "") for key in _CONTENT_KEYS if key not in ("content", "value"))
     if role in _ANSWER_ROLES and isinstance(text, str) and not text.strip() and is_alone:
         yield "is an empty answer"
+    if role in _QUESTION_ROLES and isinstance(text, str) and not text.strip() and is_alone:
+        yield "is an empty question"
+    nearest = _misspelt_role(role)
+    if nearest is not None:
+        yield f"has the unknown role `{role}`, which is read as the user's; it may be `{nearest}`"
     yield from _unnamed_calls(message, role)
+
+
+def _misspelt_role(role: Json) -> str | None:
+    """The role that this one likely misspells; None for a known role, and for one that is like none of them."""
+    if not isinstance(role, str) or role.lower() in _ROLES:
+        return None
+    return next(iter(get_close_matches(role.lower(), _ROLES, n=1, cutoff=0.8)), None)
 
 
 def _unnamed_calls(message: dict[str, Json], role: Json) -> Iterator[str]:
@@ -250,12 +266,15 @@ def _number(text: str) -> float | None:
 
 
 def role_order(sample: Sample) -> Iterator[Diagnostic]:
-    """D706: successive messages of one role, and a sample that ends without an answer.
+    """D706: the order of roles, and a sample that ends without an answer.
 
-    Successive messages are an error if the row's format or its trainer requires alternating roles, else an info. The
-    engine finds results without a call; see `inspector.dataset.lint.engine_faults`.
+    LLaMA-Factory and some templates require turns of the user and of the assistant in alternation: a sample with
+    LLaMA-Factory's roles or in such a format that breaks this order has an error, any other an info. A system prompt
+    that is not the first turn is a warning. The engine finds results without a call; see
+    `inspector.dataset.lint.engine_faults`.
     """
-    yield from _same_role(sample)
+    yield from _alternation(sample)
+    yield from _late_system(sample)
     turns = sample.trace.turns
     if sample.shape not in _SHAPES_OF_ANSWERS or all(turn.role is not Role.ASSISTANT for turn in turns):
         return  # a set of prompts
@@ -267,22 +286,53 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
         yield with_severity(found.at(len(turns), last.parts[0].name), Severity.WARNING)
 
 
-def _same_role(sample: Sample) -> Iterator[Diagnostic]:
+def _alternation(sample: Sample) -> Iterator[Diagnostic]:
+    """The turns that break the alternation; LLaMA-Factory counts a result as a turn of the user's side."""
     turns = sample.trace.turns
     is_llama_factory = any(turn.source_role in _LLAMA_FACTORY_ROLES for turn in turns)
     is_required = is_llama_factory or sample.wire_format in _ALTERNATING
     needs = "LLaMA-Factory requires" if is_llama_factory else f"the template of `{sample.wire_format}` requires"
     needs = needs if is_required else "the templates of Mistral, Gemma and Llama 2 require"
+    rule = f"{needs} alternating user and assistant turns, the user's first"
     calling = {step.location.turn for step in sample.inspection.chain.steps}
-    for number, (before, turn) in enumerate(pairwise(turns), 2):
-        is_same = turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before.role and bool(turn.parts)
-        if not is_same or (not is_required and calling & {number - 1, number}):
+    for number, (before, turn) in enumerate(pairwise((None, *turns)), 1):
+        if not turn.parts:
             continue
-        part = turn.parts[0]
-        message = f"Two consecutive turns have the role `{turn.role}`; {needs} alternating user and assistant turns."
-        fault = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge the two turns.")
-        found = fault.at(number, part.name)
-        yield found if is_required else with_severity(found, Severity.INFO)
+        if before is None or before.role is Role.SYSTEM:
+            message = f"The first turn has the role `assistant`; {rule}." if _is_first_answer(turns, number) else None
+        elif turn.role in (Role.USER, Role.ASSISTANT) and turn.role is before.role:
+            is_message = is_required or not calling & {number - 1, number}
+            message = f"Two consecutive turns have the role `{turn.role}`; {rule}." if is_message else None
+        elif is_llama_factory and before.role is Role.TOOL and turn.role in (Role.TOOL, Role.USER):
+            message = f"A turn with the role `{turn.source_role}` follows a result; {rule}."
+        else:
+            continue
+        if message is not None:
+            part = turn.parts[0]
+            found = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Merge or remove a turn.").at(
+                number, part.name
+            )
+            yield found if is_required else with_severity(found, Severity.INFO)
+
+
+def _is_first_answer(turns: Sequence[Turn], number: int) -> bool:
+    """Whether a turn (from 1) is the assistant's, after nothing but system prompts, and the user writes later."""
+    is_first = turns[number - 1].role is Role.ASSISTANT and all(
+        turn.role is Role.SYSTEM for turn in turns[: number - 1]
+    )
+    return is_first and any(turn.role is Role.USER for turn in turns[number:])
+
+
+def _late_system(sample: Sample) -> Iterator[Diagnostic]:
+    """The first system prompt after another turn: Qwen's and Mistral's templates refuse it, others move it."""
+    turns = sample.trace.turns
+    for number, (before, turn) in enumerate(pairwise(turns), 2):
+        if turn.role is Role.SYSTEM and before.role is not Role.SYSTEM and turn.parts:
+            message = "A system prompt follows another turn; templates such as Qwen's require it at the beginning."
+            part = turn.parts[0]
+            found = Fault(training.ROLE_ORDER, Range(0, len(part.text)), message, "Move it to the beginning.")
+            yield with_severity(found.at(number, part.name), Severity.WARNING)
+            return
 
 
 def repair_row(

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Sequence
 
+from weaklink.inspector.chain.faults import is_placeholder
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.importers.data.training_rows import Shape
-from weaklink.inspector.model import Role, SpanKind
+from weaklink.inspector.model import Role, SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import PLACEHOLDER_ARGUMENT
 from weaklink.inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
 from weaklink.inspector.scanning import lazy_pattern
@@ -34,6 +36,8 @@ _PLACEHOLDER = lazy_pattern(
     r"|\blorem ipsum\b",
     re.IGNORECASE,
 )
+# An address of a domain that RFC 2606 reserves for examples: nobody has it.
+_RESERVED_ADDRESS = lazy_pattern(r"[\w.+-]+@(?:[\w-]+\.)?example\.(?:com|org|net)")
 _RAW = frozenset({Shape.COMPLETION, Shape.SEGMENTS})
 
 
@@ -59,18 +63,40 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
+    """Placeholders in arguments that no message before contains as they are written."""
     known = [one.location for one in sample.inspection.diagnostics if one.rule is PLACEHOLDER_ARGUMENT]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
-        if not _may_contain(step.call.raw_arguments):
-            continue
-        for found in _PLACEHOLDER.finditer(step.call.raw_arguments):
-            place = step.call.place(Range(*found.span()))
+        for place, placeholder in _placeholders_of(step.call):
             is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
-            if not is_known and found[0].lower() not in user_text:
-                yield Fault(
-                    PLACEHOLDER_LEFT, place, f"`{found[0]}` is a placeholder that was not replaced by a value."
-                ).at(turn, part)
+            if not is_known and placeholder.lower() not in user_text and not _is_in_results(sample, placeholder):
+                message = f"`{placeholder}` is a placeholder that was not replaced by a value."
+                yield Fault(PLACEHOLDER_LEFT, place, message).at(turn, part)
+
+
+def _placeholders_of(call: ToolCall) -> Iterator[tuple[Range, str]]:
+    """The placeholders within the arguments, and the arguments that are one: `<city>`, `mail@example.com`."""
+    if _may_contain(call.raw_arguments):
+        for found in _PLACEHOLDER.finditer(call.raw_arguments):
+            yield call.place(Range(*found.span())), found[0]
+    for _, value in leaves(call.arguments) if _may_be_whole(call.raw_arguments) else ():
+        is_whole = isinstance(value, str) and is_placeholder(value.strip(), may_be_a_word=False)
+        if (
+            isinstance(value, str)
+            and (is_whole or _RESERVED_ADDRESS.fullmatch(value))
+            and not _PLACEHOLDER.search(value)
+        ):
+            start = call.raw_arguments.find(value)
+            yield call.place(Range(start, start + len(value))) if start >= 0 else call.range, value
+
+
+def _may_be_whole(text: str) -> bool:
+    return "<" in text or "@example." in text
+
+
+def _is_in_results(sample: Sample, text: str) -> bool:
+    texts = (*sample.texts(Role.TOOL), *sample.texts(Role.SYSTEM))
+    return any(text.casefold() in one.casefold() for one in texts)
 
 
 def _may_contain(text: str) -> bool:

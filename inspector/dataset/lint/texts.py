@@ -42,12 +42,15 @@ _ENGLISH = frozenset(
         *("the", "of", "and", "is", "are", "was", "you", "your", "what", "which"),
         *("how", "with", "for", "this", "that", "it", "its", "to", "from", "have"),
         *("has", "can", "could", "would", "please", "there", "when", "where", "been", "will"),
-        *("should"),
+        "should",
     )
 )
 _FEWEST_LETTERS = 60
 _FEWEST_IDEOGRAMS = 8
 _CERTAIN = 0.98
+_FEWEST_LETTERS_OF_ANSWER, _FEWEST_LETTERS_OF_SHORT = 40, 20
+_LIKELY, _UNLIKELY = 0.9, 0.001
+_FEWEST_FUNCTION_WORDS = 2
 _NAMES = lazy_pattern(
     r"\b(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|"
     r"hindi|dutch|polish|turkish|vietnamese|thai|swedish|norwegian|danish|finnish|greek|hebrew|ukrainian|czech|latin|"
@@ -66,15 +69,39 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     if not turns or turns[-1].role is not Role.ASSISTANT:
         return
     part = turns[-1].part("text")
-    answer_language = language_of("".join(sample.texts(Role.ASSISTANT)[-1:])) if part is not None else None
+    answer = "".join(sample.texts(Role.ASSISTANT)[-1:])
+    answer_language = language_of(answer, fewest_letters=_FEWEST_LETTERS_OF_ANSWER) if part is not None else None
     if part is None or answer_language is None or answer_language == MIXED:
         return
     user = "\n".join(sample.texts(Role.USER))
-    user_language = language_of(user)
+    user_language = language_of(user) or _other_language(user, answer_language)
     if user_language in (None, MIXED, answer_language) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
         return
     message = f"The user writes in `{user_language}`, but the answer is in `{answer_language}`."
     yield Fault(LANGUAGE_MISMATCH, Range(0, len(part.text)), message).at(len(turns), part.name)
+
+
+def _other_language(text: str, answer_language: str) -> str | None:
+    """The language of a short text if it is surely not the answer's; None if it may be.
+
+    The language is less certain than in a longer text, and must have a probability of 0.9, but that of the answer's
+    language must be below 0.001: so it was for none of 1,480 English questions of the Berkeley leaderboard with 20 to
+    59 letters that the other language was not English.
+    """
+    plain = _MARKUP.sub(" ", text)
+    if len(_LETTERS.findall(plain)) < _FEWEST_LETTERS_OF_SHORT or (answer_language == "en" and _may_be_english(plain)):
+        return None
+    identifier = _identifier()
+    if identifier is None:
+        return None
+    code, probability = identifier.classify(plain)
+    if code == answer_language or probability < _LIKELY:
+        return None
+    return str(code) if dict(identifier.rank(plain)).get(answer_language, 1.0) < _UNLIKELY else None
+
+
+def _may_be_english(text: str) -> bool:
+    return sum(word in _ENGLISH for word in _WORDS.findall(text.lower())) >= _FEWEST_FUNCTION_WORDS
 
 
 def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:

@@ -10,11 +10,13 @@ A call keeps its own text as the message's arguments wherever the row has one, s
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from itertools import islice
 
 from msgspec import Struct
 
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
@@ -49,11 +51,6 @@ def refusal(row: JsonObject) -> str:
 
     One sentence without a period.
     """
-    if isinstance(row.get("Instances"), list):
-        return (
-            "no conversation: a row of ToolAlpaca has several in `Instances`; write one row for each, with its `input` "
-            "as `query` and the calls of its `intermediate_steps` as `answers`"
-        )
     names = list(row)
     shown = ", ".join(f"`{name}`" for name in names[:_MAX_NAMES]) + (", ..." if len(names) > _MAX_NAMES else "")
     nearest, mapping = _nearest(row)
@@ -430,7 +427,33 @@ def _ranking(row: JsonObject) -> JsonObject | None:
     return {**kept, "conversations": [*conversation, chosen]}
 
 
+_REACT = lazy_pattern(r"(?m)^Action: .+\n+Action Input:")
+_LIST_OF_OBJECTS = lazy_pattern(r"\[\s*\{")
+_MAX_LISTS = 4
+
+
+def _toolbench(row: JsonObject) -> JsonObject | None:
+    """ToolBench: the system prompt lists the tools in its prose, as Python or JSON writes them; calls are ReAct's."""
+    conversation = _objects(row["conversations"])
+    prompt = conversation[0].get("value") if conversation and row.get("tools") is None else None
+    is_react = any(isinstance(text := one.get("value"), str) and _REACT.search(text) for one in conversation[1:])
+    if not isinstance(prompt, str) or not is_react:
+        return None
+    for begin in islice(_LIST_OF_OBJECTS.finditer(prompt), _MAX_LISTS):
+        nodes = read_json(prompt[begin.start() :]).nodes
+        listed = nodes[0].value() if nodes else None
+        if isinstance(listed, list) and all(map(_is_definition, listed)):
+            return {**row, "tools": openai_tools(listed)}
+    return None
+
+
+def _is_definition(value: Json) -> bool:
+    inner = value.get("function", value) if isinstance(value, dict) else None
+    return isinstance(inner, dict) and isinstance(inner.get("name"), str) and "parameters" in inner
+
+
 PUBLIC_SHAPES = (
+    PublicShape("ToolBench", ("conversations",), _toolbench),
     PublicShape("xLAM and APIGen", ("query", "answers", "tools"), _xlam),
     PublicShape("Glaive function calling v2", ("system", "chat"), _glaive),
     PublicShape("the Berkeley leaderboard", ("question", "function"), _bfcl),

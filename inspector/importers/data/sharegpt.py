@@ -8,11 +8,13 @@ Rows that are messages themselves are together one conversation; a row that is a
 
 A value is the model's raw stream and becomes the turn's part `text` unchanged. The exception is the role
 `function_call` (LLaMA-Factory), whose value is one call as JSON, or a list of them, without any marker of a format: it
-becomes a structured call, the part `call:N` being the exact characters of its arguments. A value that is not valid JSON
+becomes a structured call, the part `call:N` being the exact characters of its arguments. A thought before the call, in
+`<think>`, is the part `reasoning`, as LLaMA-Factory's `FunctionFormatter` reads it. A value that is not valid JSON
 of this shape becomes the part `call:0` as a whole, in a call without a name, so that its faults are reported at their
 positions.
 """
 
+import re
 from collections.abc import Iterator
 
 from weaklink.inspector import model
@@ -23,6 +25,7 @@ from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.scanning import lazy_pattern
 
 _ROLES = {
     "system": model.Role.SYSTEM,
@@ -46,6 +49,7 @@ _ROLES = {
 
 _LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
 _CALL_ROLES = frozenset({"function_call", "tool_call"})
+_THOUGHT = lazy_pattern(r"\s*<think>(.*?)</think>", re.DOTALL)
 
 
 class ShareGptImporter:
@@ -130,10 +134,12 @@ def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinitio
     )
     if source_role.lower() not in _CALL_ROLES:
         return model.Turn(role, (model.Part("text", text),), source_role, generation=generation)
-    calls = tuple(_calls(text))
+    thought = _THOUGHT.match(text)
+    calls = tuple(_calls(text[thought.end() :] if thought is not None else text))
+    reasoning = (model.Part("reasoning", thought[1]),) if thought is not None else ()
     return model.Turn(
         role,
-        tuple(model.Part(header.part, arguments) for header, arguments in calls),
+        (*reasoning, *(model.Part(header.part, arguments) for header, arguments in calls)),
         source_role,
         calls=tuple(header for header, _ in calls),
         generation=generation,

@@ -15,8 +15,10 @@ from weaklink.inspector.importers.data.openai_messages import messages_trace
 from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
 from weaklink.inspector.importers.data.raw_text import completion_trace
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
+from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
 
 _LISTS = ("messages", "conversations", "conversation", "items")
@@ -59,12 +61,23 @@ class TrainingDataImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of each row; a row without one is skipped."""
-        for row in read_rows(file):
+        for row in read_conversation_rows(file):
             yield row if isinstance(row, Skipped) else _trace(row)
 
 
+def read_conversation_rows(file: SourceFile) -> Iterator[Row | Skipped]:
+    """The rows of a file; a record that holds several conversations (ToolAlpaca) is several rows."""
+    for row in read_rows(file):
+        instances = [] if isinstance(row, Skipped) else instance_rows(row.value)
+        if isinstance(row, Skipped) or not instances:
+            yield row
+            continue
+        for number, value in enumerate(instances, 1):
+            yield Row(row.unit, row.number, value, write_json(value).encode(), row.ids, number)
+
+
 def _is_own(value: JsonObject) -> bool:
-    if public_row(value) is not None:
+    if public_row(value) is not None or instance_rows(value):
         return True
     shape, _, _ = _conversation(value)
     if shape in (Shape.MESSAGES, Shape.SHAREGPT):

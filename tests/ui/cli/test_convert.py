@@ -10,7 +10,7 @@ from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.ui.cli.data.convert import answer
+from weaklink.ui.cli.data.convert import answers
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>'
 
@@ -104,6 +104,6 @@ def test_the_help_shows_an_example(weaklink: Run) -> None:
 def test_long_integers_and_lone_surrogates_come_through() -> None:
     digits = "7" * 5_000
     line = f'{{"id": {digits}, "text": "a\\ud800", "more": [{digits}]}}'.encode()
-    told = answer(line, find_format("hermes"), find_format("phi4"))
+    told = next(answers(line, find_format("hermes"), find_format("phi4")))
     assert told["text"] == "a\ud800"
     assert str(told["id"]) == digits

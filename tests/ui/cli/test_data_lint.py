@@ -257,3 +257,19 @@ def test_a_library_that_is_not_installed_leaves_its_rule_out_with_a_notice(monke
     assert "D715 near-duplicate-sample is not checked. Finding near duplicates needs `datasketch`" in done.stderr
     with pytest.raises(MissingLibraryError, match=r"which is not installed: pip install 'weaklink\[data\]'"):
         run("lint", "train.jsonl", "--select", "D715")
+
+
+@pytest.mark.parametrize(
+    ("second", "codes"),
+    [
+        ({**ASK, "content": "Please find the position of a vessel named Fram for me, quickly."}, ["D715"]),
+        (ASK, ["D714"]),
+    ],
+)
+def test_a_sample_that_differs_in_the_users_words_alone_is_a_near_duplicate(
+    second: dict[str, str], codes: list[str]
+) -> None:
+    other = {**GOOD, "id": "other", "messages": [second, *GOOD["messages"][1:]]}
+    found = diagnostics(run("lint", write("a.jsonl", GOOD, other), "--output", "json"))
+    assert [one["code"] for one in found] == codes
+    assert all(one["record"] == "line 2" for one in found)

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import Run
+from weaklink.inspector.dataset.rows import open_row_file
+from weaklink.inspector.model import Json
 
 TOOL = {
     "name": "get_weather",
@@ -15,7 +17,7 @@ TOOL = {
 }
 CALL = {"name": "get_weather", "arguments": {"city": "Oslo"}}
 ANSWER = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
-DIALOG = [
+DIALOG: Json = [
     {"role": "user", "content": "Weather in Oslo?"},
     {"role": "assistant", "content": ANSWER},
     {"role": "tool", "content": '{"celsius": 18}'},
@@ -59,6 +61,72 @@ def test_a_refusal_s_mapping_reads_the_row(weaklink: Run, tmp_path: Path) -> Non
     done = weaklink("data", "verify", path, "--map", mapping)
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"1 of 1 candidate passed" in done.stderr
+
+
+BROKEN = ANSWER.replace('"Oslo"}', '"Oslo",}')
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "json"])
+def test_fix_repairs_a_member_of_another_name_and_changes_nothing_else(
+    weaklink: Run, tmp_path: Path, layout: str
+) -> None:
+    rows = [
+        {"id": 1, "messages": "a note", "talk": [DIALOG[0], {"role": "assistant", "content": BROKEN}], "apis": [TOOL]},
+        {"id": 2, "talk": DIALOG, "apis": [TOOL]},
+    ]
+    path = tmp_path / f"a.{layout}"
+    text = "".join(json.dumps(row) + "\n" for row in rows) if layout == "jsonl" else json.dumps(rows, indent=1)
+    path.write_text(text, encoding="utf-8")
+    done = weaklink("data", "fix", str(path), "--map", "talk=messages,apis=tools", "--output", str(tmp_path / "fixed"))
+    assert done.returncode == 0, done.stderr
+    assert b"1 repair" in done.stderr
+    assert (tmp_path / "fixed").read_text(encoding="utf-8") == text.replace(json.dumps(BROKEN), json.dumps(ANSWER))
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"instruction": "Weather in Oslo?", "input": "", "output": BROKEN},
+        {"prompt": [DIALOG[0]], "completion": [{"role": "assistant", "content": BROKEN}], "tools": [TOOL]},
+        {"prompt": [DIALOG[0]], "chosen": [{"role": "assistant", "content": BROKEN}], "rejected": [DIALOG[3]]},
+    ],
+    ids=["instruction", "completion", "chosen"],
+)
+def test_fix_repairs_rows_of_other_shapes(weaklink: Run, tmp_path: Path, row: dict[str, Any]) -> None:
+    path = write(tmp_path / "a.jsonl", row)
+    done = weaklink("data", "fix", path, "--output", str(tmp_path / "fixed"))
+    assert done.returncode == 0, done.stderr
+    before = Path(path).read_text(encoding="utf-8")
+    assert (tmp_path / "fixed").read_text(encoding="utf-8") == before.replace(json.dumps(BROKEN), json.dumps(ANSWER))
+
+
+def test_fix_of_a_table_names_what_to_do(weaklink: Run, tmp_path: Path) -> None:
+    path = str(tmp_path / "a.parquet")
+    with open_row_file(path) as writer:
+        writer.write({"messages": DIALOG})
+    done = weaklink("data", "fix", path)
+    assert done.returncode == 2
+    assert b"to_json" in done.stderr
+
+
+@pytest.mark.parametrize("layout", ["jsonl", "json"])
+def test_convert_reads_members_by_other_names(weaklink: Run, tmp_path: Path, layout: str) -> None:
+    path = tmp_path / f"a.{layout}"
+    row = {"talk": DIALOG, "apis": [TOOL]}
+    path.write_text(json.dumps(row if layout == "jsonl" else [row]) + "\n", encoding="utf-8")
+    done = weaklink("data", "convert", str(path), "--to", "llama3", "--map", "talk=messages,apis=tools")
+    assert done.returncode == 0, done.stderr
+    assert "get_weather" in json.loads(done.stdout)["messages"][-3]["content"]
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", "2")])
+def test_annotate_reads_members_by_other_names(weaklink: Run, tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = write(tmp_path / "a.jsonl", {"talk": DIALOG, "apis": [TOOL]}, {"other": 1})
+    done = weaklink("data", "annotate", path, "--map", "talk=messages,apis=tools", *options)
+    assert done.returncode == 1
+    (line,) = done.stdout.decode().splitlines()
+    assert [step["tool"] for step in json.loads(line)["steps"]] == ["get_weather"]
+    assert b"no conversation among `other`" in done.stderr
 
 
 @pytest.mark.parametrize("text", ["query", "=prompt", "query="])

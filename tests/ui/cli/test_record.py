@@ -17,12 +17,13 @@ import pytest
 from tests.capture import scripted_answers as scripted
 from tests.capture.upstream import DEADLINE_S, Drop, Pause, running_upstream
 from tests.redaction.secrets_made_up import INTRODUCED, KEYS
-from tests.ui.cli.recordings import recording_process
+from tests.ui.cli.recordings import RecordProcess, recording_process
 from tests.ui.conftest import ROOT, Run, environment
 from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
 from weaklink.inspector.redaction.redactor import texts_of
 from weaklink.storage import open_store
 
+_FINDS_PROCESSES = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 _AGENT = ROOT / "examples" / "agent_loop.py"
 
 
@@ -151,6 +152,75 @@ def test_a_killed_recorder_keeps_what_came_before(tmp_path: Path, weaklink: Run)
     assert _texts(trace)[-1] == "".join(words)
     assert trace.turns[-1].generation is not None
     assert trace.turns[-1].generation.body is BodyState.TRUNCATED
+
+
+@_FINDS_PROCESSES
+def test_clients_do_not_wait_for_a_recorder_that_stands_still(tmp_path: Path) -> None:
+    words = [f"word-{number} " for number in range(40)]
+    with (
+        running_upstream(scripted.chat_stream(*words)) as upstream,
+        recording_process(tmp_path, "--upstream", upstream.url) as recording,
+    ):
+        recorder = _recorder_of(recording)
+        os.kill(recorder, signal.SIGSTOP)
+        for text in ("One.", "Two."):
+            with _open(f"{recording.url}/v1/chat/completions", [text], {}) as answer:
+                assert answer.read().count(b"word-") == 40
+        os.kill(recorder, signal.SIGCONT)
+        os.killpg(recording.process.pid, signal.SIGINT)  # as the terminal does: to both processes
+        assert recording.process.wait(DEADLINE_S) == 0
+    assert "recorded 2 requests." in recording.said[-1]
+    assert sorted(_texts(trace) for trace in _traces(tmp_path)) == [["One.", "".join(words)], ["Two.", "".join(words)]]
+
+
+@_FINDS_PROCESSES
+def test_a_dead_recorder_is_replaced_and_its_requests_are_counted(tmp_path: Path) -> None:
+    answers = (scripted.chat_stream("Before", Pause("end"), " after"), scripted.chat_stream("Recorded."))
+    with (
+        running_upstream(*answers) as upstream,
+        recording_process(tmp_path, "--upstream", upstream.url) as recording,
+    ):
+        with _open(f"{recording.url}/v1/chat/completions", ["Go on."], {}) as answer:
+            got = b""
+            while b"Before" not in got:
+                got += answer.read1()
+            _wait_until(lambda: _open_texts(tmp_path) == ["Before"])
+            os.kill(_recorder_of(recording), signal.SIGKILL)
+            _wait_until(lambda: "only in part" in "".join(recording.said))
+            upstream.release("end")
+            assert b" after" in got + answer.read()
+        _ask(f"{recording.url}/v1/chat/completions", ["Next."])
+        assert recording.stop() == 0
+    said = "".join(recording.said)
+    assert "1 request is not recorded, or only in part. A new one records from now on." in said
+    assert "recorded 1 request." in said
+    assert "1 request is not recorded, or only in part." in recording.said[-1]
+    assert sorted(_texts(trace) for trace in _traces(tmp_path)) == [["Go on.", "Before"], ["Next.", "Recorded."]]
+
+
+@_FINDS_PROCESSES
+def test_a_killed_proxy_leaves_a_recorder_that_stores_what_it_saw(tmp_path: Path) -> None:
+    with running_upstream(scripted.chat_stream("Before", Pause("end"))) as upstream:
+        with recording_process(tmp_path, "--upstream", upstream.url) as recording:
+            recorder = _recorder_of(recording)
+            with _open(f"{recording.url}/v1/chat/completions", ["Go on."], {}) as answer:
+                while b"Before" not in answer.read1():
+                    pass
+                _wait_until(lambda: _open_texts(tmp_path) == ["Before"])
+                recording.process.kill()
+                _wait_until(lambda: not Path(f"/proc/{recorder}/fd/0").exists())
+        upstream.release("end")
+    trace = _only_trace(tmp_path)
+    assert _texts(trace) == ["Go on.", "Before"]
+    with open_store(_database(tmp_path)) as store:
+        assert not store.open_turns(next(iter(store.traces())).id)
+
+
+def _recorder_of(recording: RecordProcess) -> int:
+    """The id of the recorder's process, the only child of the command."""
+    pid = recording.process.pid
+    (child,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return int(child)
 
 
 def test_a_port_in_use_and_a_bad_upstream_are_told_in_words(tmp_path: Path, weaklink: Run) -> None:

@@ -13,6 +13,7 @@ from tests.ui.web.dashboards import running
 from tests.ui.web.gates import break_figures, gate_of, gated, lose_newest, minding
 from tests.ui.web.pages_walked import PATIENCE_MS
 from weaklink.storage import open_store
+from weaklink.ui.web import queries
 from weaklink.ui.web.queries import grouped, page_results
 from weaklink.ui.web.stores import DashboardOptions, set_options
 
@@ -173,7 +174,10 @@ def test_a_page_over_a_slow_database_is_drawn_with_room_for_its_figures(slow: Pa
 
 
 @pytest.mark.usefixtures("_at_gates")
-def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path) -> None:
+def test_figures_of_a_database_that_is_being_filled_come_all_the_same(
+    slow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queries, "_ABANDONED_PAGE_S", 1e9)  # a slow machine does not leave the page
     set_options(DashboardOptions(str(slow), patience_s=0.0))
     question = grouped("status:broken")
     begun = page_results(question)
@@ -185,6 +189,7 @@ def test_figures_of_a_database_that_is_being_filled_come_all_the_same(slow: Path
     assert begun.has_more()
     found = page_results(question)
     assert found.is_settled()
+    gate_of(slow).touch()
     lose_newest(slow)
     later = page_results(question)
     assert later.as_of_s

@@ -222,7 +222,10 @@ def log() -> None:
 
 
 @click.command("import")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
+@click.option("--discover", is_flag=True, help="Only list the logs of agents on this machine.")
+@click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
@@ -250,10 +253,10 @@ def log() -> None:
 def import_paths() -> None:
     """Import log files into the database.
 
-    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are
-    unpacked. The source of a file is detected from its content. Keys, tokens and passwords are replaced before
-    anything is written. Importing a file again changes nothing; a longer version of a session replaces the shorter.
-    Each file is saved whole or not at all: Ctrl-C keeps those that are finished.
+    Without PATH: the logs of every agent on this machine, in their usual places; `import pi` those of one. A PATH is a
+    file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are unpacked. The source
+    is detected from the content. Keys, tokens and passwords are replaced before anything is written. Importing a file
+    again changes nothing; a longer version of a session replaces the shorter. Ctrl-C keeps the files that are finished.
     """
 
 

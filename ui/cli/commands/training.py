@@ -7,16 +7,15 @@ import click
 from weaklink.ui.cli.commands import declaring
 from weaklink.ui.cli.group import CommandEntry, LazyGroup
 
-_paths_argument = declaring.all_of(
-    click.argument("paths", metavar="PATH...", nargs=-1, required=True),
-    click.option(
-        "--map",
-        "columns",
-        multiple=True,
-        metavar="NAME=MEMBER,...",
-        help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
-    ),
+_map_option = click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="NAME=MEMBER,...",
+    help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
 )
+
+_paths_argument = declaring.all_of(click.argument("paths", metavar="PATH...", nargs=-1, required=True), _map_option)
 """The files of rows, and how their members are called."""
 
 _seed_option = click.option(
@@ -113,6 +112,16 @@ def score() -> None:
 @_paths_argument
 @click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
 @click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
+@click.option("--by", metavar="COLUMN", help="Also measure the rows with each value of this member, such as source.")
+@click.option(
+    "--goals", metavar="FILE", help="JSON with the shares that the set should have.  [default: the recommended]"
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Count what a limit of N tokens a sample cuts, and the packed sequences; needs --tokenizer.",
+)
 @click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
 @click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
@@ -132,6 +141,8 @@ def report() -> None:
     Examples:
       weaklink data report train.jsonl
       weaklink data report train.jsonl --against before.jsonl --html report.html
+      weaklink data report train.jsonl --by source --goals goals.json
+      weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
     """  # noqa: D301  # Click needs the backspace itself
 
@@ -141,6 +152,7 @@ def report() -> None:
 @click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
+@_map_option
 @declaring.implemented_by("weaklink.ui.cli.data.convert:convert")
 def convert() -> None:
     """Rewrite raw model outputs and conversations into another format.
@@ -342,7 +354,7 @@ def render() -> None:
 
 
 @click.command("fix")
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@_paths_argument
 @click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
 @click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
 @click.option("--diff", "with_diff", is_flag=True, help="Show each repair even when copies are written.")
@@ -381,6 +393,7 @@ def fix() -> None:
 )
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@_map_option
 @declaring.jobs_options
 @declaring.database_option
 @declaring.implemented_by("weaklink.ui.cli.data.annotate:annotate")

@@ -1,6 +1,6 @@
 """`weaklink data annotate`: step-level data flow and decision points of traces, one JSON object per trace."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from typing import TextIO, TypeAlias
@@ -8,11 +8,13 @@ from typing import TextIO, TypeAlias
 import click
 from msgspec import Struct, structs
 
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.lint.linting import judged_chain
-from weaklink.inspector.dataset.samples import SampleRows
+from weaklink.inspector.dataset.samples import SampleRows, read_sample
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.exporters.annotation import annotation
 from weaklink.inspector.importers.blocks import Block
+from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -20,6 +22,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.storage import ListCursor, Store, open_store
 from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
@@ -46,6 +49,7 @@ def annotate(
     expression: str,
     source: str | None,
     output: str | None,
+    columns: tuple[str, ...],
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
@@ -56,13 +60,18 @@ def annotate(
         raise click.UsageError(
             "--filter selects from all traces of the database; it cannot be combined with IDs or PATHs."
         )
+    names = column_map(columns)
+    if names and (source is not None or not paths):
+        raise click.UsageError("--map names members of the rows of PATHs, so it cannot be combined with --source.")
     reader = _TraceReader(source)
     with open_output(output) as out, ExitStack() as opened:
         stored: Iterable[_NumberedTrace] = ()
         if ids or not paths:
             store = opened.enter_context(open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S))
             stored = _stored(store, ids, expression)
-        if needs_blocks(paths) or not jobs.is_plain:
+        if names:
+            lines = reader.lines_of_rows(paths, names, jobs)
+        elif needs_blocks(paths) or not jobs.is_plain:
             lines = reader.lines_of_blocks(paths, jobs)
         else:
             lines = map(_line, reader.of_files(paths))
@@ -96,6 +105,20 @@ class _TraceReader:
         except UnreadableFileError as error:
             self.failed |= self.traces + self.skipped > before or not file.is_readable
             self._notify(str(error))
+
+    def lines_of_rows(self, paths: Sequence[str], columns: Mapping[str, str], jobs: EngineOptions) -> Iterator[str]:
+        """The output lines for rows whose members have other names."""
+        with rejected_rows(None) as rejected:
+            for answer in map_rows(paths, _annotated_row, rejected, jobs=jobs, columns=columns):
+                if isinstance(answer, RejectedRow):
+                    continue
+                if answer.line is None:
+                    self.skipped += 1
+                    self._notify(answer.notice)
+                else:
+                    self.traces += 1
+                    yield answer.line
+            self.skipped += rejected.count
 
     def lines_of_blocks(self, paths: Sequence[str], jobs: EngineOptions) -> Iterator[str]:
         """The output lines for the traces of files, made by the workers of an engine."""
@@ -146,6 +169,15 @@ class AnnotatedRecord(Struct, frozen=True):
     notice: str = ""
     is_skipped: bool = False
     is_failed: bool = False
+
+
+def _annotated_row(row: DataRow) -> AnnotatedRecord:
+    """The output line of a row of training data."""
+    sample = read_sample(row)
+    if sample.shape is None:
+        return AnnotatedRecord(notice=f"{row.file}: {row.record}: the row has {refusal(row.value)}", is_skipped=True)
+    inspection = structs.replace(sample.inspection, chain=judged_chain(sample))
+    return AnnotatedRecord(_line((None, sample.trace, inspection)))
 
 
 class BlockAnnotator(Struct, frozen=True):

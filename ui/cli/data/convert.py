@@ -1,7 +1,7 @@
 """`weaklink data convert`: rewrite raw outputs and conversations in another format, one JSON line each."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -9,18 +9,20 @@ from typing import BinaryIO
 import click
 
 from weaklink.inspector.dataset.convert import convert_row
-from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, renamed_members
 from weaklink.inspector.dataset.rows import read_data
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.compression import DamagedDataError
+from weaklink.inspector.importers.data.toolalpaca import instance_rows
 from weaklink.inspector.importers.records import layout_of, parse_json_bytes, read_lines
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.data.options import NO_COLUMNS, column_map
 from weaklink.ui.cli.files import STDIN, open_binary, read_tool_file
 from weaklink.ui.views.styled_text import counted
 
@@ -28,17 +30,20 @@ _SKIPPED = 1
 
 
 @click.pass_context
-def convert(ctx: click.Context, file: str, source: str, target: str, tool_file: str | None) -> None:
+def convert(
+    ctx: click.Context, *, file: str, source: str, target: str, tool_file: str | None, columns: tuple[str, ...]
+) -> None:
     """`weaklink data convert`; see its help."""
     source_format = None if source == AUTO else find_format(source)
     target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()
+    names = column_map(columns)
     try:
         if is_line_file(file):
             with _open_unpacked(file) as lines:
-                bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools))
+                bad = sum(_put(line) for line in _answers(lines, source_format, target_format, tools, names))
         else:
-            rows = read_data([file])
+            rows = (row.renamed(names) if isinstance(row, DataRow) else row for row in read_data([file]))
             bad = sum(_put(row_answer(row, source_format, target_format, tools)) for row in rows)
     except DamagedDataError as error:
         raise UnreadableFileError(f"cannot read {file} to its end: {error}") from error
@@ -89,26 +94,41 @@ def _put(answer: dict[str, Json]) -> bool:
 
 
 def _answers(
-    lines: BinaryIO, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
+    lines: BinaryIO,
+    source: Format | None,
+    target: Format,
+    tools: tuple[ToolDefinition, ...],
+    columns: Mapping[str, str],
 ) -> Iterator[dict[str, Json]]:
-    """The answer to each line in order; blank lines get none. Holds one line in memory at a time."""
+    """The answers to each line in order; blank lines get none. Holds one line in memory at a time."""
     for line in read_lines(lines):
         if isinstance(line, Skipped):
             yield {"id": None, "error": f"{line.record}: {line.reason}"}
         else:
-            yield answer(line.raw, source, target, tools)
+            yield from answers(line.raw, source, target, tools, columns=columns)
 
 
-def answer(
-    line: bytes, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...] = ()
-) -> dict[str, Json]:
-    """The converted row of one line, or `{"id", "error"}` if the line is not a row."""
+def answers(
+    line: bytes,
+    source: Format | None,
+    target: Format,
+    tools: tuple[ToolDefinition, ...] = (),
+    *,
+    columns: Mapping[str, str] = NO_COLUMNS,
+) -> Iterator[dict[str, Json]]:
+    """The converted row of one line, or `{"id", "error"}` if the line is not a row.
+
+    A line that holds several conversations (ToolAlpaca) has an answer for each. `columns` are those of
+    `DataRow.renamed`.
+    """
     row_id: Json = None
     try:
         row = parse_json_bytes(line.removeprefix(b"\xef\xbb\xbf"))
         if not isinstance(row, dict):
             raise ValueError("not a JSON object")  # reported like any other bad line
         row_id = row.get("id")
-        return convert_row(row, source, target, tools=tools)
+        row = renamed_members(row, columns)
+        for one in instance_rows(row) or [row]:
+            yield convert_row(one, source, target, tools=tools)
     except ValueError as error:
-        return {"id": row_id, "error": str(error)}
+        yield {"id": row_id, "error": str(error)}

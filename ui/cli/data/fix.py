@@ -3,11 +3,11 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import click
 from msgspec import Struct, structs
@@ -16,168 +16,46 @@ from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.lint.structure import repair_row
 from weaklink.inspector.dataset.record_rewrite import RewrittenRecord, rewrite_record
 from weaklink.inspector.dataset.repair import AppliedRepair, Repair, RepairInput, repair_trace
+from weaklink.inspector.dataset.samples import SAMPLE_SOURCE
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError, WeaklinkError
 from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.importers.reading import read_source
-from weaklink.inspector.importers.records import NotJsonError, layout_of, parse_json_bytes, read_elements
+from weaklink.inspector.importers.reading import SourceReading, read_source
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.catalogue import RULES, select_rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.data.options import NO_COLUMNS, column_map
+from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
+from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
 from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.trace import title_of
 
-_BOM = b"\xef\xbb\xbf"
-_RECORD = lazy_pattern(r"(line|entry|document) (\d+)")
-_ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl"})
+_ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl", "training-data"})
 _RAW_TEXT = "raw-text"
-
-
-class RecordCopy(Protocol):
-    """A copy in progress. Callers find records in file order; everything between them is copied unchanged."""
-
-    def find(self, record: str) -> bytes | None:
-        """Copy everything before a record (`line 3`), and return its bytes; None if no remaining record has the name.
-
-        If the record is found, call `put` next.
-        """
-        ...
-
-    def put(self, raw: bytes) -> None:
-        """Write these bytes in place of the record that was found."""
-        ...
-
-    def close(self) -> None:
-        """Copy the rest."""
-        ...
-
-
-def copy_records(file: SourceFile, out: BinaryIO) -> RecordCopy:
-    """Begin a copy of a JSON file to `out`. A file that is not JSON lines is held in memory."""
-    if layout_of(file.head) == "line":
-        return _NumberedLines(file.open(), out)
-    return _ElementCopy(file, out)
-
-
-def copy_text(file: SourceFile, out: BinaryIO) -> RecordCopy:
-    """Begin a copy of a file that is one text; its only record is `file`."""
-    return _TextCopy(file, out)
-
-
-class _TextCopy:
-    """Writes the whole text when it is closed."""
-
-    def __init__(self, file: SourceFile, out: BinaryIO) -> None:
-        with file.open() as stream:
-            self._content = stream.read()
-        self._out = out
-
-    def find(self, record: str) -> bytes | None:
-        return self._content if record == "file" else None
-
-    def put(self, raw: bytes) -> None:
-        self._content = raw
-
-    def close(self) -> None:
-        self._out.write(self._content)
-
-
-class _NumberedLines:
-    """Copies lines, numbered as by `inspector.importers.records`: blank lines count."""
-
-    def __init__(self, stream: BinaryIO, out: BinaryIO) -> None:
-        self._stream, self._out = stream, out
-        self._number = 0
-
-    def find(self, record: str) -> bytes | None:
-        number = _number(record, "line")
-        if number is None or number <= self._number:
-            return None
-        line = b""
-        while self._number < number:
-            self._out.write(line)
-            self._number += 1
-            line = self._stream.readline()
-        raw = line.removeprefix(_BOM) if number == 1 else line
-        self._out.write(line[: len(line) - len(raw)])
-        content = raw.rstrip(b"\r\n")
-        self._ending = raw[len(content) :]
-        return content
-
-    def put(self, raw: bytes) -> None:
-        self._out.write(raw + self._ending)
-
-    def close(self) -> None:
-        while block := self._stream.read(1 << 20):
-            self._out.write(block)
-        self._stream.close()
-
-
-class _ElementCopy:
-    """Copies elements. Each is searched for after the previous one: they come in order, with their exact bytes."""
-
-    def __init__(self, file: SourceFile, out: BinaryIO) -> None:
-        self._out, self._at = out, 0
-        with file.open() as stream:
-            self._content = stream.read()
-        self._unit = layout_of(file.head)
-        self._places = self._placed(file)
-        self._number = 0
-
-    def find(self, record: str) -> bytes | None:
-        number = _number(record, self._unit)
-        if number is None or number <= self._number:
-            return None
-        for at, start, end in self._places:
-            self._number = at
-            if at == number:
-                self._out.write(self._content[self._at : start])
-                self._at = end
-                return self._content[start:end]
-        return None
-
-    def put(self, raw: bytes) -> None:
-        self._out.write(raw)
-
-    def close(self) -> None:
-        self._out.write(self._content[self._at :])
-
-    def _placed(self, file: SourceFile) -> Iterator[tuple[int, int, int]]:
-        at = 0
-        with file.open() as stream:
-            for element in read_elements(stream):
-                if isinstance(element, Skipped):
-                    continue
-                start = self._content.find(element.raw, at)
-                if start < 0:
-                    return
-                at = start + len(element.raw)
-                yield element.number, start, at
-
-
-def _number(record: str, unit: str) -> int | None:
-    match = _RECORD.fullmatch(record)
-    return int(match[2]) if match is not None and match[1] == unit else None
 
 
 _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
 
 
 class FixOptions(Struct, frozen=True):
-    """How files are read, the rules whose faults are repaired, and whether unsafe repairs are applied too."""
+    """How files are read, the rules whose faults are repaired, and whether unsafe repairs are applied too.
+
+    `columns` are those of `DataRow.renamed`.
+    """
 
     source: str | None = None
     format: str = AUTO
     rules: Container[Rule] = RULES
     unsafe: bool = False
+    columns: Mapping[str, str] = NO_COLUMNS
 
     def examine(self, trace: Trace) -> RepairInput:
         """The input for repairs of a trace: its faults and inspection. Raises UnknownFormatError."""
@@ -191,8 +69,16 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     Holds one trace in memory at a time. Raises UnreadableFileError if the file cannot be read to its end or is of a
     kind that is not repaired; `out` is then incomplete.
     """
-    reading = read_source(path, options.source)
     file = SourceFile(path)
+    if _is_table(file):
+        raise UnreadableFileError(
+            f"{path}: `fix` copies JSON, because a copy differs only where it repairs; write the table as JSON lines "
+            "first, with `Dataset.to_json` of `datasets`"
+        )
+    if options.columns:
+        reading = SourceReading(SAMPLE_SOURCE, "members named by --map", renamed_traces(file, options.columns))
+    else:
+        reading = read_source(path, options.source)
     if reading.source not in {*_ROWS, _RAW_TEXT}:
         raise UnreadableFileError(
             f"{path}: `fix` repairs training data (raw outputs, conversations, raw text), but this is a log "
@@ -202,6 +88,7 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
         raise UnreadableFileError(f"{path}: unpack it first: `fix` writes a copy that differs only where it repairs")
     is_text = reading.source == _RAW_TEXT
     copy = copy_text(file, out) if is_text else copy_records(file, out)
+    copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)
     for record in reading.records:
         if isinstance(record, Skipped):
@@ -211,6 +98,14 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
             fixer.trace(record)
     copy.close()
     return FixedFile(path, reading.source, fixer.traces, fixer.skipped, fixer.records, fixer.changes, fixer.left)
+
+
+def _is_table(file: SourceFile) -> bool:
+    try:
+        with file.open_stored() as stored:
+            return stored.read(6)[:4] == b"PAR1" or str(file.path).endswith(".arrow")
+    except OSError:
+        return False  # reported when it is read
 
 
 class _FileFixer:
@@ -286,6 +181,7 @@ def fix(
     ignore: tuple[str, ...],
     format: str,
     source: str | None,
+    columns: tuple[str, ...],
     as_json: bool,
     color: str,
 ) -> None:
@@ -294,7 +190,7 @@ def fix(
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    options = FixOptions(source, format, _rules(select, ignore), unsafe)
+    options = FixOptions(source, format, _rules(select, ignore), unsafe, column_map(columns))
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
+from weaklink.inspector.dataset.goals import RECOMMENDED, read_goals
 from weaklink.inspector.dataset.lint.linting import LintOptions
 from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
 from weaklink.inspector.dataset.samples import read_sample
@@ -24,6 +25,9 @@ from weaklink.ui.reports.static_report import set_lines, set_page
 
 _FAILED = 1
 _COULD_NOT_RUN = 2
+_MAX_GROUPS = 1_000  # each keeps two numbers a sample
+_MAX_GROUP_CHARS = 200
+_OTHERS, _NO_VALUE = "(other values)", "(none)"
 
 
 @takes_engine
@@ -36,6 +40,9 @@ def report(
     against: tuple[str, ...],
     html: str | None,
     wanted: str | None,
+    by: str | None,
+    goals: str | None,
+    max_tokens: int | None,
     tokenizer: str | None,
     format: str,
     output: str | None,
@@ -44,7 +51,10 @@ def report(
     rejected: str | None,
 ) -> None:
     """`weaklink data report`; see its help."""
-    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns))
+    if max_tokens is not None and tokenizer is None:
+        raise click.UsageError("`--max-tokens` needs `--tokenizer FILE`, which counts the tokens.")
+    wanted_shares = read_goals(goals) if goals is not None else RECOMMENDED
+    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns), by)
     try:
         require_detector()
     except MissingLibraryError as error:
@@ -53,9 +63,16 @@ def report(
         if wanted is not None:
             _list(paths, wanted, work, unread, output=output, jobs=jobs)
             return
-        measured = _measured(paths, work, unread, jobs)
-        other = _measured(against, work, unread, jobs) if against else None
-    value, other_value = measured.value(), other.value() if other is not None else None
+        groups: dict[str, SetReport] = {}
+        measured = _measured(paths, work, unread, jobs, groups)
+        other = _measured(against, work, unread, jobs, {}) if against else None
+    value = measured.value(wanted_shares, max_tokens)
+    other_value = other.value(wanted_shares, max_tokens) if other is not None else None
+    if by is not None:
+        value["by"] = {
+            "column": by,
+            "groups": {name: one.value(wanted_shares, max_tokens) for name, one in _sorted(groups)},
+        }
     if html is not None:
         with whole_file(html) as stream:
             stream.writelines(set_page(paths, value, other_value))
@@ -70,12 +87,28 @@ def report(
         ctx.exit(_FAILED)
 
 
-def _measured(paths: Sequence[str], work: "RowMeasurer", unread: RejectedRows, jobs: EngineOptions) -> SetReport:
+def _measured(
+    paths: Sequence[str],
+    work: "RowMeasurer",
+    unread: RejectedRows,
+    jobs: EngineOptions,
+    groups: dict[str, SetReport],
+) -> SetReport:
+    """The report on all rows; adds that on each group to `groups`, if the rows are grouped."""
     found = SetReport()
     for measured in map_rows(paths, work, unread, jobs=jobs, label="Measuring"):
-        if not isinstance(measured, RejectedRow):
-            found.add(measured.facts)
+        if isinstance(measured, RejectedRow):
+            continue
+        found.add(measured.facts)
+        if work.by is not None:
+            name = measured.group if measured.group in groups or len(groups) < _MAX_GROUPS else _OTHERS
+            groups.setdefault(name, SetReport()).add(measured.facts)
     return found
+
+
+def _sorted(groups: Mapping[str, SetReport]) -> Sequence[tuple[str, SetReport]]:
+    """The groups, the largest first."""
+    return sorted(groups.items(), key=lambda group: (-group[1].samples, group[0]))
 
 
 def _list(
@@ -99,10 +132,11 @@ def _list(
 
 
 class MeasuredRow(Struct, frozen=True):
-    """The facts of a row, and the row itself if it may be written, else `{}`."""
+    """The facts of a row, the row itself if it may be written, else `{}`, and its group."""
 
     facts: SampleFacts
     row: JsonObject
+    group: str = ""
 
 
 class RowMeasurer(Struct, frozen=True):
@@ -112,6 +146,7 @@ class RowMeasurer(Struct, frozen=True):
     tokenizer: str | None = None
     keeps_row: bool = False
     columns: Mapping[str, str] = NO_COLUMNS
+    by: str | None = None
 
     def __call__(self, row: DataRow) -> MeasuredRow | RejectedRow:
         """The facts of a row; a row without a conversation is rejected."""
@@ -121,7 +156,14 @@ class RowMeasurer(Struct, frozen=True):
             return row.rejected(f"the row has {refusal(row.value)}")
         counter = _tokenizer(self.tokenizer) if self.tokenizer is not None else None
         facts = facts_of(sample, counter, LintOptions())
-        return MeasuredRow(facts, row.value if self.keeps_row else {})
+        return MeasuredRow(facts, row.value if self.keeps_row else {}, self._group(row))
+
+    def _group(self, row: DataRow) -> str:
+        """The value of the column by which rows are grouped, as a word."""
+        value = row.value.get(self.by) if self.by is not None else None
+        if value is None:
+            return _NO_VALUE
+        return (value if isinstance(value, str) else write_json(value, ascii_only=False))[:_MAX_GROUP_CHARS]
 
 
 @cache

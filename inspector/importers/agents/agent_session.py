@@ -1,0 +1,197 @@
+"""A session of a coding agent, as a map of its log fills it in: the part that all such sources share.
+
+A source is a reader and a map. The reader gives records (`rows_of`: JSON lines, an array or documents; `open_tables`:
+the tables of an SQLite database). The map says which member of a record is which of ours, by calling the methods of
+`AgentSession` in the log's order:
+
+    {"type": "toolResult", "toolCallId": "a1", "isError": true, ...}    a record of Pi
+    session.result("a1", content, is_error=True, recorded=...)          what the map makes of it
+    Turn(Role.TOOL, (Part("text", ...),), result=ResultHeader("a1"))    what the trace holds
+
+Calls and results are written as OpenAI's messages are, so one reader (`read_message`) makes the turns of all sources.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import structs
+
+from weaklink.inspector.apis.openai.messages import message_object, read_message
+from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.recorded_states import read_state
+from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.json_text import count_of
+from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.model import (
+    ErrorPhase,
+    ExternalId,
+    Generation,
+    GenerationError,
+    Instant,
+    Json,
+    Outcome,
+    ParentTrace,
+    Provenance,
+    RecognisedBy,
+    Role,
+    ToolDefinition,
+    ToolsOrigin,
+    Trace,
+    Turn,
+    TurnFlag,
+    Usage,
+)
+from weaklink.inspector.wire.answer_reader import finish_meaning
+
+PARSED_ARGUMENTS = (
+    "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
+    "was none"
+)
+"""What a source that keeps no raw arguments does not keep."""
+
+_INJECTED = frozenset({TurnFlag.INJECTED})
+_ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
+
+
+def rows_of(file: SourceFile) -> Iterator[Row | Skipped]:
+    """The rows of a file that together are one log, until they take `RECORD_MEMORY`."""
+    left = RECORD_MEMORY
+    for row in read_rows(file):
+        if isinstance(row, Row):
+            left -= estimated_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                return
+        yield row
+
+
+def failure(message: str, *, code: str = "", status: Json = None) -> GenerationError:
+    """What ended an answer, by the source's words; a code that says so means that the user stopped it."""
+    known = status if isinstance(status, int) and not isinstance(status, bool) else None
+    phase = ErrorPhase.HTTP if known else ErrorPhase.IN_STREAM
+    return GenerationError(ErrorPhase.CLIENT_ABORT if code in _ABORTED else phase, message, known, code or None)
+
+
+def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "", reasoning: str = "") -> Usage:
+    """The counts of an answer, by the names that the source has for them."""
+    return Usage(
+        count_of(counts.get(inputs)),
+        count_of(counts.get(outputs)),
+        count_of(counts.get(reasoning)),
+        count_of(counts.get(cached)),
+    )
+
+
+class AgentSession:
+    """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
+
+    The other members are set by the map as it meets them; `notes` are what the source did not keep.
+    """
+
+    def __init__(self, source: str, ids: Iterable[tuple[str, str]], record: str, notes: Iterable[str] = ()) -> None:
+        self.source = source
+        self.ids = tuple(ExternalId(name, value) for name, value in ids if value)
+        self.record = record
+        self.notes = dict.fromkeys(notes)
+        self.turns: list[Turn] = []
+        self.tools: tuple[ToolDefinition, ...] = ()
+        self.title = self.model = self.version = self.folder = self.branch = ""
+        self.started: Instant | None = None
+        self.parent: ParentTrace | None = None
+        self.outcome: Outcome | None = None
+
+    def began(self, at: Json) -> None:
+        """Take a time of the log; the first one is that of the session."""
+        self.started = self.started or instant(at)
+
+    def say(self, role: str, content: Json, *, is_injected: bool = False) -> None:
+        """Add a message of the system or the user; `is_injected` if the agent wrote it, not the user."""
+        if content in ("", None, []):
+            return
+        turn = read_message(message_object(role, content))
+        flags = _INJECTED if is_injected else frozenset()
+        self.turns.append(Turn(turn.role, turn.parts, turn.source_role, flags=flags))
+
+    def answer(
+        self,
+        content: Json,
+        *,
+        calls: Sequence[Json] = (),
+        reasoning: str = "",
+        model: str = "",
+        usage: Usage | None = None,
+        started: Json = None,
+        ended: Json = None,
+        finish: str = "",
+        error: GenerationError | None = None,
+        response_id: str = "",
+    ) -> None:
+        """Add an answer of the model; `calls` are `call_object`s, with the arguments as text or as an object."""
+        message = message_object("assistant", content or None, reasoning_content=reasoning or None, calls=calls)
+        turn = read_message(message)
+        self.model = self.model or model
+        generation = Generation(
+            requested_model=model,
+            tools=self.tools,
+            tools_origin=ToolsOrigin.REQUEST if self.tools else None,
+            started=instant(started),
+            ended=instant(ended),
+            usage=usage or Usage(),
+            finish_reason=finish or None,
+            finish=finish_meaning(finish) if finish else None,
+            error=error,
+            response_id=response_id,
+        )
+        self.turns.append(Turn(turn.role, turn.parts, turn.source_role, turn.calls, generation=generation))
+
+    def result(
+        self,
+        call_id: str,
+        content: Json,
+        *,
+        name: str = "",
+        is_error: bool | None = None,
+        recorded: JsonObject | None = None,
+    ) -> None:
+        """Add a call's result; `recorded` is the record whose fields state how the run ended (`STATE_FIELDS`)."""
+        message = message_object(
+            "tool", content or "", tool_call_id=call_id or None, name=name or None, is_error=is_error
+        )
+        turn = read_message(message)
+        header = turn.result
+        if header is not None and recorded is not None:
+            header = structs.replace(header, recorded=read_state(self.source, recorded))
+        self.turns.append(Turn(turn.role, turn.parts, "tool", result=header))
+
+    def copied(self) -> None:
+        """What there is so far is another session's, which this one continues."""
+        self.title = self.title or first_words(self.turns)
+        self.turns = [structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in self.turns]
+
+    def trace(self, file: str = "") -> Trace | Skipped:
+        """The session as a trace; a Skipped if the log has no message of it. `file` is where the rest of a log is."""
+        if not any(turn.role is not Role.SYSTEM for turn in self.turns):
+            return Skipped(self.record, "the session has no messages", is_irrelevant=True, file=file)
+        return Trace(
+            turns=tuple(self.turns),
+            name=self.title or first_words(self.turns),
+            model=self.model,
+            started=self.started,
+            external_ids=self.ids,
+            recognised_by=RecognisedBy.FIELD,
+            parent=self.parent,
+            outcome=self.outcome,
+            provenance=Provenance(source_version=self.version, record=self.record, warnings=tuple(self.notes)),
+            project=self.folder.replace("\\", "/").rstrip("/").rpartition("/")[2],
+            branch=self.branch,
+        )
+
+
+def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
+    """The joined texts of a list of blocks that have one of these members, or a plain text."""
+    if isinstance(blocks, str):
+        return blocks
+    listed = blocks if isinstance(blocks, Sequence) else ()
+    found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
+    return "".join(text for text in found if isinstance(text, str))

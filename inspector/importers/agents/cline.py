@@ -1,0 +1,123 @@
+"""Cline's and Roo Code's tasks: Anthropic's messages, in three files.
+
+`<id>.messages.json` of Cline's command line and SDK (an object), `api_conversation_history.json` of task folders (a
+list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline 3.0 and 4.1, Roo Code 3.52.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source stores neither the tools, errors of the provider nor chunks",
+)
+_WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
+_ADDED = lazy_pattern(r"\s*<environment_details>")
+
+
+class ClineImporter:
+    """One trace per file."""
+
+    name = "cline"
+    signs = "a `sessionId` with an `agent` and Anthropic's `messages`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the object of Cline's messages, or by the words that Cline and Roo put around the user's."""
+        if any({"sessionId", "agent", "messages", "version"} <= row.keys() for row in sample.rows):
+            return 0.95
+        return 0.9 if any(_is_history(row) for row in sample.rows[:1]) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session of each object, or the one that the file's list of messages is."""
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif isinstance(row.value.get("messages"), list):
+                yield _session(row.value, row.record, file).trace()
+            elif "role" in row.value:  # the first entry of a list
+                listed = [one.value for one in rows_of(file) if not isinstance(one, Skipped)]
+                yield _session({"messages": [*listed]}, row.record, file).trace()
+                return
+
+
+def _is_history(row: JsonObject) -> bool:
+    first = objects_of(row.get("messages"))[0] if objects_of(row.get("messages")) else row
+    content = texts(first.get("content"), "text")
+    return first.get("role") == "user" and ("<task>" in content or "<environment_details>" in content)
+
+
+def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
+    named = text_of(value, "sessionId")
+    agent = text_of(value, "agent")
+    ids = [("session_id", named)] if named else [(place_of(file.path).name, place_of(file.path).value)]
+    if agent not in ("", "lead"):
+        ids.append(("file", file.path.name))
+    session = AgentSession("cline", ids, record, _NOTES)
+    session.version = text_of(object_of(value.get("origin")), "version")
+    if agent not in ("", "lead") and named:
+        session.parent = ParentTrace(ExternalId("session_id", named), ParentWhy.SUBAGENT)
+    session.say("system", text_of(value, "system_prompt"))
+    for message in objects_of(value.get("messages")):
+        _take(message, session)
+    return session
+
+
+def _take(message: JsonObject, session: AgentSession) -> None:
+    content = message.get("content")
+    plain: JsonObject = {"type": "text", "text": content}
+    blocks = [plain] if isinstance(content, str) else objects_of(content)
+    session.began(message.get("ts"))
+    if message.get("role") == "assistant":
+        model = object_of(message.get("modelInfo"))
+        session.answer(
+            texts([block for block in blocks if block.get("type") == "text"], "text"),
+            reasoning=texts(blocks, "thinking"),
+            calls=[
+                call_object(block.get("name"), block.get("input"), block.get("id"))
+                for block in blocks
+                if block.get("type") == "tool_use"
+            ],
+            model=text_of(model, "id"),
+            usage=usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens"),
+            ended=message.get("ts"),
+        )
+        return
+    for block in blocks:
+        if block.get("type") == "tool_result":
+            _result(block, session)
+        elif block.get("type") == "text":
+            words = text_of(block, "text")
+            wanted = _WANTED.search(words)
+            session.say("user", wanted[2] if wanted else words, is_injected=_ADDED.match(words) is not None)
+        else:
+            session.say("user", [block])
+
+
+def _result(block: JsonObject, session: AgentSession) -> None:
+    content = block.get("content")
+    runs = [one for one in objects_of(content) if "success" in one]
+    words: Json = content
+    if runs:
+        words = "\n".join(_words(one.get("result")) or _words(one.get("error")) for one in runs)
+    is_error = block.get("is_error")
+    failed = is_error is True or any(one.get("success") is False for one in runs)
+    known = is_error is not None or bool(runs)
+    session.result(
+        text_of(block, "tool_use_id"),
+        words,
+        name=text_of(block, "name"),
+        is_error=failed if known else None,
+        recorded=runs[0] if len(runs) == 1 else None,
+    )
+
+
+def _words(value: Json) -> str:
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)

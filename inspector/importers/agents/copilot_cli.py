@@ -1,0 +1,115 @@
+"""GitHub Copilot CLI's sessions: `events.jsonl`, a line per event, of the session and of its sub-agents.
+
+An answer's usage comes before it, in an event of its own. Results come in any order and are paired by id. Source: types
+of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    failure,
+    rows_of,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+
+_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source stores neither the tools, requests that were tried again, nor chunks",
+)
+_SESSION_EVENTS = frozenset({"session.start", "session.resume"})
+
+
+class CopilotCliImporter:
+    """One trace per session, and one for each of its sub-agents."""
+
+    name = "copilot-cli"
+    signs = "events with `type`, `data` and `parentId`, the first `session.start`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By an event that begins a session, with its data."""
+        return 0.95 if any(map(_is_start, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session, then its sub-agents in the order of their first events."""
+        sessions: dict[str, AgentSession] = {}
+        names: dict[str, str] = {}
+        usages: dict[str, JsonObject] = {}
+        session_id = ""
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            data = object_of(row.value.get("data"))
+            agent = text_of(row.value, "agentId") or text_of(data, "parentToolCallId")
+            session_id = session_id or text_of(data, "sessionId")
+            if agent not in sessions:
+                ids = (("session_id", session_id), ("agent", agent))
+                sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
+            if text_of(row.value, "type") == "session.usage_record":
+                usages[agent] = object_of(data.get("usage"))
+            elif text_of(row.value, "type") == "subagent.started":
+                names[text_of(data, "toolCallId")] = text_of(data, "agentName")
+            else:
+                _take(row.value, data, sessions[agent], usages)
+        for agent, session in sessions.items():
+            if agent:
+                session.parent = ParentTrace(ExternalId("session_id", session_id), ParentWhy.SUBAGENT)
+                session.title = names.get(agent, "")
+            yield session.trace()
+
+
+def _is_start(row: JsonObject) -> bool:
+    return text_of(row, "type") in _SESSION_EVENTS and "sessionId" in object_of(row.get("data"))
+
+
+def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: dict[str, JsonObject]) -> None:
+    at = event.get("timestamp")
+    match text_of(event, "type"):
+        case "session.start" | "session.resume":
+            session.began(data.get("startTime"))
+            session.version = text_of(data, "copilotVersion") or session.version
+            context = object_of(data.get("context"))
+            session.folder = text_of(context, "cwd") or session.folder
+            session.branch = text_of(context, "branch") or session.branch
+        case "system.message":
+            session.say("system", data.get("content"))
+        case "user.message":
+            session.say("user", text_of(data, "content") or data.get("transformedContent"))
+        case "assistant.message":
+            usage = usages.pop(text_of(event, "agentId") or text_of(data, "parentToolCallId"), {})
+            session.answer(
+                text_of(data, "content"),
+                reasoning=text_of(data, "reasoningText"),
+                calls=[_call(one) for one in objects_of(data.get("toolRequests"))],
+                model=text_of(data, "model") or text_of(usage, "model"),
+                usage=usage_of(usage or data, "inputTokens", "outputTokens", cached="cacheReadTokens"),
+                ended=at,
+                response_id=text_of(data, "apiCallId"),
+            )
+        case "tool.execution_complete":
+            result = data.get("result")
+            words = result if isinstance(result, str) else text_of(object_of(result), "content")
+            session.result(
+                text_of(data, "toolCallId"),
+                words or text_of(object_of(data.get("error")), "message"),
+                is_error=data.get("success") is False,
+                recorded=data,
+            )
+        case "session.error":
+            error = failure(text_of(data, "message"), code=text_of(data, "errorType"), status=data.get("statusCode"))
+            session.answer(None, ended=at, error=error)
+        case "abort":
+            session.answer(None, ended=at, error=failure(text_of(data, "reason") or "aborted", code="aborted"))
+        case "session.compaction_complete":
+            session.say("user", text_of(data, "summaryContent"), is_injected=True)
+
+
+def _call(request: JsonObject) -> Json:
+    return call_object(request.get("name"), request.get("arguments"), request.get("toolCallId"))

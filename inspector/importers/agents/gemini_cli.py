@@ -1,0 +1,109 @@
+"""Gemini CLI's recordings of chats: one JSON object per session, since 2026 as lines.
+
+Lines repeat a message each time its tokens or calls arrive: the last version counts, at the place of the first.
+`{"$set": {...}}` changes the session (its `messages` replace all), `{"$rewindTo": id}` drops that message and all after
+it. A call has its result. Source: `chatRecordingTypes` and `chatRecordingService` of gemini-cli-core 0.61.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    failure,
+    rows_of,
+    texts,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source stores summaries of thoughts, and neither the system prompt, the tools, finish reasons nor chunks",
+    "calls of a later request are part of the answer before it if no text or thought came in between",
+)
+_TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
+
+
+class GeminiCliImporter:
+    """One trace per file."""
+
+    name = "gemini-cli"
+    signs = "a `sessionId` with a `projectHash`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of a session's record."""
+        return 0.9 if any({"sessionId", "projectHash", "startTime"} <= row.keys() for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session as it was last."""
+        record: JsonObject = {}
+        messages: dict[str, JsonObject] = {}
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif rewound := text_of(row.value, "$rewindTo"):
+                ids = list(messages)
+                for id_ in ids[ids.index(rewound) if rewound in messages else 0 :]:
+                    del messages[id_]
+            elif text_of(row.value, "type") in _TYPES and "id" in row.value:
+                messages[text_of(row.value, "id")] = row.value
+            else:
+                changed = object_of(row.value.get("$set")) or row.value
+                record |= changed
+                if isinstance(changed.get("messages"), list):
+                    listed = objects_of(changed["messages"])
+                    messages = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
+        if record or messages:
+            yield _session(record, messages).trace()
+
+
+def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSession:
+    session = AgentSession("gemini-cli", (("sessionId", text_of(record, "sessionId")),), "line 1", _NOTES)
+    session.title = text_of(record, "summary")
+    session.began(record.get("startTime"))
+    for message in messages.values():
+        match text_of(message, "type"):
+            case "user":
+                session.say("user", texts(message.get("content"), "text"))
+            case "error":
+                session.answer(
+                    None, ended=message.get("timestamp"), error=failure(texts(message.get("content"), "text"))
+                )
+            case "gemini":
+                _answer(message, session)
+    return session
+
+
+def _answer(message: JsonObject, session: AgentSession) -> None:
+    calls = objects_of(message.get("toolCalls"))
+    thoughts = (
+        ": ".join(filter(None, (text_of(one, "subject"), text_of(one, "description"))))
+        for one in objects_of(message.get("thoughts"))
+    )
+    session.answer(
+        texts(message.get("content"), "text"),
+        reasoning="\n".join(thoughts),
+        calls=[call_object(call.get("name"), call.get("args"), call.get("id")) for call in calls],
+        model=text_of(message, "model"),
+        usage=usage_of(object_of(message.get("tokens")), "input", "output", cached="cached", reasoning="thoughts"),
+        ended=message.get("timestamp"),
+    )
+    for call in calls:
+        status = text_of(call, "status")
+        responses = [object_of(object_of(part).get("functionResponse")) for part in objects_of(call.get("result"))]
+        words = "".join(_words(object_of(one.get("response"))) for one in responses) or text_of(call, "resultDisplay")
+        if status in ("success", "error", "cancelled"):  # any other never finished
+            session.result(
+                text_of(call, "id"), words, name=text_of(call, "name"), is_error=status == "error", recorded=call
+            )
+
+
+def _words(response: JsonObject) -> str:
+    value: Json = next((response[key] for key in ("output", "error") if key in response), response)
+    return value if isinstance(value, str) else compact_json(value)

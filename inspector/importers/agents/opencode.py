@@ -1,0 +1,192 @@
+"""OpenCode's sessions: its database, `opencode export`, and the events of `opencode run --format json`.
+
+A session has messages, a message has parts (text, reasoning, tools with their results, the end of a step). A call that
+OpenCode could not take is the tool `invalid`: its state has the name that the model wrote, and of malformed arguments
+the raw text. Source: types of OpenCode's SDK 1.19, runs of 1.18.33.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, usage_of
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, json_column, open_tables
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.scanning import lazy_pattern
+
+_NOTES = (
+    "the source stores the arguments of calls parsed, except those that it could not parse",
+    "the source stores neither the tools nor chunks, and the system prompt only if the user wrote one",
+)
+_TABLES = frozenset({"session", "message", "part"})
+_MAGIC = b"SQLite format 3\0"
+_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+_EVENTS = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish", "error"})
+_RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
+_ENDED = frozenset({"completed", "error"})
+
+
+class OpenCodeImporter:
+    """One trace per session."""
+
+    name = "opencode"
+    signs = "OpenCode's tables, an `info` with `messages`, or events with a `sessionID`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the tables of the database, the export's members, or rows of events."""
+        if sample.head.startswith(_MAGIC):
+            return _has_tables(sample)
+        return 0.95 if any(_is_export(row) or _is_event(row) for row in sample.rows) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order in which they began."""
+        if file.head.startswith(_MAGIC):
+            yield from _of_database(file)
+            return
+        events: dict[str, list[JsonObject]] = {}
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif _is_export(row.value):
+                yield _session(object_of(row.value["info"]), objects_of(row.value["messages"]), row.record).trace()
+            elif session_id := text_of(row.value, "sessionID"):
+                events.setdefault(session_id, []).append(row.value)
+        for session_id, listed in events.items():
+            yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
+
+
+def _has_tables(sample: FileSample) -> float:
+    try:
+        with open_tables(sample.file) as tables:
+            return 0.95 if tables.names >= _TABLES else 0.0
+    except _DAMAGE:
+        return 0.0
+
+
+def _is_export(row: JsonObject) -> bool:
+    return isinstance(row.get("messages"), list) and text_of(object_of(row.get("info")), "id").startswith("ses_")
+
+
+def _is_event(row: JsonObject) -> bool:
+    return text_of(row, "type") in _EVENTS and text_of(row, "sessionID").startswith("ses_")
+
+
+def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
+    try:
+        with open_tables(file) as tables:
+            tables.reject_generated_columns(_TABLES)
+            for row in list(tables.rows("SELECT * FROM session ORDER BY time_created, id")):
+                messages = list(_stored_messages(tables, row.get("id")))
+                yield _session(row, messages, f"session {row.get('id')}").trace()
+                tables.begin_trace()
+    except _DAMAGE as error:
+        yield Skipped("database", f"the rest of the database cannot be read: {error}")
+
+
+def _stored_messages(tables: LogTables, session_id: Json) -> Iterator[JsonObject]:
+    query = (
+        "SELECT m.id AS message_id, m.data AS message, p.data AS part FROM message m LEFT JOIN part p "
+        "ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.id, p.id"
+    )
+    for message_id, rows in groupby(tables.rows(query, session_id), key=lambda row: row.get("message_id")):
+        listed = list(rows)
+        info: JsonObject = {**json_column(listed[0].get("message")), "id": message_id}
+        yield {"info": info, "parts": [json_column(row.get("part")) for row in listed if row.get("part")]}
+
+
+def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:
+    """The answers that events report, each with its parts; the user's words are not among them."""
+    messages: dict[str, list[Json]] = {}
+    failed: list[JsonObject] = []
+    for event in events:
+        if event.get("type") == "error":
+            failed.append({"info": {"role": "assistant", "error": event.get("error")}, "parts": []})
+        elif part := object_of(event.get("part")):
+            messages.setdefault(text_of(part, "messageID"), []).append(part)
+    answers: list[JsonObject] = [{"info": {"role": "assistant"}, "parts": parts} for parts in messages.values()]
+    return [*answers, *failed]
+
+
+def _session(info: JsonObject, messages: list[JsonObject], record: str) -> AgentSession:
+    session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
+    session.title = text_of(info, "title")
+    session.version = text_of(info, "version")
+    session.folder = text_of(info, "directory")
+    session.began(object_of(info.get("time")).get("created", info.get("time_created")))
+    if parent := text_of(info, "parentID", "parent_id"):
+        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    for message in messages:
+        _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
+    return session
+
+
+def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
+    words = {kind: [part for part in parts if part.get("type") == kind] for kind in ("text", "reasoning", "tool")}
+    times = object_of(info.get("time"))
+    session.began(times.get("created"))
+    if info.get("role") == "user":
+        session.say("system", text_of(info, "system"))
+        for part in words["text"]:
+            text = text_of(part, "text")
+            is_quoted = len(text) > 1 and text[0] == text[-1] == '"'  # as `opencode run` quotes the prompt
+            session.say("user", text[1:-1] if is_quoted else text, is_injected=part.get("synthetic") is True)
+        return
+    end = next((part for part in reversed(parts) if part.get("type") == "step-finish"), {})
+    counts = object_of(info.get("tokens", end.get("tokens")))
+    problem = object_of(info.get("error"))
+    details = object_of(problem.get("data"))
+    session.answer(
+        "".join(text_of(part, "text") for part in words["text"]),
+        reasoning="".join(text_of(part, "text") for part in words["reasoning"]),
+        calls=[_call(part) for part in words["tool"]],
+        model=text_of(info, "modelID"),
+        usage=usage_of(
+            {**counts, "read": object_of(counts.get("cache")).get("read")},
+            "input",
+            "output",
+            cached="read",
+            reasoning="reasoning",
+        ),
+        started=times.get("created"),
+        ended=times.get("completed"),
+        finish=text_of(info, "finish") or text_of(end, "reason"),
+        error=failure(
+            text_of(details, "message") or text_of(problem, "name"),
+            code=text_of(problem, "name"),
+            status=details.get("statusCode"),
+        )
+        if problem
+        else None,
+    )
+    for part in words["tool"]:
+        state = object_of(part.get("state"))
+        if text_of(state, "status") in _ENDED:
+            is_error = state.get("status") == "error" or part.get("tool") == "invalid"
+            session.result(
+                text_of(part, "callID"),
+                text_of(state, "output", "error"),
+                name=_name(part),
+                is_error=is_error,
+                recorded=state,
+            )
+
+
+def _name(part: JsonObject) -> str:
+    written = object_of(object_of(part.get("state")).get("input"))
+    return text_of(written, "tool") if part.get("tool") == "invalid" else text_of(part, "tool")
+
+
+def _call(part: JsonObject) -> Json:
+    """A call as the model wrote it: also one that OpenCode could not take, or whose arguments it could not parse."""
+    state = object_of(part.get("state"))
+    arguments = state.get("input")
+    if part.get("tool") == "invalid":
+        raw = _RAW.search(text_of(object_of(arguments), "error"))
+        arguments = raw[1] if raw else ""
+    elif text_of(state, "raw"):
+        arguments = state["raw"]
+    return call_object(_name(part), arguments, part.get("callID"))

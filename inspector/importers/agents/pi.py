@@ -1,0 +1,175 @@
+"""Pi's sessions, and those of programs on Pi's core (Oh My Pi; OpenClaw's transcripts as JSON lines).
+
+A file is one session: entries with an `id` and a `parentId`, a tree. The branch that ends at the last line is the
+trace; any other is a fork of it, which begins with the entries that both have. Version 1 has no ids and no branches.
+Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of its package).
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object, read_tools
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    failure,
+    rows_of,
+    texts,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+
+_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source does not store chunks; versions before 1 store neither the system prompt nor the tools",
+)
+_FAILED = ("error", "aborted")
+
+
+class PiImporter:
+    """One trace per session, and one per branch that was left."""
+
+    name = "pi"
+    signs = "a first row `session` with a `cwd`, then entries with a `parentId`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the header, or by entries of Pi's types."""
+        return 0.95 if any(map(_is_header, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The branch of the last line first, then the others in the order of their ends."""
+        header: JsonObject = {}
+        entries: list[Row] = []
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif row.value.get("type") == "session":
+                header = header or row.value
+            else:
+                entries.append(row)
+        for number, (branch, shared) in enumerate(_branches(entries)):
+            yield _session(header, branch, shared if number else 0).trace()
+
+
+def _is_header(row: JsonObject) -> bool:
+    return row.get("type") == "session" and isinstance(row.get("cwd"), str) and isinstance(row.get("id"), str)
+
+
+def _branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
+    """The paths from a root to each leaf that is a message, the last line's first; and how much the first shares."""
+    known = {text_of(row.value, "id"): row for row in entries if text_of(row.value, "id")}
+    if not known:
+        yield from [(entries, 0)] if entries else []
+        return
+    parents = {text_of(row.value, "parentId") for row in known.values()}
+    leaves = [row for key, row in known.items() if key not in parents]
+    last = next(row for row in reversed(entries) if text_of(row.value, "id"))
+    main = _path(last, known)
+    yield main, 0
+    on_main = {id(row) for row in main}
+    for leaf in leaves:
+        branch = _path(leaf, known)
+        shared = sum(id(row) in on_main for row in branch)
+        if any(row.value.get("type") == "message" for row in branch[shared:]):
+            yield branch, shared
+
+
+def _path(leaf: Row, known: dict[str, Row]) -> list[Row]:
+    path: list[Row] = []
+    seen: set[int] = set()
+    entry: Row | None = leaf
+    while entry is not None and id(entry) not in seen:
+        seen.add(id(entry))
+        path.append(entry)
+        entry = known.get(text_of(entry.value, "parentId"))
+    return path[::-1]
+
+
+def _session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
+    """A branch as a session; the first `shared` entries are also those of the main one."""
+    own = text_of(branch[shared].value, "id") if shared else ""
+    session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
+    session.version = str(header.get("version", 1))
+    session.folder = text_of(header, "cwd")
+    session.began(header.get("timestamp"))
+    if shared:
+        session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
+    elif parent := text_of(header, "parentSession"):
+        session.parent = _parent(parent)
+    for number, row in enumerate(branch):
+        _take(row.value, session)
+        if number + 1 == shared:
+            session.copied()
+    return session
+
+
+def _parent(path: str) -> ParentTrace:
+    """The session that this one was forked from: the file's name ends with its id."""
+    name = path.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
+    return ParentTrace(ExternalId("session_id", name.rpartition("_")[2]), ParentWhy.FORK)
+
+
+def _take(entry: JsonObject, session: AgentSession) -> None:
+    message = object_of(entry.get("message"))
+    match entry.get("type"):
+        case "session_info":
+            session.title = text_of(entry, "name") or session.title
+        case "compaction" | "branch_summary":
+            session.say("user", text_of(entry, "summary"), is_injected=True)
+        case "custom_message":
+            session.say("user", entry.get("content"), is_injected=True)
+        case "message":
+            _message(message, entry.get("timestamp"), session)
+
+
+def _message(message: JsonObject, at: Json, session: AgentSession) -> None:
+    match message.get("role"):
+        case "system":
+            sections = (text for text in object_of(message.get("sections")).values() if isinstance(text, str))
+            session.say("system", "\n\n".join(filter(None, (text_of(message, "content"), *sections))))
+            session.tools = (*session.tools, *read_tools(message.get("toolsAdded")))
+        case "user":
+            session.say("user", message.get("content"))
+        case "custom" | "hookMessage":
+            session.say("user", message.get("content"), is_injected=True)
+        case "assistant":
+            _answer(message, at, session)
+        case "toolResult":
+            session.result(
+                text_of(message, "toolCallId"),
+                message.get("content"),
+                name=text_of(message, "toolName"),
+                is_error=message.get("isError") is True,
+                recorded=message,
+            )
+        case "bashExecution":  # the user's own command, which the model reads
+            words = f"$ {text_of(message, 'command')}\n{text_of(message, 'output')}"
+            if message.get("excludeFromContext") is not True:
+                session.say("user", words, is_injected=True)
+
+
+def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
+    blocks = objects_of(message.get("content"))
+    reason = text_of(message, "stopReason")
+    failed = failure(text_of(message, "errorMessage") or reason, code=reason) if reason in _FAILED else None
+    session.answer(
+        texts([block for block in blocks if block.get("type") == "text"], "text"),
+        reasoning=texts(blocks, "thinking"),
+        calls=[_call(block) for block in blocks if block.get("type") == "toolCall"],
+        model=text_of(message, "responseModel", "model"),
+        usage=usage_of(object_of(message.get("usage")), "input", "output", cached="cacheRead", reasoning="reasoning"),
+        ended=at,
+        finish="" if failed else reason,
+        error=failed,
+        response_id=text_of(message, "responseId"),
+    )
+
+
+def _call(block: JsonObject) -> Json:
+    """A call; where Pi could not parse the arguments, the raw text that its note quotes."""
+    note = block.get("argumentsError")
+    raw = text_of(note, "raw", "text", "input") if isinstance(note, dict) else ""
+    return call_object(block.get("name"), raw or block.get("arguments"), block.get("id"))

@@ -1,0 +1,105 @@
+"""Qwen Code's sessions: Gemini's parts in lines that look like Claude Code's (`uuid`, `parentUuid`, `sessionId`).
+
+Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    failure,
+    rows_of,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = (
+    PARSED_ARGUMENTS,
+    "the source stores neither the system prompt, the tools nor chunks",
+)
+
+
+class QwenCodeImporter:
+    """One trace per session of a file, and one for each of its sub-agents."""
+
+    name = "qwen-code"
+    signs = "rows with a `sessionId` whose `message` has `parts`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By rows as Claude Code's with Gemini's messages."""
+        return 0.95 if any(map(_is_row, sample.rows)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order of their first rows."""
+        sessions: dict[tuple[str, str], AgentSession] = {}
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            agent = text_of(row.value, "agentId") if row.value.get("isSidechain") is True else ""
+            ids = text_of(row.value, "sessionId"), agent
+            if ids not in sessions:
+                named = (("sessionId", ids[0]), ("agentId", agent))
+                session = sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
+                forked = text_of(object_of(row.value.get("forkedFrom")), "sessionId")
+                if agent or forked:
+                    why = ParentWhy.SUBAGENT if agent else ParentWhy.FORK
+                    session.parent = ParentTrace(ExternalId("sessionId", ids[0] if agent else forked), why)
+            _take(row.value, sessions[ids])
+        for session in sessions.values():
+            yield session.trace()
+
+
+def _is_row(row: JsonObject) -> bool:
+    named = isinstance(row.get("uuid"), str) and isinstance(row.get("sessionId"), str)
+    return named and isinstance(object_of(row.get("message")).get("parts"), list)
+
+
+def _take(row: JsonObject, session: AgentSession) -> None:
+    session.began(row.get("timestamp"))
+    session.version = text_of(row, "version") or session.version
+    session.folder = session.folder or text_of(row, "cwd")
+    session.branch = text_of(row, "gitBranch") or session.branch
+    parts = objects_of(object_of(row.get("message")).get("parts"))
+    words = "".join(text_of(part, "text") for part in parts if part.get("thought") is not True)
+    match text_of(row, "type"):
+        case "user":
+            session.say("user", words, is_injected=row.get("provenance") not in (None, "real_user"))
+        case "assistant":
+            calls = [object_of(part["functionCall"]) for part in parts if "functionCall" in part]
+            session.answer(
+                words,
+                reasoning="".join(text_of(part, "text") for part in parts if part.get("thought") is True),
+                calls=[call_object(call.get("name"), call.get("args"), call.get("id")) for call in calls],
+                model=text_of(row, "model"),
+                usage=usage_of(
+                    object_of(row.get("usageMetadata")),
+                    *("promptTokenCount", "candidatesTokenCount"),
+                    cached="cachedContentTokenCount",
+                    reasoning="thoughtsTokenCount",
+                ),
+                ended=row.get("timestamp"),
+            )
+        case "tool_result":
+            for response in (object_of(part.get("functionResponse")) for part in parts):
+                answered = object_of(response.get("response"))
+                value = next((answered[key] for key in ("output", "error") if key in answered), answered)
+                session.result(
+                    text_of(response, "id"),
+                    value if isinstance(value, str) else compact_json(value),
+                    name=text_of(response, "name"),
+                    is_error="error" in answered,
+                    recorded=row,
+                )
+        case "system":
+            event = object_of(object_of(row.get("systemPayload")).get("uiEvent"))
+            if text_of(event, "event.name").endswith("api_error"):
+                message = text_of(event, "error_message", "error")
+                error = failure(message, code=text_of(event, "error_type"), status=event.get("status_code"))
+                session.answer(None, model=text_of(event, "model"), ended=row.get("timestamp"), error=error)

@@ -1,0 +1,116 @@
+"""Where agents keep their logs on this machine, so that nobody types a path: `weaklink import` without one.
+
+A place is a folder of the user, a pattern below it, and the environment variable that moves the folder. Sources:
+docs/sources.md, which says since which version a log is read.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
+
+_HEAD_BYTES = 65_536
+_FOLDER = lazy_pattern(r'"(?:cwd|workspaceDirectory|directory)"\s*:\s*"((?:[^"\\]|\\.){1,4000})"')
+
+
+class LogPlace(Struct, frozen=True):
+    """The logs of one agent: `pattern` below `root`, which the environment variable `variable` replaces.
+
+    `mac_root` is the folder on macOS, if it is another one. `without` are file names that the pattern matches and that
+    are no logs.
+    """
+
+    source: str
+    root: str
+    pattern: str
+    variable: str = ""
+    mac_root: str = ""
+    without: tuple[str, ...] = ()
+
+    def folder(self, environ: Mapping[str, str], home: Path, platform: str) -> Path:
+        """The folder on this machine; it need not exist."""
+        named = environ.get(self.variable, "") if self.variable else ""
+        root = self.mac_root if platform == "darwin" and self.mac_root else self.root
+        return Path(named) if named else home / root
+
+
+_CODE, _MAC_CODE = ".config/Code/User", "Library/Application Support/Code/User"
+_TASKS = "globalStorage/{}/tasks/*/api_conversation_history.json"
+
+PLACES = (
+    LogPlace("claude-code", ".claude", "projects/**/*.jsonl", "CLAUDE_CONFIG_DIR"),
+    LogPlace("codex", ".codex", "sessions/**/*.jsonl", "CODEX_HOME"),
+    LogPlace("pi", ".pi/agent", "sessions/**/*.jsonl", "PI_CODING_AGENT_DIR"),
+    LogPlace("pi", ".omp/agent", "sessions/**/*.jsonl"),
+    LogPlace("pi", ".openclaw", "agents/*/sessions/*.jsonl", "OPENCLAW_STATE_DIR"),
+    LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.json"),
+    LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.jsonl"),
+    LogPlace("opencode", ".local/share", "opencode/opencode*.db", "XDG_DATA_HOME"),
+    LogPlace("copilot-cli", ".copilot", "session-state/*/events.jsonl"),
+    LogPlace("copilot-cli", ".copilot", "session-state/*.jsonl"),
+    LogPlace("cline", ".cline", "data/sessions/*/*.messages.json"),
+    LogPlace("cline", _CODE, _TASKS.format("saoudrizwan.claude-dev"), "", _MAC_CODE),
+    LogPlace("cline", _CODE, _TASKS.format("rooveterinaryinc.roo-cline"), "", _MAC_CODE),
+    LogPlace("qwen-code", ".qwen", "projects/*/chats/*.jsonl"),
+    LogPlace("continue", ".continue", "sessions/*.json", "CONTINUE_GLOBAL_DIR", without=("sessions.json",)),
+    LogPlace(
+        *("llm-database", ".config/io.datasette.llm", "logs.db", "LLM_USER_PATH"),
+        mac_root="Library/Application Support/io.datasette.llm",
+    ),
+)
+"""The places of every source that has one."""
+
+
+class FoundLog(Struct, frozen=True):
+    """A log of an agent: its path, the folder that the agent worked in (`""` if the beginning does not say), its size.
+
+    `modified_s` is in seconds since 1970-01-01 UTC.
+    """
+
+    source: str
+    path: str
+    project: str
+    size_bytes: int
+    modified_s: float
+
+
+def sources_with_places() -> tuple[str, ...]:
+    """The sources whose logs can be found, in the order of the table."""
+    return tuple(dict.fromkeys(place.source for place in PLACES))
+
+
+def found_logs(
+    sources: Iterable[str] = (), environ: Mapping[str, str] | None = None, platform: str = sys.platform
+) -> Iterator[FoundLog]:
+    """The logs of these sources (of all without any) on this machine, by source and path; what is empty is left out.
+
+    Files that cannot be read are left out as well: another user's folder is no error.
+    """
+    environ = os.environ if environ is None else environ
+    wanted = set(sources) or {place.source for place in PLACES}
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    for place in PLACES:
+        if place.source not in wanted:
+            continue
+        for path in sorted(place.folder(environ, home, platform).glob(place.pattern)):
+            try:
+                state = path.stat()
+                if path.name in place.without or not path.is_file() or not state.st_size:
+                    continue
+                project = _project(path)
+            except OSError:
+                continue
+            yield FoundLog(place.source, str(path), project, state.st_size, state.st_mtime)
+
+
+def _project(path: Path) -> str:
+    """The last part of the first folder that the beginning of a log names."""
+    with path.open("rb") as stream:
+        head = decode(stream.read(_HEAD_BYTES))
+    found = None if head.startswith("SQLite") else _FOLDER.search(head)
+    return found[1].replace("\\\\", "/").rstrip("/").rpartition("/")[2] if found else ""

@@ -1,0 +1,111 @@
+"""`weaklink import` without a path: the logs of agents are found in their usual places, and imported."""
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.ui.conftest import Run
+from weaklink.inspector.importers import source_names
+from weaklink.inspector.importers.places import PLACES, found_logs
+
+CASES = Path(__file__).parents[2] / "cases" / "importers"
+LOGS = {
+    "claude-code": (".claude/projects/-home-ada/session.jsonl", "claude-code/session.jsonl"),
+    "codex": (".codex/sessions/2026/11/02/rollout.jsonl", "codex/rollout.jsonl"),
+    "pi": (".pi/agent/sessions/--home-ada--/session.jsonl", "pi/branches.jsonl"),
+    "gemini-cli": (".gemini/tmp/harbour/chats/session-1.jsonl", "gemini-cli/lines.jsonl"),
+    "opencode": (".local/share/opencode/opencode.db", "opencode/sessions.db"),
+    "copilot-cli": (".copilot/session-state/co-1/events.jsonl", "copilot-cli/events.jsonl"),
+    "cline": (".cline/data/sessions/cl-1/cl-1.messages.json", "cline/tide.messages.json"),
+    "qwen-code": (".qwen/projects/-home-ada/chats/qw-1.jsonl", "qwen-code/session.jsonl"),
+    "continue": (".continue/sessions/ct-1.json", "continue/session.json"),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a log of nine agents, and beside them a file that is none."""
+    for place, case in LOGS.values():
+        path = tmp_path / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CASES / case, path)
+    (tmp_path / ".continue/sessions/sessions.json").write_text("[]", encoding="utf-8")
+    (tmp_path / ".claude/projects/-home-ada/empty.jsonl").touch()
+    return tmp_path
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    moved = {place.variable: "" for place in PLACES if place.variable}
+    return moved | {"HOME": str(home)} | more
+
+
+def test_one_command_imports_what_all_agents_wrote(weaklink: Run, home: Path) -> None:
+    done = weaklink("import", "--db", str(home / "runs.db"), **environment(home))
+    assert done.returncode == 0, done.stderr
+    assert b"found 9 logs of claude-code, codex, pi, " in done.stderr
+    lines = weaklink("list", "--json", "--db", str(home / "runs.db")).stdout.splitlines()
+    assert {json.loads(line)["source"] for line in lines} == set(LOGS)
+
+
+def test_what_is_found_is_listed_by_agent_and_project(weaklink: Run, home: Path) -> None:
+    done = weaklink("import", "--discover", **environment(home))
+    rows = [line.split() for line in done.stdout.decode().splitlines()]
+    assert rows[0] == ["agent", "project", "logs", "newest", "where"]
+    assert ["pi", "harbour", "1"] in [row[:3] for row in rows]
+    assert not (home / ".local/share/weaklink").exists()
+    found = json.loads(weaklink("import", "--discover", "--json", **environment(home)).stdout)
+    assert [log["source"] for log in found] == list(LOGS)
+
+
+def test_one_agent_or_project_or_what_is_new(weaklink: Run, home: Path) -> None:
+    old = home / LOGS["qwen-code"][0]
+    os.utime(old, (time.time() - 9 * 86_400,) * 2)
+
+    def listed(*words: str) -> list[str]:
+        done = weaklink("import", "--discover", "--json", *words, **environment(home))
+        return [log["source"] for log in json.loads(done.stdout)]
+
+    assert listed("pi", "continue") == ["pi", "continue"]
+    assert set(LOGS) - set(listed("--since", "7d")) == {"qwen-code"}
+    assert set(listed("--project", "harbour")) == {
+        "pi",
+        "gemini-cli",
+        "opencode",
+        "copilot-cli",
+        "cline",
+        "qwen-code",
+        "continue",
+    }
+    database = ("--db", str(home / "runs.db"))
+    assert weaklink("import", "opencode", "--project", "elsewhere", *database, **environment(home)).returncode == 0
+    assert weaklink("list", "--json", *database).stdout == b""
+
+
+def test_a_variable_moves_a_folder(home: Path, tmp_path: Path) -> None:
+    (home / ".pi/agent").rename(home / "elsewhere")
+    moved = environment(home, PI_CODING_AGENT_DIR=str(home / "elsewhere"))
+    assert [log.path for log in found_logs(["pi"], moved)] == [
+        str(home / "elsewhere/sessions/--home-ada--/session.jsonl")
+    ]
+    assert list(found_logs(["pi"], environment(home))) == []
+
+
+def test_without_logs_a_sentence_says_where_they_were_looked_for(weaklink: Run, tmp_path: Path) -> None:
+    done = weaklink("import", **environment(tmp_path))
+    assert done.returncode == 2
+    assert b"no logs of agents were found in their usual places (claude-code, codex, pi, " in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_path_and_an_agent_are_not_mixed(weaklink: Run, home: Path) -> None:
+    done = weaklink("import", "pi", str(home / LOGS["pi"][0]), **environment(home))
+    assert done.returncode == 2
+    assert b"cannot be combined with a PATH" in done.stderr
+
+
+def test_every_place_is_of_a_source() -> None:
+    assert {place.source for place in PLACES} <= set(source_names())
