@@ -103,7 +103,7 @@ _SHORTEST_SIGNS = tuple(
 )
 """A text with any sign contains one of these."""
 _FIRST_PARTS = {
-    sign: next((part for part in (b":", b"-", b"/", b"@", b"%", b"~", b"pass") if part in sign), b"")
+    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_", b"pass") if part in sign), b"")
     for sign in _BY_SIGN
 }
 _GATES = [(part, [sign for sign in _BY_SIGN if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]

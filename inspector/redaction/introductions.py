@@ -154,21 +154,8 @@ _ARGUMENTS = (
     r"|redis\S{0,60}>\sauth\s(?:[\w.-]{1,60}[ ])?"
 )
 _ARGUMENT_SIGNS = (
-    *(
-        "thin:",
-        "sqlplus",
-        "identified",
-        "/rp ",
-        ":5432:",
-        ":6543:",
-        "net use",
-        "htpasswd -",
-        "net user",
-        "add_user",
-        "change_password",
-        "> auth",
-    ),
-    *("lftp", "sp_addlogin", "smbclient", "rpcclient"),
+    *("thin:", "sqlplus", "identified", "/rp ", ":5432:", ":6543:", "net use", "htpasswd -", "add_user"),
+    *("change_password", "> auth", "sp_addlogin", " -u"),
 )
 
 
@@ -234,7 +221,7 @@ DETECTORS = (
     ),
     Detector(
         "webhook",
-        ("hooks.slack", "/webhook", "webhookb2"),
+        ("hook",),
         lazy_pattern(_HOOKS),
         _run(r"[A-Za-z0-9_+@=-]|\\{0,64}/", 20),
     ),
@@ -247,10 +234,7 @@ DETECTORS = (
     ),
     Detector(
         "option of a command",
-        (
-            *(" -u", " -a", "--user", "--proxy-user", "--auth", "\n-u"),
-            *(" -p", " /p:", " -w", " -b", " -x", " -k", " -n", "\t-"),
-        ),
+        (" -", "\n-", "\t-", " /p:"),
         lazy_pattern(
             rf"[-/](?<=\s[-/])(?:(?:u|a|-auth|-(?:proxy-)?user)(?:\s{{1,4}}(?:{CONTINUED})?|=)?"
             rf"(?P<quote>\\{{0,64}}[\"'])?(?P<user>[\w.@%+-]{{0,64}})(?::|(?P<cut>:?(?:\\{{0,64}}[\"'])?\Z))|(?P<option>[pawbxkn])(?P<blank>:|\s{{0,4}}(?:{CONTINUED})?))"

@@ -390,22 +390,29 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-def texts_of(value: object, *, shared: set[int] | None = None) -> Iterator[str]:
+def texts_of(value: object) -> list[str]:
     """Every text of a trace, or of another value of the model, that is redacted; tools of several turns once."""
-    shared = set() if shared is None else shared
-    if isinstance(value, model.ToolDefinition):
+    texts: list[str] = []
+    _collect(value, texts, set())
+    return texts
+
+
+def _collect(value: object, texts: list[str], shared: set[int]) -> None:
+    kind = type(value)
+    if kind is str:
+        texts.append(cast("str", value))
+    elif kind is tuple:
+        for one in cast("tuple[object, ...]", value):
+            _collect(one, texts, shared)
+    elif isinstance(value, model.ToolDefinition):
         if id(value) not in shared:
             shared.add(id(value))
-            yield from (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
-            yield from _of_json(value.parameters)
-    elif isinstance(value, Struct) and not isinstance(value, model.Chunks):
+            texts += (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
+            texts += _of_json(value.parameters)
+    elif isinstance(value, Struct) and kind is not model.Chunks:
         for name in value.__struct_fields__:
-            yield from texts_of(getattr(value, name), shared=shared) if name != "exchanges" else ()
-    elif type(value) is tuple:
-        for one in value:
-            yield from texts_of(one, shared=shared)
-    elif type(value) is str and value:
-        yield value
+            if name != "exchanges":
+                _collect(getattr(value, name), texts, shared)
 
 
 def _of_json(value: model.Json) -> Iterator[str]:
