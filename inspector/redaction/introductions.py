@@ -226,7 +226,11 @@ DETECTORS = (
         _run(r"[A-Za-z0-9_+@=-]|\\{0,64}/", 20),
     ),
     Detector(
-        *("Telegram bot", (":a",), lazy_pattern(r"[0-9](?<![0-9].)(?<![a-su-z_-].)[0-9]{5,11}:(?=a)")),
+        *(
+            "Telegram bot",
+            (":a",),
+            lazy_pattern(r"[0-9](?<![0-9].)(?:(?<![a-z_-].)|(?<=bot.)|(?<=\\[nrt].))[0-9]{5,11}:(?=a)"),
+        ),
         _run("[A-Za-z0-9_-]", 30),
     ),
     Detector(
