@@ -362,7 +362,7 @@ _WORD = lazy_pattern(
     r"[a-z0-9_+/=.~!@#$%^&-](?:(?<![\w.\\%+/=*-].)|(?<=\\[nrt].)|(?<=\\u[0-9a-f]{4}.))"
     r"(?:(?<=[0-9])|(?=[^\s\"'`\\0-9]{0,24}[0-9]))(?=[a-z0-9_+/=.~!@#$%^&*-]{4})"
 )
-_LOOSE_GAP = r"(?:'s)?[ ]|(?:[? ]|\\{1,64}u[0-9a-f]{4})+(?:\\{0,64}\")?"
+_LOOSE_GAP = r"(?:\\{0,64}'s)?[ ]|(?:[? ]|\\{1,64}u[0-9a-f]{4})+(?:\\{0,64}\")?"
 _LOOSE = lazy_pattern(_LOOSE_GAP)
 _OTHER_NOUN = (
     r"(?:polic|length|reset|file|name|id\b|hash|strength|rule|min|max|manager|store|type|size|count|version|expir"
@@ -371,7 +371,7 @@ _OTHER_NOUN = (
 _COPULA = r"(?:is|was|are|now|set|to|as|with|from|auf|til|para|es|est|ist|je|jest|on|er|\?r)"
 _CLEAR = lazy_pattern(
     rf"""\s{{0,24}}{NEWLINE}(?:[-+|\s=]{{1,80}}{NEWLINE})?[|\s]{{0,4}}\S{{1,40}}[ \t|]{{2,24}}  # a row under its head
-    | (?:'s)?{QUOTE}?[)\]]?(?:[ ](?!{_OTHER_NOUN})(?:[a-z?]|\\{{1,64}}u[0-9a-f]{{4}}){{1,14}}){{0,2}}?  # `for staging`
+    | (?:\\{{0,64}}'s)?{QUOTE}?[)\]]?(?:[ ](?!{_OTHER_NOUN})(?:[a-z?]|\\{{1,64}}u[0-9a-f]{{4}}){{1,14}}){{0,2}}?
       (?:{BLANK}(?:[:=>|]|[a-z]?(?:\?|\\{{1,64}}u[0-9a-f]{{4}})[a-z]?(?=[?\s])|->|\b{_COPULA}\b)){{1,3}}
       {BLANK}(?:\\{{0,64}}[*"'`]){{0,3}}
     | {_LOOSE_GAP}
