@@ -22,6 +22,7 @@ report at the start, after each exchange and at the end.
 
 import asyncio
 import json
+import logging
 import os
 import selectors
 import signal
@@ -55,6 +56,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, RequestHead
 from weaklink.inspector.text import counted
 
+_LOG = logging.getLogger("weaklink")
 _GATHER_S = 0.02
 _BATCH_BYTES = 1 << 18  # encoded and written in one step of the event loop: about 0.1 ms
 _PIPE_BYTES = 1 << 20  # the most that Linux allows every user; other systems have their own size
@@ -96,9 +98,12 @@ class ForwarderConnection:
         self._messages, self._reports = messages, reports
 
     def report(self, report: RecorderReport) -> None:
-        """Send a report; does nothing if the other process has ended."""
-        with suppress(OSError):
+        """Send a report; if the other process has ended, the logger `weaklink` logs its problem, if there is one."""
+        try:
             os.write(self._reports, json.dumps(structs.asdict(report)).encode() + b"\n")
+        except OSError:
+            if report.problem:
+                _LOG.warning("%s", report.problem)
 
     def observe(self, recorder: Recorder, poll: Callable[[], object] = lambda: None) -> None:
         """Report all exchanges to the recorder until the other process ends; calls `poll` about once a second."""
@@ -223,8 +228,7 @@ class RecorderProcess:
         """Fork the recorder's process."""
         messages, self._messages = os.pipe()
         self._reports, reports = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
         self._starts += 1
         self._began = 0
         self._report = RecorderReport()
@@ -341,18 +345,25 @@ class RecorderProcess:
             why += f"; {counted(lost, 'request')} {'is' if lost == 1 else 'are'} not recorded, or only in part"
         if self._is_closing and not self._queue:
             self._on_trouble(f"{why}.")
-        elif self._starts < _MAX_STARTS:
+        elif self._starts < _MAX_STARTS and self._start_again():
             self._on_trouble(f"{why}. A new one records from now on.")
-            self._start()
-            os.set_blocking(self._reports, False)
-            if self._loop is not None:
-                self._loop.add_reader(self._reports, self._read_reports)
-                self._is_scheduled = True
-                self._loop.call_soon(self._write)
         else:
             self._unrecorded += len(kept)
             self._queue.clear()
             self._on_trouble(f"{why}. The traffic continues, and nothing is recorded from now on.")
+
+    def _start_again(self) -> bool:
+        """Start another process; whether there is one."""
+        try:
+            self._start()
+        except OSError:  # no processes or pipes are left
+            return False
+        os.set_blocking(self._reports, False)
+        if self._loop is not None:
+            self._loop.add_reader(self._reports, self._read_reports)
+            self._is_scheduled = True
+            self._loop.call_soon(self._write)
+        return True
 
     def _total(self) -> RecorderReport:
         reports = [*self._earlier, self._report]
@@ -438,8 +449,7 @@ def _run_recorder(record: Callable[[ForwarderConnection], RecorderReport], messa
         _leave_files_of_parent({messages, reports})
         connection = ForwarderConnection(messages, reports)
         connection.report(_last_report(record, connection))
-        sys.stdout.flush()
-        sys.stderr.flush()
+        _flush()
     finally:
         os._exit(0)
 
@@ -453,6 +463,13 @@ def _last_report(
         return RecorderReport(problem=str(error), is_last=True)
     except Exception as error:  # noqa: BLE001  # the other process reports it
         return RecorderReport(problem=f"the recorder failed: {type(error).__name__}: {error}", is_last=True)
+
+
+def _flush() -> None:
+    """Print what is waiting to be printed: after a fork, both processes would."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads it any more
+            stream.flush()
 
 
 def _leave_files_of_parent(own: set[int]) -> None:
