@@ -155,7 +155,8 @@ class Segmenter:
         has_calls = bool(assembler.calls)
         read = partial(_read_repaired, own=self.format, prompt=self._prompt, role=self._role)
         before = None if self._checked.has_tools else self.result
-        tried = with_tried_fixes(text, faults, read, has_calls=has_calls, before=before)
+        markers = markers_of(self.format).all
+        tried = with_tried_fixes(text, faults, read, has_calls=has_calls, before=before, markers=markers)
         if self._role is Role.ASSISTANT:
             tried += repeated_calls(text, assembler.spans, assembler.calls)
         return Segmentation(
@@ -408,7 +409,7 @@ def _reported(text: str, found: WholeText, own: Format, role: Role) -> Sequence[
     if attempts:
         faults += _without_echoes(attempts, found.calls)
     read = partial(_read_repaired, own=own, prompt="", role=role)
-    tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls))
+    tried = with_tried_fixes(text, faults, read, has_calls=bool(found.calls), markers=markers_of(own).all)
     if is_loop:
         tried += repeated_calls(text, found.spans, found.calls)
     return with_runs_once(text, found.spans, tried)

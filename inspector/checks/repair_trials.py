@@ -7,25 +7,39 @@ no other fault of the payloads or markers appeared, and every valid call is ther
 all of them are applied together; those that conflict are not safe.
 
 Where the call that they edit cannot be read even then, they are not safe; and no fix at all is offered where the call
-cannot be read with all fixes, suggestions included, nor with this one alone. Its hint goes too if the fix leaves its
-fault, or brings new ones.
+is not what a model means with all fixes, suggestions included, nor with this one alone: it is not valid, its payload
+still has an error, its name is no name, or a value that the fix touches has swallowed syntax (`Oslo'`, `x", "y`, half
+a marker). Neither is a fix that deletes what may be a call. Its hint goes too if the fix leaves its fault, or brings
+new ones.
 
 Cost: a text without fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
 `_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
 that fails is tried in halves; a fix without a trial is not safe.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.diagnostics import Edit, Fault, Fix, edited, without_clashes
+from weaklink.inspector.diagnostics import AttemptedCall, Edit, Fault, Fix, edited, without_clashes
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import ToolCall
+from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.rules.json_syntax import (
+    DUPLICATE_KEY,
+    MALFORMED_PARAMETERS,
+    MISSING_QUOTE,
+    NOT_A_CALL,
+    TRAILING_DATA,
+    UNBALANCED_BRACKET,
+)
+from weaklink.inspector.rules.markers import STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 _MOST_WORK = 250_000
@@ -47,16 +61,20 @@ def with_tried_fixes(
     *,
     has_calls: bool = True,
     before: TrialResult | None = None,
+    markers: Iterable[str] = (),
 ) -> list[Fault]:
     """The faults found in `text`, with every safe fix that fails its trial turned into a suggestion.
 
     `read` parses a repaired text under the same conditions as the first; it must not raise. Without `has_calls`, the
-    first parse found no call that a repair could change. `before` is the result of `read` for `text`, if known.
+    first parse found no call that a repair could change. `before` is the result of `read` for `text`, if known;
+    `markers` are those of the format.
     """
     fixes = [fault for fault in faults if fault.fix is not None and fault.fix.edits]
     if not fixes:
         return list(faults)
-    trials = _Trials(text, read, has_calls, before)
+    trials = _Trials(
+        text, read, has_calls, before, tuple(marker for marker in markers if len(marker) >= _MIN_MARKER_CHARS)
+    )
     sound = trials.sound([fault for fault in fixes if fault.fix is not None and fault.fix.safe])
     safe = set(map(id, trials.repairing(sound)))
     useless = trials.useless(fixes)
@@ -81,6 +99,7 @@ class _Trials:
     read: Callable[[str], TrialResult]
     has_calls: bool
     known: TrialResult | None
+    markers: tuple[str, ...]
     left: int = field(init=False)
     _before: tuple[Counter[str], list[ToolCall]] | None = None
 
@@ -118,30 +137,85 @@ class _Trials:
         return [fault for fault in sound if id(fault) not in broken]
 
     def useless(self, fixes: list[Fault]) -> list[Fault]:
-        """The faults whose fixes leave a call that cannot be read, applied together with all others, and alone."""
-        broken = self._in_broken_calls(fixes)
-        return [one for one in fixes if id(one) in broken and (len(fixes) == 1 or self._in_broken_calls([one]))]
+        """The faults whose fixes leave a call that no model means: with all others that do not, and alone."""
+        kept = without_clashes(fixes)
+        for _ in range(_MAX_ROUNDS):
+            broken = self._in_broken_calls(kept)
+            kept = [one for one in kept if id(one) not in broken]
+            if not broken:
+                break
+        useful = set(map(id, kept))
+        for one in islice((one for one in fixes if id(one) not in useful), _MAX_ALTERNATIVES):
+            if self.left <= 0 or self._in_broken_calls([one]):
+                continue
+            together = without_clashes([*kept, one])
+            if len(together) <= len(kept):
+                useful.add(id(one))  # instead of one of the others
+            elif not kept or not self._in_broken_calls(together):
+                kept = together
+                useful.add(id(one))
+        return [one for one in fixes if id(one) not in useful]
 
     def harmful(self, useless: list[Fault]) -> set[int]:
         """The ids of those of the useless fixes that leave their fault, or bring new ones."""
         return {id(one) for one in useless if self.left > 0 and not self._is_sound([one])}
 
     def _in_broken_calls(self, group: list[Fault]) -> set[int]:
-        """The ids of the faults whose fixes edit a call that is not valid after the whole group's edits."""
+        """The ids of the faults whose fixes leave a call, after the whole group's edits, that no model means."""
         if self.left <= 0:
             return set()
         self.left -= 1
-        edits = [(edit, id(one)) for one in without_clashes(group) if one.fix is not None for edit in one.fix.edits]
+        edits = [(edit, one) for one in without_clashes(group) if one.fix is not None for edit in one.fix.edits]
         edits.sort(key=_edit_place)
-        calls = sorted(self.read(edited(self.text, [edit for edit, _ in edits])).calls, key=_call_start)
-        starts = list(map(_call_start, calls))
-        broken, distance = set[int](), 0
+        text = edited(self.text, [edit for edit, _ in edits])
+        after = self.read(text)
+        errors = sorted(fault.range.start for fault in after.faults if _is_of_payload(fault))
+        repeats = sorted(fault.range.start for fault in after.faults if fault.rule is DUPLICATE_KEY)
+        calls = [_RepairedCall(call, text, errors, self.markers) for call in sorted(after.calls, key=_call_start)]
+        starts = [repaired.call.range.start for repaired in calls]
+        broken, distance = self._moving_brackets(edits), 0
         for edit, owner in edits:
-            index = bisect_right(starts, edit.range.start + distance) - 1
+            start = edit.range.start + distance
             distance += len(edit.text) - len(edit.range)
-            if index >= 0 and not calls[index].valid:
-                broken.add(owner)
+            written = Range(start, start + len(edit.text))
+            first = max(bisect_right(starts, start) - 1, 0)
+            edited_calls = calls[first : bisect_right(starts, written.end)] or calls[first : first + 1]
+            is_outside = not edited_calls or not edited_calls[0].contains([start])
+            if (
+                not all(repaired.is_meant_with(written, owner.call) for repaired in edited_calls)
+                or (owner.rule is MALFORMED_PARAMETERS and any(one.contains(repeats) for one in edited_calls))
+                or (
+                    (owner.call is not None or (owner.rule is NOT_A_CALL and edit.text == "]"))
+                    and _is_within_brackets(text, written)
+                )
+                or (owner.rule in _AMBIGUOUS and not edited_calls)
+                or (errors and _is_of_payload(owner) and is_outside)
+                or (owner.rule is TRAILING_DATA and self._needs(edit.range, is_outside=is_outside))
+            ):
+                broken.add(id(owner))
+        attempts = {id(one) for _, one in edits if one.call is not None}
+        if attempts and (
+            not _errors(after.faults) <= self.before[0] - _codes(group)
+            or (any(fault.rule is STRAY_END_MARKER for fault in after.faults) and _has_call_outside(text, after.calls))
+        ):
+            broken |= attempts
         return broken
+
+    def _moving_brackets(self, edits: list[tuple[Edit, Fault]]) -> set[int]:
+        """The ids of faults whose fixes add a bracket and delete one nearby: one between them may be missing."""
+        adding = [edit.range.start for edit, one in edits if one.rule is UNBALANCED_BRACKET and edit.text]
+        moving = [edit.range.start for edit, one in edits if one.rule is TRAILING_DATA and not edit.text]
+        if not any(abs(start - end) < _MAX_BALANCED_CHARS for start in adding[:1] for end in moving[-1:]):
+            return set()
+        return {id(one) for _, one in edits if one.rule in (UNBALANCED_BRACKET, TRAILING_DATA)}
+
+    def _needs(self, deleted: Range, *, is_outside: bool) -> bool:
+        """Whether what a fix deletes may be a call, or, outside calls, the brackets before it do not add up."""
+        removed, before = deleted.of(self.text), self.text[max(deleted.start - _MAX_BALANCED_CHARS, 0) : deleted.start]
+        if _LETTER.search(removed) and _CALL_SIGN.search(removed):
+            return True
+        unmatched = {closer: before.count(opener) - before.count(closer) for opener, closer in _PAIRS.items()}
+        return is_outside and any(count < 0 or (count > 0 and closer in removed) for closer, count in unmatched.items())
 
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
@@ -170,8 +244,152 @@ class _Trials:
         return remaining <= codes - _codes(group) and _in_order(valid, _valid(after.calls))
 
 
-def _edit_place(owned: tuple[Edit, int]) -> Range:
+def _edit_place(owned: tuple[Edit, Fault]) -> Range:
     return owned[0].range
+
+
+def _is_of_payload(fault: Fault) -> bool:
+    return fault.rule.code.startswith("J") and fault.rule.severity is Severity.ERROR
+
+
+class _RepairedCall:
+    """A call in a repaired text, and whether a model may mean it.
+
+    `errors` are the sorted offsets of the text's errors; `markers` those of the format.
+    """
+
+    def __init__(self, call: ToolCall, text: str, errors: Sequence[int], markers: Sequence[str]) -> None:
+        self.call = call
+        self._text, self._errors, self._markers = text, errors, markers
+
+    def contains(self, offsets: Sequence[int]) -> bool:
+        """Whether one of the sorted offsets is within the call."""
+        index = bisect_left(offsets, self.call.range.start)
+        return index < len(offsets) and offsets[index] < self.call.range.end
+
+    def is_meant_with(self, written: Range, attempt: AttemptedCall | None) -> bool:
+        """Whether a model may mean this call, of which a fix has written a range; an `attempt` shows what it means."""
+        marker = written.of(self._text).strip()
+        is_attempt = attempt is not None and (attempt.name, attempt.arguments) == (self.call.name, self.call.arguments)
+        if not (self._is_whole or is_attempt) or _repeats_half(self._text, written):
+            return False
+        if marker == "]" and self._has_doubled_brackets:
+            return False
+        return not any(self._touches(spelled, written) for spelled in self._doubtful)
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        name = self.call.name
+        return self.call.valid and bool(name and _NAME.fullmatch(name)) and not self.contains(self._errors)
+
+    @cached_property
+    def _doubtful(self) -> list[str]:
+        """The spellings of values that look as if they had swallowed syntax, the first few of them."""
+        strings = (value for value in _values(self.call.arguments) if isinstance(value, str))
+        doubtful = (one for one in strings if _has_swallowed(one) or any(marker in one for marker in self._markers))
+        return [spelled for one in islice(doubtful, _MAX_DOUBTFUL) for spelled in _spellings(one)]
+
+    @cached_property
+    def _has_doubled_brackets(self) -> bool:
+        """Whether a value is an array of one array: its second bracket may be a slip."""
+        values = _values(self.call.arguments)
+        return any(isinstance(value, list) and len(value) == 1 and isinstance(value[0], list) for value in values)
+
+    def _touches(self, spelled: str, written: Range) -> bool:
+        """Whether a string is where a fix has written, or beside it."""
+        if len(spelled) > _MAX_COMPARED_CHARS:
+            return True
+        start = max(self.call.range.start, written.start - len(spelled))
+        return self._text.find(spelled, start, min(self.call.range.end, written.end + len(spelled))) >= 0
+
+
+def _spellings(string: str) -> set[str]:
+    return {string, write_json(string)[1:-1], string.replace("'", "\\'")} - {""}
+
+
+def _values(value: Json) -> Iterator[Json]:
+    """A value, and the keys and values within it."""
+    values = [value]
+    while values:
+        value = values.pop()
+        yield value
+        if isinstance(value, dict):
+            values += [*value, *value.values()]
+        elif isinstance(value, list):
+            values += value
+
+
+def _has_call_outside(text: str, calls: Sequence[ToolCall]) -> bool:
+    """Whether what looks like a call is outside the calls."""
+    ends = [0, *(call.range.end for call in calls)]
+    starts = [*(call.range.start for call in calls), len(text)]
+    return any(_CALL_LIKE.search(text, end, start) for end, start in zip(ends, starts, strict=True))
+
+
+def _is_within_brackets(text: str, written: Range) -> bool:
+    """Whether a rewritten call is only a part of something in brackets, or of a list."""
+    return _OPENS.search(text, max(written.start - _MAX_SPACE_CHARS, 0), written.start) is not None or (
+        _CLOSES.match(text, written.end) is not None
+    )
+
+
+def _repeats_half(text: str, written: Range) -> bool:
+    r"""Whether half of what a fix has written was already there, misspelt; of `\"`, its backslash (`{\text": 1`)."""
+    marker = written.of(text).strip()
+    if marker == '\\"':
+        return text[written.start - 2 : written.start].startswith("\\")
+    return len(marker) >= _MIN_MARKER_CHARS and (
+        text.startswith(marker[1:], written.end) or text.endswith(marker[:-1], 0, written.start)
+    )
+
+
+def _has_swallowed(string: str) -> bool:
+    """Whether a string looks as if it had swallowed syntax around it, or were a misspelt literal."""
+    return (
+        string.count('"') % 2 == 1
+        or len(_APOSTROPHES.findall(string)) % 2 == 1
+        or bool(_SYNTAX_WITHIN.search(string))
+        or _is_unbalanced(string)
+        or any(_is_nearly(string.strip().lower(), literal) for literal in ("true", "false", "null", "none"))
+    )
+
+
+def _is_unbalanced(string: str) -> bool:
+    open_brackets: list[str] = []
+    for sign in _BRACKETS.findall(string):
+        if sign in _PAIRS:
+            open_brackets.append(_PAIRS[sign])
+        elif not open_brackets or open_brackets.pop() != sign:
+            return True
+    return bool(open_brackets)
+
+
+def _is_nearly(word: str, literal: str) -> bool:
+    """Whether a word is a literal with one letter more or less."""
+    longer, shorter = (word, literal) if len(word) > len(literal) else (literal, word)
+    return len(longer) == len(shorter) + 1 and any(
+        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+    )
+
+
+_MIN_MARKER_CHARS = 4
+_MAX_BALANCED_CHARS = 2_000
+_MAX_SPACE_CHARS = 100
+_MAX_DOUBTFUL = 20
+_MAX_ROUNDS = 6
+_MAX_ALTERNATIVES = 24
+_MAX_COMPARED_CHARS = 2_000
+_AMBIGUOUS = (MISSING_QUOTE, TRAILING_DATA, UNBALANCED_BRACKET)
+_NAME = lazy_pattern(r"[^\s(){}\[\]\"'<>=,;|]+")
+_CALL_LIKE = lazy_pattern(r"\w\(|['\"]:")
+_LETTER = lazy_pattern(r"[^\W\d]")
+_CALL_SIGN = lazy_pattern(r"[(){\[]|['\"]\s*:")
+_APOSTROPHES = lazy_pattern(r"(?<!\w)'|'(?!\w)")
+_SYNTAX_WITHIN = lazy_pattern(r"<\||\|>|<escape>|\A[^\W\d]\w*:[\w'\"\[{]|\w(['\"])[^'\"]*\1\Z")
+_OPENS = lazy_pattern(r"(?:[(\[{,]|['\"]:)\s*\Z")
+_CLOSES = lazy_pattern(r"\s*[)\]},]")
+_BRACKETS = lazy_pattern(r"[(){}\[\]]")
+_PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 
 def _call_start(call: ToolCall) -> int:
@@ -181,6 +399,12 @@ def _call_start(call: ToolCall) -> int:
 def _codes(faults: Sequence[Fault]) -> Counter[str]:
     """The number of faults of each relevant rule."""
     return Counter(fault.rule.code for fault in faults if _counts(fault))
+
+
+def _errors(faults: Sequence[Fault]) -> Counter[str]:
+    """Those of the errors that make a call unreadable: prose behind a call in free text does not."""
+    errors = (fault.rule for fault in faults if _counts(fault) and fault.rule.severity is Severity.ERROR)
+    return Counter(rule.code for rule in errors if rule is not TRAILING_DATA)
 
 
 def _counts(fault: Fault) -> bool:

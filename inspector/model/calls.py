@@ -92,6 +92,13 @@ class Decoded:
                 yield self.place(part)
             index += 1
 
+    def is_exact(self, within: Range) -> bool:
+        """Whether no string that a range touches was read tolerantly: of such a string, only its place is known."""
+        return not any(
+            stretch.solid and stretch.raw_end - stretch.raw > _MAX_ESCAPE_CHARS
+            for stretch in (self._stretch(within.start), self._stretch(max(within.end - 1, within.start)))
+        )
+
     def written(self, text: str) -> str:
         """Text as it must be written between the quotes of a JSON string."""
         return json.dumps(text, ensure_ascii=False)[1:-1]
@@ -117,6 +124,9 @@ class Decoded:
                 self._stretches += _stretches(literal, at)
                 at += len(literal.text)
         return self._stretches
+
+
+_MAX_ESCAPE_CHARS = len(r"\ud83d\ude00")
 
 
 def _at(stretch: _OffsetRun) -> int:

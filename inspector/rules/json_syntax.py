@@ -358,8 +358,8 @@ STRAY_KEY = Rule(
     "The call has a key besides its name and arguments.",
     "Servers ignore such a key, so an argument outside `arguments` is silently lost: the tool runs with a default "
     "instead.",
-    "The suggested repair moves it into the arguments. If the tool has no parameter of that name, the model made it "
-    "up: compare with the tool's schema.",
+    "Compare with the tool's schema: move it into the arguments if the tool has a parameter of that name; otherwise "
+    "the model made it up.",
     bad='<tool_call>\n{"name": "f", "arguments": {"a": 1}, "b": 2}\n</tool_call>',
     good='<tool_call>\n{"name": "f", "arguments": {"a": 1, "b": 2}}\n</tool_call>',
 )

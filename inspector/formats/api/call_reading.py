@@ -303,7 +303,9 @@ def raw_fault(fault: Fault, decoded: Decoded) -> Fault:
     )
 
 
-def _raw_fix(fix: Fix, decoded: Decoded) -> Fix:
+def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
+    if not all(decoded.is_exact(edit.range) for edit in fix.edits):
+        return None
     edits: list[Edit] = []
     for edit in fix.edits:
         text = decoded.written(edit.text)

@@ -216,35 +216,20 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
-    for index, member in enumerate(node.members):
+    for member in node.members:
         if member.key in (keys.name, keys.id, *_HARMLESS_KEYS) or member is arguments:
             continue
-        if arguments is not None and member.key == arguments.key:
-            continue
-        yield _stray_key(node, index, arguments, text)
+        if arguments is None or member.key != arguments.key:
+            yield _stray_key(member, arguments)
 
 
-def _stray_key(node: JsonNode, index: int, arguments: JsonMember | None, text: str) -> Fault:
-    member = node.members[index]
+def _stray_key(member: JsonMember, arguments: JsonMember | None) -> Fault:
+    """A key beside the call's own: only the tool's schema says whether it is a parameter or made up."""
     message = f"`{_short(member.key)}` appears next to the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
-    inside = arguments.value
-    moved = (", " if inside.members else "") + text[member.key_range.start : member.value.range.end]
-    edits = (_removal(node, index), Edit(Range(inside.range.end - 1, inside.range.end - 1), moved))
-    in_order = edits if edits[0].range < edits[1].range else edits[::-1]
-    return Fault(
-        rules.STRAY_KEY, member.key_range, message, f"Move it into `{arguments.key}`.", Fix(in_order, safe=False)
-    )
-
-
-def _removal(node: JsonNode, index: int) -> Edit:
-    """The edit that removes a member together with one of its commas."""
-    member = node.members[index]
-    if index:
-        return Edit(Range(node.members[index - 1].value.range.end, member.value.range.end), "")
-    following = node.members[1].key_range.start if len(node.members) > 1 else member.value.range.end
-    return Edit(Range(member.key_range.start, following), "")
+    hint = f"Move it into `{arguments.key}` if the tool has such a parameter; otherwise delete it."
+    return Fault(rules.STRAY_KEY, member.key_range, message, hint)
 
 
 def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]:
