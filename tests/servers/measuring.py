@@ -21,10 +21,11 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from tempfile import TemporaryFile
+from typing import Any, NamedTuple, TextIO
 
 from tests.case_files import load
 from tests.mutations import CASES
@@ -50,6 +51,7 @@ TABLE = ROOT / "inspector" / "formats" / "server_behaviour.json"
 ANSWERS = ROOT / "tests" / "cases" / "servers" / "answers.jsonl"
 MATRIX = ANSWERS.with_name("matrix.jsonl")
 INSTALLED = ROOT / "build" / "servers"
+HARNESS = Path(__file__).parent / "real"
 MIN_TEXTS, MIN_TEXTS_WITH_REASONING = 40, 18
 FEWEST_OTHERS = 5
 MAX_FACTS = 3
@@ -80,18 +82,15 @@ class Result(NamedTuple):
 
 def results(parsers: Sequence[MeasuredParser], texts: Mapping[str, Sequence[str]]) -> list[Result]:
     """Runs every parser over the texts of its format; one with a reasoning parser over those with reasoning."""
-    jobs = [
-        (parser, text, at % _STREAM_EVERY == 0)
-        for parser in parsers
-        for at, text in enumerate(texts.get(parser.format, ()))
-        if _is_for(parser, text)
-    ]
-    with ThreadPoolExecutor() as pool:
-        by_server = {
-            server: pool.submit(_run, server.lower(), [job for job in jobs if job[0].server == server])
-            for server in VERSIONS
-        }
-        return [result for answers in by_server.values() for result in answers.result()]
+    return [result for parser in parsers for result in _results_of(parser, texts.get(parser.format, ()))]
+
+
+def _results_of(parser: MeasuredParser, texts: Sequence[str]) -> Iterator[Result]:
+    chosen = [(text, at % _STREAM_EVERY == 0) for at, text in enumerate(texts) if _is_for(parser, text)]
+    jobs = [(text, step) for text, streams in chosen for step in ((0, _STREAM_STEP) if streams else (0,))]
+    answers = _answers(parser, jobs)
+    for text, streams in chosen:
+        yield Result(parser, text, answers[text, 0], answers[text, _STREAM_STEP] if streams else None)
 
 
 def _is_for(parser: MeasuredParser, text: str) -> bool:
@@ -99,29 +98,58 @@ def _is_for(parser: MeasuredParser, text: str) -> bool:
     return kind is not None and kind.has_reasoning is (parser.reasoning is not None)
 
 
-def _run(server: str, jobs: Sequence[tuple[MeasuredParser, str, bool]]) -> list[Result]:
-    lines = [
-        json.dumps(
-            {"id": at, "tool": parser.tool, "reasoning": parser.reasoning, "stream": step, "text": text, "tools": TOOLS}
-        )
-        for at, (parser, text, streams) in enumerate(jobs)
-        for step in ((0, _STREAM_STEP) if streams else (0,))
-    ]
-    done = subprocess.run(
-        [
-            INSTALLED / "env" / "bin" / "python",
-            "-B",
-            Path(__file__).parent / "real" / "run.py",
-            server,
-            INSTALLED / server,
-        ],
-        input="\n".join(lines),
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    answers = iter([json.loads(line)["result"] for line in done.stdout.splitlines()])
-    return [Result(parser, text, next(answers), next(answers) if streams else None) for parser, text, streams in jobs]
+Job = tuple[str, int]
+"""A text, and the number of tokens in a delta, 0 for the whole text at once."""
+
+
+def _answers(parser: MeasuredParser, jobs: Sequence[Job]) -> dict[Job, Answer]:
+    """The answers to the jobs; those of an earlier run of the same harness are not asked for again."""
+    path = _answers_folder() / f"{parser.server}-{parser.tool}-{parser.reasoning}.jsonl".replace("/", "_")
+    path.touch()
+    with path.open("r+", encoding="utf-8") as file:
+        answers = {(row["text"], row["stream"]): row["result"] for row in map(json.loads, _whole_lines(file))}
+        missing = list(dict.fromkeys(job for job in jobs if job not in answers))
+        for (text, stream), result in zip(missing, _run(parser, missing), strict=True):
+            answers[text, stream] = result
+            file.write(json.dumps({"text": text, "stream": stream, "result": result}) + "\n")
+    return answers
+
+
+def _whole_lines(file: TextIO) -> list[str]:
+    """The lines of a file, which is then ready to be continued after the last complete one."""
+    content = file.read()
+    end = content.rfind("\n") + 1
+    file.seek(len(content[:end].encode()))
+    file.truncate()
+    return content[:end].splitlines()
+
+
+@cache
+def _answers_folder() -> Path:
+    """Where answers are stored: a folder for each version of the servers, the harness and the tools."""
+    sources = [path.read_bytes() for path in sorted(HARNESS.glob("*.py"))]
+    digest = sha256(b"".join([*sources, json.dumps([TOOLS, VERSIONS]).encode()])).hexdigest()[:12]
+    folder = INSTALLED / "answers" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _run(parser: MeasuredParser, jobs: Sequence[Job]) -> Iterator[Answer]:
+    """Each job's answer, from a process of the servers' environment."""
+    if not jobs:
+        return
+    server = parser.server.lower()
+    python = INSTALLED / "env" / "bin" / "python"
+    command = [str(python), "-B", str(HARNESS / "run.py"), server, str(INSTALLED / server)]
+    with TemporaryFile("w+", encoding="utf-8") as lines:
+        for text, step in jobs:
+            job = {"id": 0, "tool": parser.tool, "reasoning": parser.reasoning, "stream": step, "text": text}
+            lines.write(json.dumps({**job, "tools": TOOLS}) + "\n")
+        lines.seek(0)
+        with subprocess.Popen(command, stdin=lines, stdout=subprocess.PIPE, text=True) as process:
+            yield from (json.loads(line)["result"] for line in process.stdout or ())
+        if process.returncode:
+            raise subprocess.CalledProcessError(process.returncode, command)
 
 
 @cache
@@ -275,14 +303,24 @@ def _named(outcomes: frozenset[ParserOutcome]) -> str:
 
 
 def write_table(found: Iterable[Observation], checked: Iterable[Observation]) -> None:
-    """Writes the table of all parsers, one row a line, without the rows that one of the `checked` contradicts."""
+    """Writes rows of the measured parsers, one a line, without those that one of the `checked` contradicts.
+
+    The rows of parsers that were not measured now stay.
+    """
     texts: dict[MeasuredParser, list[Observation]] = defaultdict(list)
     others: dict[MeasuredParser, list[Observation]] = defaultdict(list)
     for one in found:
         texts[one.parser].append(one)
     for one in checked:
         others[one.parser].append(one)
-    blocks = [_block(parser, _confirmed(rows_of(texts[parser]), others[parser])) for parser in measured_parsers()]
+    stored = {
+        MeasuredParser(block["server"], block["name"], block["reasoning"], block["format"]): block.get("rows", [])
+        for block in json.loads(TABLE.read_bytes())
+    }
+    blocks = [
+        _block(parser, _confirmed(rows_of(texts[parser]), others[parser]) if texts[parser] else stored.get(parser, []))
+        for parser in measured_parsers()
+    ]
     TABLE.write_text("[\n" + ",\n".join(blocks) + "\n]\n", encoding="utf-8")
 
 
@@ -361,29 +399,30 @@ def agrees(prediction: Prediction, answer: Answer) -> bool:
 
 
 def write_sample(found: Sequence[Result]) -> None:
-    """Writes one result in SAMPLE_EVERY as a line of the sample."""
-    lines = [
-        json.dumps(
-            {
-                "server": result.parser.server,
-                "parser": result.parser.tool,
-                "reasoning": result.parser.reasoning,
-                "format": result.parser.format,
-                "text": result.text,
-                "whole": result.whole,
-                "streamed": None if result.streamed is None or _is_stub_error(result.streamed) else result.streamed,
-            }
-        )
+    """Writes one result in SAMPLE_EVERY as a line of the sample; those of parsers that were not measured stay."""
+    measured = {(one.parser.server, one.parser.tool, one.parser.reasoning, one.parser.format) for one in found}
+    stored = map(json.loads, ANSWERS.read_text(encoding="utf-8").splitlines())
+    rows = [
+        row for row in stored if (row["server"], row["parser"], row["reasoning"], row["format"]) not in measured
+    ] + [
+        {
+            "server": result.parser.server,
+            "parser": result.parser.tool,
+            "reasoning": result.parser.reasoning,
+            "format": result.parser.format,
+            "text": result.text,
+            "whole": result.whole,
+            "streamed": None if result.streamed is None or _is_stub_error(result.streamed) else result.streamed,
+        }
         for result in found[::SAMPLE_EVERY]
         if not _is_stub_error(result.whole)
     ]
-    ANSWERS.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    ANSWERS.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def generated(seed: str, count: int) -> dict[str, list[str]]:
-    """The texts of every measured format, and calls that other formats' cases write in its place."""
-    names = dict.fromkeys(parser.format for parser in measured_parsers())
-    return {name: [*texts_of(name, seed, count), *filter(partial(_is_foreign, name), _case_texts())] for name in names}
+def generated(format: str, seed: str, count: int) -> list[str]:
+    """The texts of a format, and calls that other formats' cases write in its place."""
+    return [*texts_of(format, seed, count), *filter(partial(_is_foreign, format), _case_texts())]
 
 
 def _is_foreign(format: str, text: str) -> bool:
@@ -405,20 +444,40 @@ def main() -> None:
     options.add_argument("--write", action="store_true")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
+    options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
     given = options.parse_args()
-    found = results(measured_parsers(), generated(given.seed, given.texts))
-    if given.write:
-        texts = generated(f"check {given.seed}", given.texts // 4)
-        for line in MATRIX.read_text(encoding="utf-8").strip().split("\n"):
-            row = json.loads(line)
-            texts[row["format"]].append(row["text"])
-        checked = results(measured_parsers(), texts)
-        write_table(observed(found), observed(checked))
-        write_sample(checked)
-        return
-    counts, wrong = wrong_predictions(found)
-    sys.stdout.write("\n".join([*wrong, f"{dict(counts)}\n"]))
-    sys.exit(bool(wrong))
+    chosen = [one for one in measured_parsers() if not given.only or {one.tool, one.format} & {*given.only}]
+    counts: Counter[str] = Counter()
+    for format in dict.fromkeys(parser.format for parser in chosen):
+        parsers = [parser for parser in chosen if parser.format == format]
+        measured = _write if given.write else _compare
+        counts += measured(format, parsers, given.seed, given.texts)
+    sys.stdout.write(f"{dict(counts)}\n")
+    sys.exit(bool(counts["wrong"]))
+
+
+def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+    """Replaces the rows of these parsers, which read one format."""
+    found = results(parsers, {format: generated(format, seed, count)})
+    matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
+    texts = [
+        *generated(format, f"check {seed}", count // 4),
+        *(row["text"] for row in matrix if row["format"] == format),
+    ]
+    checked = results(parsers, {format: texts})
+    write_table(observed(found), observed(checked))
+    write_sample(checked)
+    sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
+    sys.stdout.flush()
+    return Counter(results=len(found) + len(checked))
+
+
+def _compare(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+    """Compares the stored predictions with these parsers, which read one format, on other texts."""
+    counts, wrong = wrong_predictions(results(parsers, {format: generated(format, seed, count)}))
+    sys.stdout.write("".join([*(f"{one}\n" for one in wrong), f"{format}: {dict(counts)}\n"]))
+    sys.stdout.flush()
+    return counts
 
 
 if __name__ == "__main__":

@@ -193,6 +193,11 @@ _REASONING = {
     "apertus": ("<|inner_prefix|>", "<|inner_suffix|>"),
     "gemma4": ("<|channel>thought\n", "<channel|>"),
     "kimi_k3": ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+    "hy_v4": ("<think:6124c78e>", "</think:6124c78e>"),
+    "inkling": ("<|content_thinking|>", "<|end_message|>"),
+    "k2_horizon": ("<ifm|think>", "</ifm|think>"),
+    "muse": (" to=self<|message|>", "<|eom|>"),
+    "plamo3": ("<|plamo:begin_think:plamo|>", "<|plamo:end_think:plamo|>"),
 }
 
 

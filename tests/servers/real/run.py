@@ -8,11 +8,14 @@ import contextlib
 import importlib
 import io
 import json
+import re
 import signal
 import sys
 import warnings
 
 _TIMEOUT_S = 5
+_SUFFIXED = ("think", "tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value")
+_SUFFIX = re.compile(rf"</?(?:{'|'.join(_SUFFIXED)})(:[^\s<>]+)>")
 
 
 class JobTimeoutError(Exception):
@@ -34,6 +37,9 @@ def main(server, wheel):
         options = {"force": True} if server == "sglang" and job["reasoning"] else {}
         if server == "vllm" and job["tool"] == "mistral" and "[ARGS]" not in job["text"]:
             options = {"without": ["[ARGS]", "[CALL_ID]"]}  # tokenizers before v11, whose models write an array
+        suffix = _SUFFIX.search(job["text"])
+        if server == "vllm" and suffix is not None:  # a checkpoint's own tags, which its vocabulary contains
+            options = {"specials": [f"<{slash}{name}{suffix[1]}>" for name in _SUFFIXED for slash in ("", "/")]}
         signal.alarm(_TIMEOUT_S)
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
