@@ -22,7 +22,7 @@ MARKER = lazy_pattern(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿�
 _DECODER = json.JSONDecoder()
 
 
-class CallShape(Struct, frozen=True):
+class ShapeOfCall(Struct, frozen=True):
     """How one call is written, at `start` to `end` of a text; markers around it are not part of it."""
 
     kind: Literal["json", "named", "tags", "python"]
@@ -34,7 +34,7 @@ class CallShape(Struct, frozen=True):
     id: bool = False
 
 
-def shape_of_call(text: str, call: ProbeCall, call_id: str, start: int = 0) -> CallShape | None:
+def shape_of_call(text: str, call: ProbeCall, call_id: str, start: int = 0) -> ShapeOfCall | None:
     """The shape of this call in `text` from `start` on; None if it is none of the known ones."""
     name = text.find(call.name, start)
     if name < 0:
@@ -47,7 +47,7 @@ def shape_of_call(text: str, call: ProbeCall, call_id: str, start: int = 0) -> C
     )
 
 
-def _json_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> CallShape | None:
+def _json_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> ShapeOfCall | None:
     at = text.find("{", start, name)
     while at >= 0:
         value, end = _decoded(text, at)
@@ -57,14 +57,14 @@ def _json_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int)
             if name_key is None or arguments_key is None:
                 return None
             id_key = by_value.get(json.dumps(call_id))
-            return CallShape(
+            return ShapeOfCall(
                 "json", at, end, CallKeyNames(name_key, arguments_key, id_key or ""), id=id_key is not None
             )
         at = text.find("{", at + 1, name)
     return None
 
 
-def _named_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> CallShape | None:
+def _named_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int) -> ShapeOfCall | None:
     at = text.find("{", name)
     value, end = _decoded(text, at) if at >= 0 else (None, 0)
     if value != call.arguments:
@@ -77,7 +77,7 @@ def _named_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int
     if call.name not in call_id:
         header = header.replace(call_id, "{id}")
     header = re.sub(r"(functions\.\{name\}:)\d+", r"\1{index}", header.replace(call.name, "{name}"))
-    return CallShape("named", first, end, header=header, id="{id}" in header)
+    return ShapeOfCall("named", first, end, header=header, id="{id}" in header)
 
 
 def _header_start(text: str, start: int, at: int) -> int:
@@ -98,7 +98,7 @@ def _decoded(text: str, at: int) -> tuple[Json, int]:
         return None, 0
 
 
-def _python_shape(text: str, call: ProbeCall, start: int, name: int) -> CallShape | None:
+def _python_shape(text: str, call: ProbeCall, start: int, name: int) -> ShapeOfCall | None:
     end = name + len(call.name)
     if text[end : end + 1] != "(":
         return None
@@ -106,10 +106,10 @@ def _python_shape(text: str, call: ProbeCall, start: int, name: int) -> CallShap
     written = text[end:close]
     if not close or re.search(rf"{KEY_A}\s*=\s*[\"']{VALUE_A}[\"'],\s*{KEY_B}\s*=", written) is None:
         return None
-    return CallShape("python", name, close)
+    return ShapeOfCall("python", name, close)
 
 
-def _tags_shape(text: str, call: ProbeCall, start: int, name: int) -> CallShape | None:
+def _tags_shape(text: str, call: ProbeCall, start: int, name: int) -> ShapeOfCall | None:
     places = list(_in_order(text, (call.name, KEY_A, VALUE_A, KEY_B, VALUE_B), name))
     if len(places) != 5:
         return None
@@ -135,7 +135,7 @@ def _tags_shape(text: str, call: ProbeCall, start: int, name: int) -> CallShape 
     )
     length = len(to_next.removesuffix(parameter))
     end = places[-1].end + len(common_start(text[places[-1].end :][:length], to_next))
-    return CallShape("tags", name - len(before_name), end, tags=tags)
+    return ShapeOfCall("tags", name - len(before_name), end, tags=tags)
 
 
 class _Place(Struct, frozen=True):

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct, structs
 
 from weaklink.inspector.chat_templates import probes
-from weaklink.inspector.chat_templates.call_shapes import MARKER, CallShape, common_end, common_start, shape_of_call
-from weaklink.inspector.chat_templates.probes import ProbeCall, Style
+from weaklink.inspector.chat_templates.call_shapes import MARKER, ShapeOfCall, common_end, common_start, shape_of_call
+from weaklink.inspector.chat_templates.probes import ProbeCall, ProbeStyle
 from weaklink.inspector.chat_templates.renderer import ChatTemplate, Rendering, render_all
 from weaklink.inspector.errors import ChatTemplateError, FormatTableError
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
@@ -50,7 +50,7 @@ class NotDerivableError(ChatTemplateError):
 class _Rendered(Struct, frozen=True):
     """The renderings of one style."""
 
-    style: Style
+    style: ProbeStyle
     plain: Rendering
     with_content: Rendering
     typed: Rendering
@@ -81,7 +81,7 @@ def derive_format(template: ChatTemplate, name: str) -> FormatTable:
     raise NotDerivableError(f"not derivable: {template.origin}: {reason}.")
 
 
-def _contexts(style: Style) -> list[dict[str, Json]]:
+def _contexts(style: ProbeStyle) -> list[dict[str, Json]]:
     def context(calls: Sequence[ProbeCall], **options: str) -> dict[str, Json]:
         messages = probes.conversation(calls, style, **options)
         return {"messages": messages, "tools": probes.TOOLS, "add_generation_prompt": False}
@@ -154,7 +154,7 @@ def _table(name: str, calls: CallTable, rendered: _Rendered, template: ChatTempl
     )
 
 
-def _id(style: Style, index: int, call: ProbeCall) -> str:
+def _id(style: ProbeStyle, index: int, call: ProbeCall) -> str:
     return style.ids.format(name=call.name, index=index)
 
 
@@ -184,7 +184,7 @@ def _whole_markers(text: str) -> str:
 # Where calls begin and end.
 
 
-def _calls(rendered: _Rendered, turn: str, shape: CallShape) -> CallTable | str:
+def _calls(rendered: _Rendered, turn: str, shape: ShapeOfCall) -> CallTable | str:
     before = _before(rendered, turn, shape)
     after = turn[shape.end :]
     between = _between(rendered, shape)
@@ -231,7 +231,7 @@ def _calls(rendered: _Rendered, turn: str, shape: CallShape) -> CallTable | str:
     )
 
 
-def _before(rendered: _Rendered, turn: str, shape: CallShape) -> str:
+def _before(rendered: _Rendered, turn: str, shape: ShapeOfCall) -> str:
     """The text before a call that belongs to it: after the text of the turn, if the template shows one."""
     text = rendered.with_content.text
     start = text.rfind(probes.CONTENT)
@@ -247,7 +247,7 @@ def _before(rendered: _Rendered, turn: str, shape: CallShape) -> str:
     return before
 
 
-def _between(rendered: _Rendered, shape: CallShape) -> str | None:
+def _between(rendered: _Rendered, shape: ShapeOfCall) -> str | None:
     """The text between two calls; None if the template shows no two calls in one turn."""
     two = rendered.checks[-1]
     turn = _turn(two.text, rendered) if not two.error else None

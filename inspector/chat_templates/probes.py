@@ -43,7 +43,7 @@ class ProbeCall(Struct, frozen=True):
     arguments: dict[str, Json]
 
 
-class Style(Struct, frozen=True):
+class ProbeStyle(Struct, frozen=True):
     """How a template wants its messages, as far as templates differ.
 
     `as_text` says that arguments are texts of JSON, `content` is what a message with calls has as content, `ids` are
@@ -59,14 +59,14 @@ class Style(Struct, frozen=True):
 
 
 STYLES = (
-    Style(),
-    Style(content=None),
-    Style(as_text=True),
-    Style(as_text=True, content=None),
-    Style(ids="functions.{name}:{index}"),
-    Style(as_text=True, ids="functions.{name}:{index}"),
-    Style(is_answered=False),
-    Style(has_parts=True),
+    ProbeStyle(),
+    ProbeStyle(content=None),
+    ProbeStyle(as_text=True),
+    ProbeStyle(as_text=True, content=None),
+    ProbeStyle(ids="functions.{name}:{index}"),
+    ProbeStyle(as_text=True, ids="functions.{name}:{index}"),
+    ProbeStyle(is_answered=False),
+    ProbeStyle(has_parts=True),
 )
 
 PLAIN = ProbeCall(FIRST, {KEY_A: VALUE_A, KEY_B: VALUE_B})
@@ -85,7 +85,7 @@ CHECKS: tuple[tuple[ProbeCall, ...], ...] = (
 
 def conversation(
     calls: Sequence[ProbeCall],
-    style: Style,
+    style: ProbeStyle,
     *,
     content: str = "",
     reasoning: str = "",
@@ -109,12 +109,12 @@ def conversation(
     return messages
 
 
-def content_of(text: str | None, style: Style) -> Json:
+def content_of(text: str | None, style: ProbeStyle) -> Json:
     """A message's text, as a list of parts if `style` says so."""
     return [{"type": "text", "text": text}] if style.has_parts and text else text
 
 
-def _call(index: int, call: ProbeCall, style: Style) -> Json:
+def _call(index: int, call: ProbeCall, style: ProbeStyle) -> Json:
     arguments: Json = json.dumps(call.arguments, ensure_ascii=False) if style.as_text else call.arguments
     return {
         "id": _id(index, call, style),
@@ -123,5 +123,5 @@ def _call(index: int, call: ProbeCall, style: Style) -> Json:
     }
 
 
-def _id(index: int, call: ProbeCall, style: Style) -> str:
+def _id(index: int, call: ProbeCall, style: ProbeStyle) -> str:
     return style.ids.format(name=call.name, index=index)

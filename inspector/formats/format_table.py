@@ -205,10 +205,14 @@ def _problems(table: FormatTable) -> Iterator[str]:
         yield "`header` needs `{name}`"
     if calls.kind == "tags" and calls.tags is None:
         yield "kind `tags` needs `[calls.tags]`"
-    if calls.tags is not None and not (calls.tags.parameter[:1] == calls.tags.value_end[:1] != ""):
+    if calls.tags is not None and not _begin_alike(calls.tags.parameter, calls.tags.value_end):
         yield "`parameter` and `value_end` must begin with the same character"
     if calls.kind == "same" and not calls.format:
         yield "kind `same` needs `format`"
+
+
+def _begin_alike(first: str, second: str) -> bool:
+    return bool(first) and first[:1] == second[:1]
 
 
 # What all kinds share.

@@ -20,7 +20,6 @@ from weaklink.inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segment
 from weaklink.inspector.text import decode
-from weaklink.ui.cli.chat_templates import registered_format
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
 from weaklink.ui.views.marked_text import Folding, marked_lines
@@ -177,7 +176,10 @@ def segment_text(
     if chat_template and format != AUTO:
         raise click.UsageError("--chat-template and --format exclude each other.")
     tools = read_tool_file(tool_file) if tool_file else ()
-    format = registered_format(chat_template) if chat_template else format
+    if chat_template:
+        from weaklink.ui.cli.chat_templates import registered_format  # noqa: PLC0415  # what only this option needs
+
+        format = registered_format(chat_template)
     if jsonl:
         _answer_lines(file, Defaults(format, model, prompt, tools))
         return

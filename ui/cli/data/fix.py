@@ -101,6 +101,8 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
 
 
 def _is_table(file: SourceFile) -> bool:
+    if not file.path.is_file():  # opening a pipe would wait for a writer
+        return False
     try:
         with file.open_stored() as stored:
             return stored.read(6)[:4] == b"PAR1" or str(file.path).endswith(".arrow")
