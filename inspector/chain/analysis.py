@@ -16,7 +16,13 @@ from weaklink.inspector.chain.endings import (
     truncation_clause,
 )
 from weaklink.inspector.chain.failure_words import Speech
-from weaklink.inspector.chain.outcomes import ErrorPatterns, goes_on_after, last_turn_with_words, steps_of
+from weaklink.inspector.chain.outcomes import (
+    ErrorPatterns,
+    goes_on_after,
+    last_turn_with_words,
+    steps_of,
+    with_contents,
+)
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
 from weaklink.inspector.chain.result_kinds import KnownPaths
@@ -76,7 +82,7 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     patterns, paths = ErrorPatterns(error_patterns), KnownPaths(lambda: others_texts(trace))
-    linked = tuple(link_retries(steps_of(pairing, faults, last_turn_with_words(trace), patterns, paths)))
+    linked = tuple(link_retries(with_contents(steps_of(pairing, faults, last_turn_with_words(trace), patterns, paths))))
     called = linked  # before they get their dependencies
 
     @cache

@@ -72,11 +72,11 @@ _NO_DENIAL = lazy_pattern(
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
-    r"not|never|no|none|nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead",
-    r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen",
-    r"ne|n['’]\w+|pas|jamais|aucun\w*|rien",
-    r"nunca|ning[uú]n\w*|sin|nada|não|nenhum\w*|sem",
-    r"не|нет|ни|без|никогда",
+    r"not|never|no|none|nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than",
+    r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
+    r"ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
+    r"nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|nenhum\w*|sem|em vez",
+    r"не|нет|ни|без|никогда|вместо",
 )
 _FAILING = (
     (
@@ -91,42 +91,50 @@ _FAILING = (
         r"outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|(?:ran|run|runs) out|(?:is|"
         r"was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
-        r"corrupt\w*"
+        r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
+        r"(?:is|are|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
+        r"stopped (?:at|in|on)|stuck|only part"
     ),
     (
         r"leider|fehl\w+|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
-        r"verboten|ungültig\w*"
+        r"verboten|ungültig\w*|abgelaufen|abgebrochen|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|ausverkauft|"
+        r"hängt"
     ),
     (
         r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
-        r"interdit\w*"
+        r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?"
     ),
     (
         r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
-        r"lo siento|en rojo|"
+        r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
         r"falh\w+|recus\w+|infelizmente|desculp\w+"
     ),
-    r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению",
+    (
+        r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
+        r"занят\w*|полон|переполнен\w*"
+    ),
 )
 _OPEN = (
     (
         r"still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|undone|over|as|"
         r"to|out)|"
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
-        r"stays?|as it (?:was|is)|original state|to (?:finish|complete)|wants?|requires?|required|asks? for"
+        r"stays?|from memory|i remember|as it (?:was|is)|original state|"
+        r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
+        r"to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
-    r"noch|bleib\w*|muss|müssen",
-    r"encore|reste\w*|il faut",
-    r"queda\w*|pendientes?|todavía|aún|hay que|ainda",
-    r"пока|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+    r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
+    r"encore|reste\w*|il faut|toujours",
+    r"queda\w*|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
+    r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
 )
 _NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못"
 _FAILING_CJK = (
-    r"无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
+    r"占用|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
     r"エラー|できず|拒否|不足|残念|申し訳|실패|오류"
 )
-_OPEN_CJK = r"仍|还[没不有需差缺]|まだ|아직"
+_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|아직"
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
@@ -151,7 +159,7 @@ _DONE = lazy_pattern(
     r"maintenant|\w{2,}ée?s?|está\w*|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
     r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?)\b|"
-    r"['’](?:s|ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|今|했습니다|완료",
+    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|今|했습니다|완료",
     re.IGNORECASE,
 )
 
@@ -196,10 +204,19 @@ def _pieces(sentence: str) -> Iterator[str]:
     yield sentence[start:]
 
 
+def _is_partial(words: str) -> bool:
+    """Whether a clause counts fewer than all: "14 of 15 tests pass"."""
+    counts = _PARTIAL.search(words)
+    return counts is not None and int(counts[1]) < int(counts[2])
+
+
+_PARTIAL = lazy_pattern(r"\b(\d{1,6}) ?(?:of|out of|/|von|sur|de|из) ?(?:the )?(\d{1,6})\b(?![./-])")
+
+
 def _clause(text: str, *, is_condition: bool) -> Clause:
     spoken = _ALTERNATIVES.sub(" ", _CODE.sub(" \u2022 ", text))
     words = _NO_DENIAL.sub(" ok ", spoken)
-    denies = not is_condition and _DENIES.search(words) is not None
+    denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
     return Clause(
         text.casefold(),
         words,

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from msgspec import structs
 
 from weaklink.inspector.chain.assertions import Clause
-from weaklink.inspector.chain.effects import Effect, EffectKind
+from weaklink.inspector.chain.effects import Effect, EffectKind, is_common
 from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name
@@ -53,7 +53,7 @@ _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
             r"alles|suite|prüfung\w*|pruebas?|测试|テスト|тест\w*)"
         ),
         "lint": r"(?:lint\w*|linters?|style|format\w*|ruff|eslint|flake8|prettier|checks?|hooks?)",
-        "types": r"(?:typ(?:es?|ing|e[- ]?check\w*)|tsc|mypy|pyright|compil\w+|builds?|checks?)",
+        "types": r"(?:typ(?:es?|ing|e?[- ]?check\w*)|类型|tsc|mypy|pyright|compil\w+|builds?|checks?)",
         "build": r"(?:builds?|built|compil\w+|syntax)",
     }
 )
@@ -63,7 +63,7 @@ _PASSES = (
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
-    r"пройден\w*)"
+    r"пройден\w*|passe)"
 )
 _CHANGED = (
     r"(?:fix(?:ed|es)|updat\w+|chang(?:ed|es)|add(?:ed|s)|creat(?:ed|es)|writ(?:ten|es)|wrote|replac(?:ed|es)|"
@@ -101,7 +101,7 @@ _IRREGULAR = MappingProxyType(
         "pull": "pulled|up to date",
         "merge": "merged",
         "tag": "tagged",
-        "create": "created|opened",
+        "create": "created|opened|filed|exists",
         "put": "put|stored",
         "make": "made",
         "rm": "removed|deleted",
@@ -135,8 +135,12 @@ _TRANSLATED = MappingProxyType(
         "remove": r"gelöscht|entfernt|supprim\w+|eliminad\w+|borrad\w+|removid\w+|удал[её]н\w*",
         "create": r"erstellt|angelegt|créé\w*|cread\w+|criad\w+|создан\w*",
         "install": r"installiert|install(?:é|ad)\w*|instalad\w+|установлен\w*",
-        "start": r"gestartet|läuft|démarr\w+|iniciad\w+|запущен\w*",
-        "book": r"gebucht|réserv\w+|reservad\w+|забронирован\w*",
+        "start": r"gestartet|läuft|tourne|démarr\w+|iniciad\w+|запущен\w*",
+        "apply": r"angewendet|eingespielt|appliqu\w+|aplic\w+|применен\w*",
+        "build": r"gebaut|construit\w*|construid\w*|собран\w*",
+        "merge": r"gemergt|zusammengeführt|fusionn\w+|fusionad\w+|слит[аоы]?",
+        "download": r"heruntergeladen|télécharg\w+|descargad\w+|baixad\w+|скачан\w*|загружен\w*",
+        "book": r"gebucht|reserviert|reserved|réserv\w+|reservad\w+|забронирован\w*",
         "cancel": r"storniert|abgesagt|annul\w+|cancelad\w+|отмен[её]н\w*",
     }
 )
@@ -169,10 +173,47 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN:
-            return _claims_run(clause, failed) or _claims_change(clause, failed)
+            return _claims_run(clause, failed) or _claims_change(clause, failed) or _claims_request(clause, failed)
         case EffectKind.WRITE:
             is_general = failed.is_alone and _CHANGE.search(clause.words) is not None
-            return is_general or _claims_change(clause, failed)
+            return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
+
+
+def _claims_request(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause says that something of the call or of the request is done: all of it, or where it is now.
+
+    Languages other than English have no participles of their own in the tables, only their forms; there it must be
+    the only call that nothing repaired.
+    """
+    is_about = failed.terms.are_touched(clause.text) or (failed.is_only_lost and failed.is_requested(clause.text))
+    if not failed.is_lost or not is_about:
+        return False
+    if clause.is_done and _ALL.search(clause.words) is not None:
+        return True
+    if _LOCATED.search(clause.words) is not None:
+        return True
+    return failed.is_only_lost and _HAPPENED_ELSEWHERE.search(clause.words) is not None
+
+
+_ALL = lazy_pattern(
+    r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",
+    re.IGNORECASE,
+)
+_LOCATED = lazy_pattern(
+    r"\b(?:(?:is|are) (?:now )?(?:on|at|in place|out|live|up|available)|"
+    r"(?:ist|sind|liegt|liegen|steht) (?:jetzt |nun )?(?:auf|bei|im|in)|"
+    r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b",
+    re.IGNORECASE,
+)
+_HAPPENED_ELSEWHERE = lazy_pattern(
+    r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|"
+    r"(?:\b(?:est|sont|ai|a été|ont été|avons)|\w[’\']est)\b"
+    r".{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|"
+    r"\bse \w{2,}[óo]\b|\bha sido \w+|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
+    r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました",
+    re.IGNORECASE,
+)
+"""A completed action in German, French, Spanish, Portuguese, Russian, Chinese and Japanese, by its grammar."""
 
 
 def _claims_run(clause: Clause, failed: FailedCall) -> bool:
@@ -187,7 +228,7 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
-    if clause.is_done and failed.terms.names_target(text):
+    if clause.is_done and failed.terms.names_target(text) and not _describes(clause, failed):
         return True
     if not failed.is_alone:
         return False
@@ -196,6 +237,22 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     return any(value in text for value in _new_values(step)) or _GENERAL.search(clause.words) is not None
 
 
+def _describes(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause only describes what a command was run with, or what else was done to it.
+
+    "The worker has two replicas" and "I refactored the tax module" say nothing of `kubectl apply -f worker.yaml` and
+    `git push origin feature/tax`.
+    """
+    effect = failed.effect
+    if effect is None or effect.kind is not EffectKind.RUN or effect.command is None or "." in effect.subject:
+        return False
+    if _OWN_ACT.search(clause.words) is not None:
+        return True
+    return _IS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
+
+
+_OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
+_IS_SOMETHING = lazy_pattern(r"\b(?:has|have|is|are|keeps?) (?!been\b|being\b)(?:an? )?\w+(?<!ed)\b", re.IGNORECASE)
 _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 
@@ -210,7 +267,9 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
     passes = rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました"
-    return re.compile(passes, re.IGNORECASE), re.compile(rf"\b{_FAMILY_WORDS[family]}\b|测试|テスト", re.IGNORECASE)
+    return re.compile(passes, re.IGNORECASE), re.compile(
+        rf"\b{_FAMILY_WORDS[family]}\b|测试|テスト|类型", re.IGNORECASE
+    )
 
 
 def _has_participle(clause: Clause, failed: FailedCall) -> bool:
@@ -239,9 +298,10 @@ def _new_values(step: Step) -> Iterator[str]:
     """The distinctive words that an edit was to bring: those of its new text that are not in its old one."""
     arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
-    for word in islice(_VALUE.findall(new[:2_000].casefold()), 60):
-        if word not in old.casefold() and not word.isalpha():
-            yield word
+    words = [word for word in islice(_VALUE.findall(new[:2_000]), 60) if word.casefold() not in old.casefold()]
+    for word in words:
+        if not word.isalpha() or _HUMP.search(word) or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
+            yield word.casefold()
     for word in islice(_VALUE.findall(old[:400]), 12):
         if word.isupper():
             yield word.casefold()
@@ -262,8 +322,10 @@ def _names_subject(text: str, failed: FailedCall) -> bool:
     return any(word[:5] in text for word in words if len(word) > 2 and word.removesuffix("s") not in failed.other_tools)
 
 
+_MAX_PLAIN_VALUES = 2  # an edit that brings so few words is named by them
 _NEW_KEYS = ("new_string", "new_str", "content", "file_text", "new_text", "replace", "insert_text")
 _OLD_KEYS = ("old_string", "old_str", "old_text", "search")
+_HUMP = lazy_pattern(r"[a-z][A-Z]")
 _VALUE = lazy_pattern(r"[\w@.:/-]{4,60}")
 
 
@@ -298,7 +360,7 @@ _PROGRAM_CLAIMS = MappingProxyType(
         "git": "pushed|committed|merged|rebased|tagged|applied|reverted|cherry-picked|checked out",
         "python": "ran|runs|executed|produced|generated|trained|computed|finished",
         "node": "ran|runs|executed|produced|generated|finished",
-        "make": "built|installed|generated|ran",
+        "make": "built|builds|installed|generated|ran",
         "aws": "uploaded|deployed|created|copied",
         "gcloud": "deployed|created|uploaded",
         "ansible-playbook": "deployed|applied|configured|provisioned",
@@ -319,11 +381,24 @@ def _verbs(effect: Effect | None, tool: str) -> tuple[str, ...]:
             for word in words
             if word in _IRREGULAR or word in _TRANSLATED or word in _SYNONYMS
         )
-        return verbs or ((subject,) if " " in effect.subject and subject.isalpha() else ())
+        if verbs or (" " in effect.subject and subject.isalpha()):
+            return verbs or (subject,)
+        first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
+        return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
     return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
 
 
-_SYNONYMS = MappingProxyType({"rm": "delete", "mail": "send", "email": "send", "up": "start", "restart": "start"})
+_SYNONYMS = MappingProxyType(
+    {
+        "rm": "delete",
+        "mail": "send",
+        "email": "send",
+        "up": "start",
+        "restart": "start",
+        "dev": "start",
+        "serve": "start",
+    }
+)
 
 
 def _participles(verb: str) -> tuple[str, ...]:

@@ -215,7 +215,11 @@ _OPTIONS_WITH_VALUE: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 """Options before the subcommand of a program that take the next word as their value."""
 # Subcommands of package managers whose aim is the same: that a package is there.
-_INSTALLERS = frozenset({"npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "conda", "brew", "gem", "cargo"})
+_INSTALLERS_TABLE = (
+    "npm pnpm yarn bun pip pip3 pipx uv poetry conda mamba brew gem cargo apt apt-get dnf yum apk pacman zypper snap "
+    "choco winget"
+)
+_INSTALLERS = frozenset(_INSTALLERS_TABLE.split())
 _INSTALLS = frozenset({"install", "i", "add", "update", "upgrade", "ci"})
 _OPTIONS_OF_PROGRAMS = frozenset(("-m", "--message", "-k", "-n", "-o", "-e", "-t", "-p", "--format", "-u", "-j"))
 
@@ -338,6 +342,10 @@ def _kind_of_program(command: ShellCommand) -> EffectKind | None:
         return EffectKind.WRITE
     if program in ("curl", "wget", "http") and _sends(words):
         return EffectKind.RUN
+    if program == "wget" and not _PRINTS.search(" ".join(words)):
+        return EffectKind.RUN  # it saves what it gets
+    if program in ("find", "fd") and "-delete" in words:
+        return EffectKind.WRITE
     if command.is_module and program not in _SUBCOMMANDS:
         return EffectKind.RUN
     kind = _PROGRAMS.get(program)
@@ -357,8 +365,12 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
         kind = kind if is_listed else None
     if verb in _INSTALLS and program in _INSTALLERS:
         verb = "install"
-    subject = f"{program} {verb}" if verb and (program in _SUBCOMMANDS or program in _TASK_RUNNERS) else program
+    has_verb = program in _SUBCOMMANDS or program in _TASK_RUNNERS or program in _INSTALLERS
+    subject = f"{program} {verb}" if verb and has_verb else program
     return (EffectKind(kind) if kind else EffectKind.RUN), subject
+
+
+_PRINTS = lazy_pattern(r"--spider|(?:^| )-\w*O ?-(?: |$)|--output-document=?-|/dev/null")
 
 
 def _sends(words: tuple[str, ...]) -> bool:
@@ -403,7 +415,7 @@ def _family_of_task(command: ShellCommand) -> str:
     if not tasks:
         is_build = command.program in _DEFAULT_IS_BUILD and PROBE_OPTIONS.isdisjoint(command.words)
         return "build" if is_build else ""
-    if tasks[0] in _NO_TASKS:
+    if tasks[0] in _NO_TASKS or command.words[:1] == ("ci",):  # `npm ci` installs
         return ""
     return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
 

@@ -94,8 +94,8 @@ SIGNS = MappingProxyType(
 """What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
 _NOUNS = MappingProxyType(
     {
-        "email": ("e-mail", "mail", "message"),
-        "mail": ("e-mail", "email", "message"),
+        "email": ("e-mail", "mail", "message", "courriel", "correo", "письмо"),
+        "mail": ("e-mail", "email", "message", "courriel", "correo", "письмо"),
         "message": ("mail", "email", "e-mail"),
         "publish": ("release", "package", "registry"),
         "send": ("sent", "unsent", "deliver"),
@@ -153,7 +153,7 @@ class FailedCall(Struct, frozen=True):
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
     its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
     whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
-    other tools that the agent called.
+    other tools that the agent called, `request` is what the user last said before.
     """
 
     step: Step
@@ -166,6 +166,11 @@ class FailedCall(Struct, frozen=True):
     is_lost: bool
     is_only_lost: bool
     other_tools: frozenset[str] = frozenset()
+    request: str = ""
+
+    def is_requested(self, text: str) -> bool:
+        """Whether a text shares a word with the user's last request before the call."""
+        return not frozenset(_stems(_tokens(self.request), 4)).isdisjoint(_stems(_tokens(text), 4))
 
 
 def terms_of(step: Step, intent: Intent) -> FailureTerms:

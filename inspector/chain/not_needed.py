@@ -10,8 +10,9 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   changes or runs, it needs, and so does the user who named it;
 * it is no finding: a check that found faults is needed to the end.
 
-Two failures did no harm even if the agent mentions them at the end: the removal of what is not there, whose aim is
-reached, and a check or a look that nobody had asked for, with a program that is not installed, if the agent says so.
+Some failures did no harm even if the agent mentions them at the end: the removal of what is not there and the making of
+what is, whose aim is reached; and a check or a look that nobody had asked for, with a program that is not installed, if
+the agent says so.
 
 The verdict is a guess, and has low certainty.
 """
@@ -41,6 +42,8 @@ _HEAD = 500
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
+_MAKERS = frozenset({"mkdir", "createdb", "useradd", "groupadd", "git init", "docker network", "docker volume"})
+_EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 _NOT_INSTALLED = lazy_pattern(
     r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
@@ -89,6 +92,8 @@ class Necessity:
             return False
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
         if effect.subject in _REMOVERS and _GONE.search(text) is not None:
+            return True
+        if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
             return True
         return (
             effect.kind is not EffectKind.WRITE

@@ -48,6 +48,8 @@ class RecoveryAnalysis:
         """How a step that no later call replaced was recovered; None if it is lost."""
         if (other := self._named_ways.after(failed, judged)) is not None:
             return Recovered(Recovery.WORKED_AROUND, other)
+        if (other := self._named_ways.answering(failed, judged)) is not None:
+            return Recovered(Recovery.WORKED_AROUND, other)
         is_spared = self._necessity.is_spared(failed, intent, judged)
         return Recovered(Recovery.NOT_NEEDED) if is_spared else None
 
@@ -67,6 +69,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             other_tools=facts.words_of_other_tools(failed),
+            request=facts.request_before(failed),
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
@@ -112,7 +115,7 @@ def with_recoveries(
     if not spoken:
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
-    found = _replacements(steps, failed, intents, attempts)
+    found, substitutes = _replacements(steps, failed, intents, attempts)
     said: dict[int, Judged] = {}
     lost = {step.retry_of or step.number for step in failed if step.number not in found}
     for step in spoken:
@@ -123,7 +126,8 @@ def with_recoveries(
         )
         if is_repaired:
             continue
-        recovered = analysis.without_replacement(step, intents[step.number], judged)
+        recovered = substitutes.edited(step, intents[step.number]) if judged.said is not Said.CONCEALED else None
+        recovered = recovered or analysis.without_replacement(step, intents[step.number], judged)
         if recovered is not None:
             found[step.number] = recovered
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in steps)
@@ -131,8 +135,8 @@ def with_recoveries(
 
 def _replacements(
     steps: Sequence[Step], failed: Sequence[Step], intents: Mapping[int, Intent], attempts: Container[Location]
-) -> dict[int, Recovered]:
-    """The steps that a later one replaced, by number."""
+) -> tuple[dict[int, Recovered], Substitutes]:
+    """The steps that a later one replaced, by number, and what may replace the others."""
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
@@ -145,7 +149,7 @@ def _replacements(
     for step in left:
         if (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
-    return found
+    return found, substitutes
 
 
 def _is_answered(step: Step, attempts: Container[Location]) -> bool:

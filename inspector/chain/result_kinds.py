@@ -417,7 +417,7 @@ def hidden_finding(call: ToolCall, result: ToolResult, code: int | None) -> str 
     effect = main_effect(effects)
     if effect is None or effect.kind is not EffectKind.CHECK:
         return None
-    if code is not None and effects[-1] is effect:
+    if (code is not None or result.is_error is False) and effects[-1] is effect:
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
         match = _FINDINGS.search(end) or _LOCATED.search(end)

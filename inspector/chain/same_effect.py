@@ -10,6 +10,7 @@ Steps are indexed by every key of every intent of theirs, so that a look-up take
 next few are compared.
 """
 
+import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,10 +19,13 @@ from itertools import chain, islice
 from msgspec import Struct
 
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
-from weaklink.inspector.chain.similar_calls import Intent, intents_of, same_intent
+from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.scanning import lazy_pattern
 
+_MISSING = lazy_pattern(r"no such file|not (?:be )?found|not exist|enoent|missing|cannot find", re.IGNORECASE)
+_SELECTED = lazy_pattern(r"(?:^|\s)(?:--tests?|-k|-t|--filter|-run|--grep|-g|-Dtest)[ =]['\"]?([\w.:*/-]+)")
 _MAX_CANDIDATES = 8  # how many steps under one key are compared; more calls are alike only by chance
 
 
@@ -59,12 +63,16 @@ class SameEffect:
     def after(self, failed: Step) -> Recovered | None:
         """The first later step of the same intent that succeeded, and was made when the failure could be known."""
         intent = self._failed[failed.number]
+        is_missing = _MISSING.search(f"{failed.error}") is not None
         for number in sorted(set(self._candidates(failed, intent))):
             if number in self._ran and (
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if any(same_intent(intent, other) for other in self._intents.get(number, ())):
+            if _is_part_of_check(failed, self._steps[number - 1]):
+                continue
+            others = self._intents.get(number, ())
+            if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
                 return Recovered(self._how(failed, self._steps[number - 1]), number)
         return None
 
@@ -89,3 +97,20 @@ class SameEffect:
         if failed.result_location is not None:
             return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
         return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
+
+
+def _is_part_of_check(failed: Step, later: Step) -> bool:
+    """Whether a later check selects something that a finding does not name: its pass says nothing of the finding."""
+    if failed.result_kind is not ResultKind.FINDING or failed.result is None:
+        return False
+    selected = _SELECTED.search(_line_of(later))
+    if selected is None or _SELECTED.search(_line_of(failed)) is not None:
+        return False
+    names = [name for name in re.split(r"[.:*/]+", selected[1]) if len(name) > 2]
+    return bool(names) and not any(name in failed.result.content for name in names)
+
+
+def _line_of(step: Step) -> str:
+    """The words of the check of a call, as one line."""
+    effect = main_effect(effects_of(step.call))
+    return " ".join(effect.command.words) if effect is not None and effect.command is not None else ""

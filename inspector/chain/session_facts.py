@@ -130,6 +130,10 @@ class SessionFacts:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
 
+    def request_before(self, failed: Step) -> str:
+        """What the user last said before a step, in lower case; "" if nothing is recorded."""
+        return next((text for turn, text in reversed(self.user_texts) if turn < failed.location.turn), "")
+
     def is_asked(self, failed: Step) -> bool:
         """Whether the user named what a failed step was to do: its subcommand, or its target."""
         effect = main_effect(effects_of(failed.call))

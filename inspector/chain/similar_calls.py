@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, product
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +34,7 @@ _WORD = lazy_pattern(r"\w{3,80}")
 _PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
 _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
+_MIN_NAME_CHARS, _MAX_NAME_CHARS = 4, 120
 
 
 class IntentValue(Struct, frozen=True):
@@ -152,6 +153,35 @@ def _alike(one: IntentValue, other: IntentValue) -> bool:
     if len(shorter) >= 3 and shorter in longer and len(longer) <= 200:
         return True
     return _overlap(one.words, other.words)
+
+
+def respells(one: Intent, other: Intent) -> bool:
+    """Whether a call may have the target of another by its right name: `worker.yaml` for `worker.yml`."""
+    if one.tool is None or one.tool != other.tool:
+        return False
+    pairs = product(one.sought, other.sought)
+    return any(mine.is_path and theirs.is_path and _are_spellings(mine.text, theirs.text) for mine, theirs in pairs)
+
+
+def _are_spellings(one: str, other: str) -> bool:
+    """Whether two paths may be spellings of one: `worker.yml` and `worker.yaml`, `README` and `README.md`."""
+    mine, theirs = (text.rsplit("/", 1)[-1][:_MAX_NAME_CHARS] for text in (one, other))
+    if "*" in mine + theirs or min(len(mine), len(theirs)) < _MIN_NAME_CHARS:
+        return False
+    (my_stem, _, my_suffix), (their_stem, _, suffix) = mine.partition("."), theirs.partition(".")
+    if my_stem == their_stem:
+        return not my_suffix or not suffix or my_suffix[0] == suffix[0]
+    return my_suffix == suffix and _is_typo(my_stem, their_stem)
+
+
+def _is_typo(one: str, other: str) -> bool:
+    """Whether two names differ by one letter left out, put in, replaced or moved; digits make them others."""
+    if abs(len(one) - len(other)) > 1 or re.sub(r"\D", "", one) != re.sub(r"\D", "", other):
+        return False
+    first = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    mine, theirs = one[first:], other[first:]
+    is_moved = len(mine) > 1 and mine[1::-1] == theirs[:2] and mine[2:] == theirs[2:]
+    return is_moved or mine[1:] == theirs[1:] or mine[1:] == theirs or mine == theirs[1:]
 
 
 def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -52,6 +52,17 @@ _PLAN = lazy_pattern(
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
+# A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
+_STATES = lazy_pattern(
+    r"\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
+    r"\b ?)(?:[^\s,.;:]{1,60} ){0,5}?"
+    r"(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|lacks|does|did|can|"
+    r"must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|holds|keeps|takes|requires|"
+    r"contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|depends|points|"
+    r"(?<!the )(?<!a )(?<!an )\w{3,}ed|"
+    r"\w{3,}['’]s)\b",
+    re.IGNORECASE,
+)
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
     r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
@@ -93,6 +104,23 @@ _LEFT = lazy_pattern(
     r"\b(?:outstanding|pending|unfinished|incomplete|remains?|blocked|yourself|by hand|manually|leider|"
     r"malheureusement|"
     r"lamentablemente|infelizmente)\b|к сожалению|不得不|无法|未能|できません|못했",
+    re.IGNORECASE,
+)
+
+
+# Something is absent, in constructions of which a language has few.
+_LACKS = lazy_pattern(
+    r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b|\bkeine?[nrm]?\b|"
+    r"\bn['’](?:ai|as|a|avons|ont|y a)\b[^.]{0,20}\b(?:pas|aucun\w*)\b|\bno (?:tengo|tiene|tenemos|hay)\b|"
+    r"\bnão (?:tenho|tem|há)\b|\bнет\b|没有|沒有|打不开|ありません",
+    re.IGNORECASE,
+)
+# What the user has to do first.
+_ASKS_USER = lazy_pattern(
+    r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|"
+    r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|"
+    r"请(?:先|重新|手动|在)|"
+    r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
     re.IGNORECASE,
 )
 
@@ -198,11 +226,14 @@ class Statements:
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
         if not any(clause.denies for clause in clauses):
-            return False
+            return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
             is_own = any(terms.are_named(clause.text) or _IS_NOT.search(clause.words) for clause in denials)
             return is_own or not claims_effect(clauses, failed)
+        is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
+        if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
+            return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
             return False
         if not failed.is_only:
@@ -242,6 +273,8 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return True
     if _PROGRESS.search(sentence):
         return False
+    if _STATES.match(sentence):
+        return True
     return failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None
 
 

@@ -58,11 +58,13 @@ class Substitutes:
         if failed.call.name is None:
             return None
         if failed.result_kind is ResultKind.FINDING:
-            return self._edited(failed, intent)
+            return None
         if (number := self._lookup(failed)) is not None:
             return Recovered(Recovery.OTHER_TOOL, number)
         if (alike := self._alike(failed)) is not None:
             return alike
+        if (elsewhere := self._elsewhere(failed)) is not None:
+            return Recovered(Recovery.WORKED_AROUND, elsewhere)
         for value in intent.sought:
             for number in self._holding(value, failed):
                 how = self._serves(self._steps[number - 1], failed, intent, value)
@@ -84,11 +86,26 @@ class Substitutes:
             later = main_effect(effects_of(step.call))
             if later is None or not _is_other_program(mine, later) or not step.is_good or step.location.turn <= known:
                 continue
+            if _PRINTED_ERROR.search(_result_of(step)):
+                continue
+            if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
+                return Recovered(Recovery.OTHER_TOOL, step.number)  # both install what the project needs
             is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (
                 is_missing and later.kind is mine.kind
             ):
                 return Recovered(Recovery.OTHER_TOOL, step.number)
+        return None
+
+    def _elsewhere(self, failed: Step) -> int | None:
+        """The first later write of the same text to a file of the same name: its folder could not be written."""
+        text = _written_text(failed)
+        if not text:
+            return None
+        names = set(step_files(failed))
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            if step.is_good and _written_text(step) == text and not names.isdisjoint(step_files(step)):
+                return step.number
         return None
 
     def _holding(self, value: IntentValue, failed: Step) -> Iterator[int]:
@@ -102,6 +119,11 @@ class Substitutes:
     def _serves(self, step: Step, failed: Step, intent: Intent, value: IntentValue) -> Recovery | None:
         """How a later step whose call or result holds a target did the work of `failed`; None if it did not."""
         mine = main_effect(effects_of(failed.call))
+        is_missing = mine is not None and mine.command is not None and "not found" in (failed.error or "")
+        if is_missing and mine is not None and mine.kind is EffectKind.WRITE:
+            later = main_effect(effects_of(step.call))
+            does = later is not None and later.kind in (EffectKind.RUN, mine.kind) and _is_other_program(mine, later)
+            return Recovery.OTHER_TOOL if does and value.text in step.call.raw_arguments.casefold() else None
         if mine is not None and has_known_effect(failed.call):
             return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
         tool, other = failed.call.name or "", step.call.name or ""
@@ -126,8 +148,10 @@ class Substitutes:
                 return step.number
         return None
 
-    def _edited(self, failed: Step, intent: Intent) -> Recovered | None:
+    def edited(self, failed: Step, intent: Intent) -> Recovered | None:
         """The last later write to a file that a finding names, if the check was not made again."""
+        if failed.result_kind is not ResultKind.FINDING:
+            return None
         again = (step for step, other in self._failed if step.number > failed.number and other.tool == intent.tool)
         if next(again, None) is not None:
             return None
@@ -161,11 +185,19 @@ def step_files(step: Step) -> Iterator[str]:
             yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in effect.targets)
 
 
+def _written_text(step: Step) -> str:
+    """The whole text that a call writes to a file, "" for another."""
+    arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
+    texts = (arguments.get(key) for key in ("content", "file_text", "contents"))
+    return next((text for text in texts if isinstance(text, str)), "")
+
+
 def _is_other_program(one: Effect, other: Effect) -> bool:
     """Whether two effects are those of different programs or tools; another subcommand does another thing."""
     if one.command is None or other.command is None:
         return (one.subject, one.command is None) != (other.subject, other.command is None)
-    return one.command.program != other.command.program
+    are_scripts = "." in one.subject or "." in other.subject  # the same interpreter runs other code
+    return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
 
 
 def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
@@ -183,9 +215,12 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
-            if later.kind not in (EffectKind.RUN, EffectKind.CHECK) or not _is_other_program(mine, later):
+            if target not in _ARGUMENT.findall(arguments) or _PRINTED_ERROR.search(_result_of(step)):
                 return None
-            if target not in _ARGUMENT.findall(arguments):
+            if mine.subject.endswith(" install") and _brings(step, mine, target):
+                return Recovery.OTHER_TOOL
+            kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
+            if later.kind not in kinds or not _is_other_program(mine, later):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
@@ -220,15 +255,36 @@ def _looked_up(step: Step) -> str | None:
     return "_".join(subjects_of(_BY_KEY.sub("", name))) or None
 
 
+def _brings(step: Step, mine: Effect, wanted: str) -> bool:
+    """Whether a later line gets a program or package that could not be installed, or runs it."""
+    commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
+    return any(
+        command.program == wanted
+        or (command.program != (mine.command.program if mine.command else "") and command.program in _FETCHERS)
+        for command in commands
+    )
+
+
+_FETCHERS_TABLE = (
+    "curl wget cp mv ln tar unzip install dpkg rpm chmod git pip pipx uv npm yarn pnpm bun cargo go gem brew apt "
+    "apt-get dnf yum apk pacman zypper conda mamba snap flatpak choco winget scoop nix-env poetry make"
+)
+_FETCHERS = frozenset(_FETCHERS_TABLE.split())
+_PRINTED_ERROR = lazy_pattern(r"(?:^|[\n\"]|\\n|: ?)\s*(?:ERROR|FATAL): ")
+
+
+def _result_of(step: Step) -> str:
+    return step.result.content[:MAX_READ_CHARS] if step.result is not None else ""
+
+
 def _text(step: Step) -> str:
-    result = step.result.content[:MAX_READ_CHARS] if step.result is not None else ""
-    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{_result_of(step)}".casefold()
 
 
 def _rarest(value: IntentValue) -> str | None:
     """The longest word of a value, the key for the index of successful steps."""
     words = _WORD.findall(next(iter(value.words), "") if value.is_path else value.text)
-    return max((word for word in words if len(word) >= 3), key=len, default=None)
+    return max((word for word in words if len(word) >= 2), key=len, default=None)
 
 
 class NamedWays:
@@ -246,14 +302,57 @@ class NamedWays:
         effect = main_effect(effects_of(failed.call))
         if effect is None or judged.said is not Said.REPORTED or failed.result_kind is not ResultKind.FAILURE:
             return None
-        if effect.kind not in _HAVE_OTHER_WAYS or (effect.kind is EffectKind.RUN and self._facts.is_asked(failed)):
+        is_check = effect.kind is EffectKind.CHECK  # one that could not run at all
+        if not is_check and effect.kind not in _HAVE_OTHER_WAYS:
+            return None
+        if effect.kind is EffectKind.RUN and self._facts.is_asked(failed):
             return None
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
-            if is_later and _is_alternative(effect, step) and not named.isdisjoint(_stems(_query_words(step))):
+            if not is_later or named.isdisjoint(_stems(_query_words(step))):
+                continue
+            if is_check and any(target in _text(step) for target in effect.targets):
+                return step.number
+            if not is_check and _is_alternative(effect, step):
                 return step.number
         return None
+
+    def answering(self, failed: Step, judged: Judged) -> int | None:
+        """The number of a later step that brought what a failed look at something was to bring: the answer uses it.
+
+        It looks or runs, shares a word with the user's request or with the failed call, and its result has a word of
+        the answer which nobody had said before. What the user named has no other way.
+        """
+        facts, effect = self._facts, main_effect(effects_of(failed.call))
+        if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
+            return None
+        if effect.kind not in (EffectKind.READ, EffectKind.PROBE) or failed.result_kind is not ResultKind.FAILURE:
+            return None
+        is_page = any("://" in target for target in effect.targets)
+        is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
+        if judged.said is Said.CONCEALED or is_named:
+            return None
+        known, requested = self._known_words(failed), self._requested(failed)
+        new = _content_words(facts.answer.text) - known
+        for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
+            if not step.is_good or step.location.turn <= known_turn(failed) or step.result is None:
+                continue
+            kinds = {later.kind for later in effects_of(step.call)}
+            if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
+                continue
+            if not new.isdisjoint(_content_words(_result_of(step).casefold())):
+                return step.number
+        return None
+
+    def _requested(self, failed: Step) -> frozenset[str]:
+        """The words of the user's last request and of the failed call."""
+        return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}")
+
+    def _known_words(self, failed: Step) -> frozenset[str]:
+        """The words that were said up to a failure."""
+        turns = self._facts.trace.turns[: known_turn(failed)]
+        return _content_words("\n".join(part.text[:MAX_READ_CHARS] for turn in turns for part in turn.parts))
 
     def _words_about(self, failed: Step, judged: Judged) -> frozenset[str]:
         """The words of the reply to a failure and of the sentence that reports it, but those that name nothing."""
@@ -263,6 +362,12 @@ class NamedWays:
         texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+def _content_words(text: str) -> frozenset[str]:
+    """The words of a text that name something: from four letters on, and numbers."""
+    words = folded_names(text[:MAX_READ_CHARS])
+    return frozenset(_stems(word for word in words if (len(word) > 3 or word.isdigit()) and word not in _NAMES_NOTHING))
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import streamlit as st
 
+from weaklink.inspector.chain.steps import VerdictCertainty
 from weaklink.storage import TraceSummary
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.minimap import LEGEND, minimap
@@ -40,6 +41,7 @@ _ROOMS = {
     "status": MinimumWidth.ANY,
     "title": MinimumWidth.ANY,
     "break": MinimumWidth.ANY,
+    "certainty": MinimumWidth.MEDIUM,
     "map": MinimumWidth.WIDE,
     "outcome": MinimumWidth.SMALL,
     "model": MinimumWidth.MEDIUM,
@@ -90,6 +92,8 @@ def trace_preview(one: TraceSummary) -> None:
 def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
     yield from wrapped((Run(f"{one.id}  ", Style.DIM), Run(title_of(one), Style.STRONG)), _WIDTH)
     yield (listed_status(one),)
+    if one.certainty is VerdictCertainty.LOW:
+        yield from wrapped((Run("certainty low: the rules had to guess", Style.WARNING),), _WIDTH)
     yield ()
     yield minimap(shown.trace, shown.inspection, _WIDTH)
     yield ()
