@@ -200,7 +200,7 @@ _ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|at|in place|out|live|up|available)|"
+    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|live|up|available)|"
     r"(?:ist|sind|liegt|liegen|steht) (?:jetzt |nun )?(?:auf|bei|im|in)|"
     r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b",
     re.IGNORECASE,
