@@ -300,7 +300,7 @@ def _alternation(sample: Sample) -> Iterator[Diagnostic]:
     needs = needs if is_required else "the templates of Mistral, Gemma and Llama 2 require"
     rule = f"{needs} alternating user and assistant turns, the user's first"
     calling = {step.location.turn for step in sample.inspection.chain.steps}
-    for number, (before, turn) in enumerate(pairwise((None, *turns)), 1):
+    for number, (before, turn) in enumerate(zip((None, *turns), turns, strict=False), 1):
         if not turn.parts:
             continue
         if before is None or before.role is Role.SYSTEM:
