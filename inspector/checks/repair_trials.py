@@ -190,7 +190,14 @@ class _Trials:
                 )
                 or (owner.rule in _AMBIGUOUS and not edited_calls)
                 or (errors and _is_of_payload(owner) and is_outside)
-                or (owner.rule is TRAILING_DATA and self._needs(edit.range, is_outside=is_outside))
+                or (
+                    owner.rule is TRAILING_DATA
+                    and _is_needed(
+                        edit.range.of(self.text),
+                        text[max(start - _MAX_BALANCED_CHARS, 0) : start],
+                        is_outside=is_outside,
+                    )
+                )
             ):
                 broken.add(id(owner))
         attempts = {id(one) for _, one in edits if one.call is not None}
@@ -208,14 +215,6 @@ class _Trials:
         if not any(abs(start - end) < _MAX_BALANCED_CHARS for start in adding[:1] for end in moving[-1:]):
             return set()
         return {id(one) for _, one in edits if one.rule in (UNBALANCED_BRACKET, TRAILING_DATA)}
-
-    def _needs(self, deleted: Range, *, is_outside: bool) -> bool:
-        """Whether what a fix deletes may be a call, or, outside calls, the brackets before it do not add up."""
-        removed, before = deleted.of(self.text), self.text[max(deleted.start - _MAX_BALANCED_CHARS, 0) : deleted.start]
-        if _LETTER.search(removed) and _CALL_SIGN.search(removed):
-            return True
-        unmatched = {closer: before.count(opener) - before.count(closer) for opener, closer in _PAIRS.items()}
-        return is_outside and any(count < 0 or (count > 0 and closer in removed) for closer, count in unmatched.items())
 
     def _sound_together(self, group: list[Fault]) -> list[Fault]:
         """As many of a group as are sound together: a part that is not is tried in halves."""
@@ -242,6 +241,17 @@ class _Trials:
             return True
         codes, valid = self.before
         return remaining <= codes - _codes(group) and _in_order(valid, _valid(after.calls))
+
+
+def _is_needed(removed: str, before: str, *, is_outside: bool) -> bool:
+    """Whether what a fix deletes may be a call, or, outside calls, the brackets before it do not add up.
+
+    `before` is the repaired text before it: what else is repaired there must not count against this fix.
+    """
+    if _LETTER.search(removed) and _CALL_SIGN.search(removed):
+        return True
+    unmatched = {closer: before.count(opener) - before.count(closer) for opener, closer in _PAIRS.items()}
+    return is_outside and any(count < 0 or (count > 0 and closer in removed) for closer, count in unmatched.items())
 
 
 def _edit_place(owned: tuple[Edit, Fault]) -> Range:

@@ -10,7 +10,7 @@ from tests.mutations import CASES, markers
 from tests.servers.texts import TOOLS
 from weaklink.inspector.dataset.json_faults import broken_json
 from weaklink.inspector.diagnostics import Fault, edited, without_clashes
-from weaklink.inspector.facade import make_call
+from weaklink.inspector.facade import make_call, write_calls
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.json_text import write_json
@@ -217,3 +217,23 @@ def test_a_call_without_a_name_in_kimis_id_is_not_a_call_of_functions() -> None:
         "kimi_k2",
     ).calls
     assert call.name is None
+
+
+def test_two_calls_with_the_same_damage_keep_both_fixes() -> None:
+    """What is wrong with one call does not speak against the fix of another."""
+    call = make_call("get_weather", {"city": "Oslo", "days": 2})
+    tried, lost = 0, []
+    for format in formats():
+        text = write_calls([call], format.name)
+        random = Random(format.name)
+        for _ in range(30):
+            at, count = random.randrange(len(text)), random.choice((0, 2))
+            damaged = text[:at] + text[at] * count + text[at + 1 :]
+            faults = [one.fault for one in segment(damaged, format.name).diagnostics]
+            if len(faults) != 1 or faults[0].fix is None or not faults[0].fix.safe:
+                continue
+            tried += 1
+            both = segment(f"{damaged}\n{damaged}", format.name).diagnostics
+            lost += [damaged for one in both if one.rule is faults[0].rule and one.fault.fix is None]
+    assert tried > 40
+    assert lost == []
