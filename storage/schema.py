@@ -72,7 +72,7 @@ REVISIONS = (
     "v0018",
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
-_WAYS = "`weaklink import PATH`, `weaklink run -- COMMAND` or `weaklink demo`"
+_WAYS = "`weaklink import`, `weaklink run -- COMMAND` or `weaklink demo`"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 

@@ -11,7 +11,8 @@ the tables of an SQLite database). The map says which member of a record is whic
 Calls and results are written as OpenAI's messages are, so one reader (`read_message`) makes the turns of all sources.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -20,6 +21,7 @@ from weaklink.inspector.importers.identity import instant
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
@@ -210,3 +212,20 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     listed = blocks if isinstance(blocks, Sequence) else ()
     found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
     return "".join(text for text in found if isinstance(text, str))
+
+
+def sessions_in_tables(
+    file: SourceFile, names: Iterable[str], query: str, session: Callable[[LogTables, JsonObject], AgentSession]
+) -> Iterator[Trace | Skipped]:
+    """The sessions of a database, each read by `session` from a row of `query` and the tables `names`.
+
+    If the database is damaged, a Skipped follows the sessions that could be read.
+    """
+    try:
+        with open_tables(file) as tables:
+            tables.reject_generated_columns(names)
+            for row in list(tables.rows(query)):
+                yield session(tables, row).trace()
+                tables.begin_trace()
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        yield Skipped("database", f"the rest of the database cannot be read: {error}")

@@ -4,19 +4,17 @@ Raw arguments are kept, also of a call that was cut. Times are seconds. A sessio
 model, at the summary. Source: Crush's code.
 """
 
-import sqlite3
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_list, open_tables
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_list
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
 _NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 _FAILED = frozenset({"error", "canceled"})
 
 
@@ -32,14 +30,8 @@ class CrushImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order in which they began."""
-        try:
-            with open_tables(file) as tables:
-                tables.reject_generated_columns(("sessions", "messages"))
-                for row in list(tables.rows("SELECT * FROM sessions ORDER BY created_at, id")):
-                    yield _session(tables, row).trace()
-                    tables.begin_trace()
-        except _DAMAGE as error:
-            yield Skipped("database", f"the rest of the database cannot be read: {error}")
+        query = "SELECT * FROM sessions ORDER BY created_at, id"
+        yield from sessions_in_tables(file, ("sessions", "messages"), query, _session)
 
 
 def _session(tables: LogTables, row: JsonObject) -> AgentSession:

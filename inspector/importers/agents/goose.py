@@ -4,14 +4,13 @@ Results are blocks of the user's messages. A call whose arguments Goose could no
 name nor its arguments are stored. Source: Goose's code (schema 15).
 """
 
-import sqlite3
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, texts
+from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, sessions_in_tables, texts
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column, json_list, open_tables
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column, json_list
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 from weaklink.inspector.wire.provider_json import compact_json
@@ -20,8 +19,6 @@ _NOTES = (
     "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",
     "the source stores neither the system prompt, the tools, usage per answer nor chunks",
 )
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
-_BLOCKS = frozenset({"toolRequest", "toolResponse"})
 
 
 class GooseImporter:
@@ -39,17 +36,11 @@ class GooseImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order in which they began."""
-        if not file.head.startswith(b"SQLite format 3\0"):
+        if not file.head.startswith(MAGIC):
             yield from _of_lines(file)
             return
-        try:
-            with open_tables(file) as tables:
-                tables.reject_generated_columns(("sessions", "messages"))
-                for row in list(tables.rows("SELECT * FROM sessions ORDER BY created_at, id")):
-                    yield _of_table(tables, row).trace()
-                    tables.begin_trace()
-        except _DAMAGE as error:
-            yield Skipped("database", f"the rest of the database cannot be read: {error}")
+        query = "SELECT * FROM sessions ORDER BY created_at, id"
+        yield from sessions_in_tables(file, ("sessions", "messages"), query, _of_table)
 
 
 def _of_lines(file: SourceFile) -> Iterator[Trace | Skipped]:

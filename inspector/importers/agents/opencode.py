@@ -5,15 +5,20 @@ OpenCode could not take is the tool `invalid`: its state has the name that the m
 the raw text. Source: types of OpenCode's SDK 1.19, runs of 1.18.33.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, usage_of
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    failure,
+    rows_of,
+    sessions_in_tables,
+    usage_of,
+)
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, json_column, open_tables
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -22,9 +27,6 @@ _NOTES = (
     "the source stores the arguments of calls parsed, except those that it could not parse",
     "the source stores neither the tools nor chunks, and the system prompt only if the user wrote one",
 )
-_TABLES = frozenset({"session", "message", "part"})
-_MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)
 _EVENTS = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish", "error"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
@@ -38,14 +40,15 @@ class OpenCodeImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By the tables of the database, the export's members, or rows of events."""
-        if sample.head.startswith(_MAGIC):
-            return _has_tables(sample)
+        if has_columns(sample, "part", {"message_id", "session_id", "data"}):
+            return 0.95
         return 0.95 if any(_is_export(row) or _is_event(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order in which they began."""
-        if file.head.startswith(_MAGIC):
-            yield from _of_database(file)
+        if file.head.startswith(MAGIC):
+            query = "SELECT * FROM session ORDER BY time_created, id"
+            yield from sessions_in_tables(file, ("session", "message", "part"), query, _of_row)
             return
         events: dict[str, list[JsonObject]] = {}
         for row in rows_of(file):
@@ -59,14 +62,6 @@ class OpenCodeImporter:
             yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
 
 
-def _has_tables(sample: FileSample) -> float:
-    try:
-        with open_tables(sample.file) as tables:
-            return 0.95 if tables.names >= _TABLES else 0.0
-    except _DAMAGE:
-        return 0.0
-
-
 def _is_export(row: JsonObject) -> bool:
     return isinstance(row.get("messages"), list) and text_of(object_of(row.get("info")), "id").startswith("ses_")
 
@@ -75,16 +70,9 @@ def _is_event(row: JsonObject) -> bool:
     return text_of(row, "type") in _EVENTS and text_of(row, "sessionID").startswith("ses_")
 
 
-def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
-    try:
-        with open_tables(file) as tables:
-            tables.reject_generated_columns(_TABLES)
-            for row in list(tables.rows("SELECT * FROM session ORDER BY time_created, id")):
-                messages = list(_stored_messages(tables, row.get("id")))
-                yield _session(row, messages, f"session {row.get('id')}").trace()
-                tables.begin_trace()
-    except _DAMAGE as error:
-        yield Skipped("database", f"the rest of the database cannot be read: {error}")
+def _of_row(tables: LogTables, row: JsonObject) -> AgentSession:
+    id_ = row.get("id")
+    return _session(row, list(_stored_messages(tables, id_)), f"session {id_}")
 
 
 def _stored_messages(tables: LogTables, session_id: Json) -> Iterator[JsonObject]:
