@@ -189,7 +189,7 @@ class RecorderProcess:
         return True
 
     def send(self, message: ExchangeMessage) -> None:
-        """Put a message into the queue; whoever calls has asked `admits` about its bytes."""
+        """Put a message into the queue; the caller has checked its bytes with `admits`."""
         if message.number in self._lost or not self.pid:
             if isinstance(message, ExchangeEnded):
                 self._lost.discard(message.number)

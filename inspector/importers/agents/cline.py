@@ -79,13 +79,15 @@ def _take(message: JsonObject, session: AgentSession) -> None:
         model = text_of(object_of(message.get("modelInfo")), "id")
         session.answer_of_blocks(blocks, model, usage, message.get("ts"))
         return
+    is_added = False  # what follows the head of a result is the result, not the user's
     for block in blocks:
         if block.get("type") == "tool_result":
             _result(block, session)
         elif block.get("type") == "text":
             words = text_of(block, "text")
             wanted = _WANTED.search(words)
-            session.say("user", wanted[2] if wanted else words, is_injected=_ADDED.match(words) is not None)
+            is_added = wanted is None and (is_added or _ADDED.match(words) is not None)
+            session.say("user", wanted[2] if wanted else words, is_injected=is_added)
         else:
             session.say("user", [block])
 
