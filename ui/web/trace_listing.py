@@ -48,7 +48,7 @@ _ROOMS = {
     "tool_calls": MinimumWidth.WIDE,
     "tokens": MinimumWidth.WIDE,
     "duration_s": MinimumWidth.WIDE,
-    "started_at": MinimumWidth.MEDIUM,
+    "started_at": MinimumWidth.SMALL,
     "id": MinimumWidth.MEDIUM,
 }
 
