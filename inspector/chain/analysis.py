@@ -19,7 +19,6 @@ from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.outcomes import (
     ErrorPatterns,
     goes_on_after,
-    last_turn_with_words,
     steps_of,
     with_contents,
 )
@@ -82,7 +81,8 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     patterns, paths = ErrorPatterns(error_patterns), KnownPaths(lambda: others_texts(trace))
-    linked = tuple(link_retries(with_contents(steps_of(pairing, faults, last_turn_with_words(trace), patterns, paths))))
+    steps = steps_of(trace, pairing, faults, patterns, paths)
+    linked = tuple(link_retries(with_contents(steps)))
     called = linked  # before they get their dependencies
 
     @cache

@@ -33,11 +33,10 @@ from weaklink.inspector.chain.result_kinds import (
     stated_exit_code,
     words_decide,
 )
-from weaklink.inspector.chain.steps import CallFaults, Certainty, ResultKind, Step, StepOutcome
+from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace
-from weaklink.inspector.rules.json_syntax import SEVERAL_OBJECTS_IN_ONE_CALL
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -336,24 +335,24 @@ _NO_PATTERNS = ErrorPatterns()
 
 
 def steps_of(
+    trace: Trace,
     pairing: Pairing,
     faults: CallFaults,
-    went_on_after: int,
     patterns: ErrorPatterns = _NO_PATTERNS,
     known: KnownPaths | None = None,
 ) -> Iterator[Step]:
-    """The steps of a trace, not yet linked with each other.
+    """The steps of `trace`, not yet linked with each other.
 
-    `went_on_after` is the last turn that is no result; `patterns` are the user's own patterns of an error; `known` the
-    paths that somebody named.
+    `patterns` are the user's own patterns of an error; `known` the paths that somebody named.
     """
     paths = known or KnownPaths()
     runs = BackgroundRuns()
+    went_on_after = last_turn_with_words(trace)
     for number, (placed, answer) in enumerate(pairing.pairs, 1):
         acting = structs.replace(placed, call=runs.original(placed.call))
         runs.add(placed.call, answer.result if answer is not None else None)
         found = judged_result(acting, answer.result, patterns, paths) if answer is not None else None
-        codes = [fault.rule.code for fault in faults.on(placed.location)]
+        codes = [fault.rule.code for fault in faults.of(placed.location, trace)]
         outcome = _outcome(placed, codes, found, is_answered=answer is not None, went_on_after=went_on_after)
         yield Step(
             number,
@@ -424,7 +423,7 @@ _KIND_OUTCOMES = MappingProxyType(
 def _outcome(
     placed: PlacedCall, codes: Sequence[str], found: Judgement | None, *, is_answered: bool, went_on_after: int
 ) -> StepOutcome:
-    if not placed.call.valid or SEVERAL_OBJECTS_IN_ONE_CALL.code in codes:
+    if not placed.call.valid or any(code.startswith(SYNTAX_CODES) for code in codes):
         return StepOutcome.MALFORMED
     if _UNKNOWN_TOOL in codes:
         return StepOutcome.UNKNOWN_TOOL

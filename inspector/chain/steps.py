@@ -1,6 +1,6 @@
 """The values of a chain: its steps, their outcomes, the break and the status; and how messages quote them."""
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
@@ -9,17 +9,18 @@ from itertools import accumulate
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Diagnostic, Location
-from weaklink.inspector.model import ToolCall, ToolResult
+from weaklink.inspector.model import ToolCall, ToolResult, Trace
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from weaklink.inspector.rules.json_syntax import MALFORMED_JSON
+from weaklink.inspector.rules.markers import UNTERMINATED_SPAN
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.rules.schema import CONSTRAINT_VIOLATED
 from weaklink.inspector.text import Range
 
 _LONGEST = 80
 
-_SYNTAX = ("J", "F")
+SYNTAX_CODES = ("J", "F")
 _MOST = 64  # how many diagnostics before a call are searched for one that extends into it
 
 
@@ -209,7 +210,7 @@ class CallFaults:
             place = diagnostic.location.turn, diagnostic.location.part
             if diagnostic.rule.severity is Severity.ERROR:
                 found[place].append(diagnostic)
-            if diagnostic.rule.code.startswith(_SYNTAX):
+            if diagnostic.rule.code.startswith(SYNTAX_CODES):
                 syntax[place].append(diagnostic)
         self._syntax = {place: sorted(one, key=_order) for place, one in syntax.items()}
         self._by_place = {place: sorted(one, key=_order) for place, one in found.items()}
@@ -222,6 +223,21 @@ class CallFaults:
         """The errors that overlap a call, in the order of the text."""
         return [fault for fault in self._near(call) if _overlap(fault.range, call.range)]
 
+    def of(self, call: Location, trace: Trace) -> list[Diagnostic]:
+        """The errors that overlap a call of `trace`, and after them that its marker is not closed.
+
+        That one is where the text ends or where the next marker begins: the end of a payload (white space, brackets, a
+        fence, the beginning of its closer) may lie between, but no whole marker, which would be the call's own closer.
+        """
+        errors, place, end = self.on(call), (call.turn, call.part), call.range.end
+        following = bisect_left(self._starts.get(place, ()), end)
+        part = trace.turns[call.turn - 1].part(call.part)
+        for fault in self._by_place.get(place, ())[following : following + 1]:
+            is_near = fault.rule is UNTERMINATED_SPAN and fault.range.start - end <= _MOST
+            if is_near and part is not None and ">" not in part.text[end : fault.range.start]:
+                errors.append(fault)
+        return errors
+
     def cause(self, call: Location, prefix: str | tuple[str, ...] = "") -> Diagnostic | None:
         """The first error on a call whose code begins with `prefix`, else the first next to it."""
         near = [fault for fault in self._near(call) if fault.rule.code.startswith(prefix)]
@@ -232,7 +248,7 @@ class CallFaults:
 
         A fault of several calls, such as single quotes, is reported once for all of them.
         """
-        cause = self.cause(call, _SYNTAX)
+        cause = self.cause(call, SYNTAX_CODES)
         faults = self._syntax.get((call.turn, call.part), [])
         if cause is not None or not faults:
             return cause

@@ -41,14 +41,19 @@ def check_steps(trace: Trace, inspection: Inspection) -> None:
             cause = faults.cause_of_malformed(step.location)
             assert cause is not None, (trace.provenance, step)
             assert cause.rule.severity is Severity.ERROR, (trace.provenance, step, cause)
-        elif step.location.part.startswith("call:"):
+        else:
             assert not syntax_errors(step, inspection), (trace.provenance, step)
 
 
 def syntax_errors(step: Step, inspection: Inspection) -> list[Diagnostic]:
-    place = step.location.turn, step.location.part
-    found = [one for one in inspection.diagnostics if (one.location.turn, one.location.part) == place]
-    return [one for one in found if one.rule.severity is Severity.ERROR and one.rule.code[0] in "JF"]
+    """The errors of syntax on a step's call; of a structured call, all of its part."""
+    part = step.location.turn, step.location.part
+    errors = [one for one in inspection.diagnostics if one.rule.severity is Severity.ERROR and one.rule.code[0] in "JF"]
+    beside = [one for one in errors if (one.location.turn, one.location.part) == part]
+    if part[1].startswith("call:"):
+        return beside
+    call = step.location.range
+    return [one for one in beside if one.range.start < call.end and call.start < one.range.end]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -175,3 +180,20 @@ def test_a_fault_of_structured_arguments_is_at_its_characters_also_after_escapes
     for edit in sorted((e for fault in faults if fault.fix for e in fault.fix.edits), key=lambda e: -e.range.start):
         fixed = fixed[: edit.range.start] + edit.text + fixed[edit.range.end :]
     assert json.loads(fixed) == {"path": "C:\\x é", "note": "line\none", "deep": True}
+
+
+def test_a_call_without_its_closer_is_malformed_also_where_its_tool_answered() -> None:
+    text = '<tool_call>\n{"name": "f", "arguments": {}}'
+    turns = Turn(Role.USER, (Part("text", "Go."),)), Turn(Role.ASSISTANT, (Part("text", text),))
+    result = Turn(Role.TOOL, (Part("text", '<tool_response>\n{"name": "f", "content": "1"}\n</tool_response>'),))
+    answer = Turn(Role.ASSISTANT, (Part("text", "Done: 1."),))
+    open_call = inspect_trace(Trace(turns, format="hermes")).chain
+    assert [step.outcome.value for step in open_call.steps] == ["malformed"]
+    assert open_call.broken is not None
+    assert open_call.broken.code == "F301"
+    taken = inspect_trace(Trace((*turns, result, answer), format="hermes")).chain
+    assert (taken.status.value, taken.steps[0].outcome.value, taken.steps[0].recovery) == (
+        "recovered",
+        "malformed",
+        "answered",
+    )

@@ -46,7 +46,6 @@ def test_an_error_by_schema_or_by_name_that_lies_on_the_call() -> None:
 def test_what_lies_elsewhere_or_is_a_warning_does_not_count() -> None:
     assert by_diagnostic("S202", Range(20, 30)) == "error-result"
     assert by_diagnostic("S202", Range(10, 12), severity=Severity.WARNING) == "error-result"
-    assert by_diagnostic("J104", Range(10, 12)) == "error-result"
 
 
 def test_a_call_that_waits_only_for_its_results_is_pending() -> None:
