@@ -85,13 +85,13 @@ def print_notice(sentence: str) -> None:
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
 
 
-def interrupt_on_signals() -> None:
-    """Let SIGINT and SIGTERM end a command that runs until Ctrl-C: both raise KeyboardInterrupt from now on.
+def interrupt_on_signals(on_signal: Callable[[], object] | None = None) -> None:
+    """Let SIGINT and SIGTERM end a command that runs until Ctrl-C: both call `on_signal`, or raise KeyboardInterrupt.
 
     SIGINT too, since a shell without job control starts `weaklink tail &` with SIGINT ignored.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, signal.default_int_handler if on_signal is None else lambda *_: on_signal())
 
 
 @contextmanager

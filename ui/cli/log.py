@@ -3,9 +3,11 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum, auto
 from pathlib import Path, PurePath
+from queue import SimpleQueue
+from threading import Condition, Thread
 
 import click
 from click.core import ParameterSource
@@ -46,6 +48,7 @@ _FIRST_DETECTION, _LAST_DETECTION = 64, 65_536
 _CERTAIN = 0.7
 _MAX_REPORTED = 100  # each shows its line, which requires a search of the text so far
 _READ_BYTES = 65_536
+_MAX_WAITING_BYTES = 64 << 20
 _POLL_S = 0.1
 _MISSING_S = 2.0  # log rotation moves a file away before it creates a new one
 
@@ -302,13 +305,56 @@ class Restarted(Struct, frozen=True):
     """The file was truncated or replaced: the following bytes are a new input."""
 
 
-def from_stdin() -> Iterator[bytes]:
-    """Standard input, each piece as soon as it arrives."""
-    file = sys.stdin.fileno()
-    if os.isatty(file):
-        sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
-    while raw := os.read(file, _READ_BYTES):
-        yield raw
+class StandardInput:
+    """Standard input; a thread reads it, and copies it to standard output without waiting until a piece is recorded.
+
+    Iteration yields the pieces. At most `_MAX_WAITING_BYTES` wait to be recorded; only then does the thread read no
+    further. After all earlier pieces it raises KeyboardInterrupt if a signal came, and OSError if a stream failed:
+    BrokenPipeError if nobody reads standard output any more.
+    """
+
+    def __init__(self, *, passes_on: bool) -> None:
+        self._passes_on = passes_on
+        self._pieces: SimpleQueue[bytes | OSError | KeyboardInterrupt] = SimpleQueue()
+        self._room = Condition()
+        self._waiting_bytes = 0
+        self._is_interrupted = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        Thread(target=self._read, name="weaklink-log-input", daemon=True).start()
+        while piece := self._pieces.get():
+            if not isinstance(piece, bytes):
+                raise piece
+            yield piece
+            with self._room:
+                self._waiting_bytes -= len(piece)
+                self._room.notify()
+
+    def interrupt(self) -> None:
+        """End the input after what was read: for a signal's handler. The second time it raises KeyboardInterrupt."""
+        if self._is_interrupted:
+            raise KeyboardInterrupt
+        self._is_interrupted = True
+        self._pieces.put(KeyboardInterrupt())
+
+    def _read(self) -> None:
+        file = sys.stdin.fileno()
+        if os.isatty(file):
+            sys.stderr.write("weaklink: reading from the terminal; end with Ctrl-D\n")
+        try:
+            while raw := os.read(file, _READ_BYTES):
+                with self._room:
+                    self._room.wait_for(lambda: self._waiting_bytes < _MAX_WAITING_BYTES)
+                    self._waiting_bytes += len(raw)
+                self._pieces.put(raw)
+                if self._is_interrupted:
+                    return
+                if self._passes_on:
+                    _write(raw)
+        except OSError as error:
+            self._pieces.put(error)
+        else:
+            self._pieces.put(b"")
 
 
 def from_file(path: str) -> Iterator[bytes]:
@@ -410,7 +456,6 @@ def log(
     by_model = expected_format(model)
     format = expected_format_name(format, server_parser) or (by_model.name if by_model is not None else AUTO)
     tools = read_tool_file(tool_file) if tool_file else ()
-    interrupt_on_signals()
     sink = _sink(where if to is None else to)
     shown = name or ("" if file == STDIN else PurePath(file).name)
 
@@ -423,7 +468,7 @@ def log(
         )
 
     try:
-        ended = _record(begin, _pieces(file, follow=follow), passes_on=file == STDIN and not quiet, goes_on=follow)
+        ended = _record(begin, _pieces(file, follow=follow, quiet=quiet), goes_on=follow)
     finally:
         sink.close()
     if ended is _End.INTERRUPTED:
@@ -438,9 +483,7 @@ class _End(Enum):
     READER_LEFT = auto()
 
 
-def _record(
-    begin: Callable[[], LoggedSession], pieces: Iterator[bytes | Restarted], *, passes_on: bool, goes_on: bool
-) -> _End:
+def _record(begin: Callable[[], LoggedSession], pieces: Iterable[bytes | Restarted], *, goes_on: bool) -> _End:
     """Record pieces until they end. With `goes_on` they are endless, so Ctrl-C is a normal end."""
     session = begin()
     try:
@@ -450,8 +493,6 @@ def _record(
                 session = begin()
                 continue
             session.feed(piece)
-            if passes_on:
-                _pass_on(piece)
     except KeyboardInterrupt:
         session.end("" if goes_on else "Interrupted.")
         return _End.INPUT_ENDED if goes_on else _End.INTERRUPTED
@@ -459,6 +500,9 @@ def _record(
         session.end("Standard output was closed.")
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _End.READER_LEFT
+    except OSError as error:
+        session.end(f"Standard output or input failed: {error.strerror or error}.")
+        raise
     except UnreadableFileError as error:
         session.end(str(error))
         raise
@@ -466,13 +510,16 @@ def _record(
     return _End.INPUT_ENDED
 
 
-def _pieces(file: str, *, follow: bool) -> Iterator[bytes | Restarted]:
-    if file == STDIN:
-        return from_stdin()
-    return follow_file(file) if follow else from_file(file)
+def _pieces(file: str, *, follow: bool, quiet: bool) -> Iterable[bytes | Restarted]:
+    if file != STDIN:
+        interrupt_on_signals()
+        return follow_file(file) if follow else from_file(file)
+    pieces = StandardInput(passes_on=not quiet)
+    interrupt_on_signals(pieces.interrupt)
+    return pieces
 
 
-def _pass_on(raw: bytes) -> None:
+def _write(raw: bytes) -> None:
     rest = memoryview(raw)
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]

@@ -3,21 +3,28 @@
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from msgspec import Struct
 
 from weaklink.inspector.capture.recorder import Recorder
+from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
+from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.replay_server import OnDivergence
-from weaklink.inspector.capture.trace_file_sink import TracesInMemory
+from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFault, InjectionError, answer_fault
+from weaklink.inspector.errors import SinkError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.matching import Match
+from weaklink.inspector.trace_file.reading import read_recordings
 from weaklink.ui.cli.console import print_lines
+from weaklink.ui.cli.recording import print_trouble
 from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
@@ -65,15 +72,20 @@ class _Injection:
 def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: bool, color: str) -> NoReturn:
     """Replay with one fault, report, and exit with the command's code. Raises InjectionError if it has no place."""
     fault, target = _placed(word, loaded)
-    injection, sink = _Injection(run, fault, target), TracesInMemory()
-    recorder = Recorder(sink)
-    run.server.fault_of, run.server.observes = injection.fault_of, recorder
+    injection = _Injection(run, fault, target)
+    run.server.fault_of = injection.fault_of
     run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
-    try:
-        ended = run.wait(recorder)
-    finally:
-        recorder.close()
-    inspections = [(trace, inspect_trace(trace)) for trace in sink.traces()]
+    with TemporaryDirectory(prefix="weaklink-") as folder:
+        file = Path(folder) / "run.trace.jsonl"
+        recording = RecorderProcess(_record_into(file, run.server.redactor), on_trouble=print_trouble)
+        run.server.observes = recording
+        try:
+            ended = run.wait(recording, lambda: recording.pid)
+        finally:
+            report = recording.close()
+        if report.problem:
+            raise SinkError(report.problem)
+        inspections = [(trace, inspect_trace(trace)) for trace, _ in read_recordings(file)]
     found = {one.rule.code for _, each in inspections for one in each.diagnostics}
     result = InjectionResult(
         word,
@@ -89,6 +101,21 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
     else:
         print_lines([_line(result)], color=color, stream=sys.stderr)
     raise SystemExit(ended.code)
+
+
+def _record_into(file: Path, redactor: Redacts) -> Callable[[ForwarderConnection], RecorderReport]:
+    def record(connection: ForwarderConnection) -> RecorderReport:
+        sink = TraceFileSink(file)
+        recorder = Recorder(sink, redactor=redactor)
+        connection.report(RecorderReport(place=str(file)))
+        try:
+            connection.observe(recorder)
+        finally:
+            recorder.close()
+            sink.close()
+        return RecorderReport(place=str(file), is_last=True)
+
+    return record
 
 
 def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json: bool, color: str) -> NoReturn:

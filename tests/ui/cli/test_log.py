@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.model import BodyState, ErrorPhase, Trace
 from weaklink.inspector.trace_file import read_trace_file
 from weaklink.storage import open_store
-from weaklink.ui.cli.log import Form, detect_form
+from weaklink.ui.cli.log import Form, StandardInput, detect_form
 
 CALL = '<tool_call>\n{"name": "f", "arguments": {"a": 1,}}\n</tool_call>'
 RAW = f"<think>Hm\0 \x1b[31m é</think>{CALL}".encode() + b"\xff"
@@ -85,6 +86,31 @@ def test_a_pipe_is_recorded_and_passed_on_unchanged(weaklink: Run, tmp_path: Pat
     assert (trace.name, summary.running) == ("piped", False)
     assert text_of(trace).encode("utf-8", "surrogateescape") == RAW
     assert "J104" in {one.rule.code for one in inspection.diagnostics}
+
+
+def test_bytes_are_passed_on_although_nobody_records_them_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    (to_read, to_write), (copy_to_read, copy_to_write) = os.pipe(), os.pipe()
+    with os.fdopen(to_read, "rb") as stdin, os.fdopen(copy_to_write, "wb") as stdout, os.fdopen(copy_to_read) as copy:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        monkeypatch.setattr(sys, "stdout", stdout)
+        os.write(to_write, b"one ")
+        pieces = iter(StandardInput(passes_on=True))
+        assert next(pieces) == b"one "
+        assert os.read(copy.fileno(), 4) == b"one "
+        os.write(to_write, b"two")
+        assert os.read(copy.fileno(), 3) == b"two"
+        os.close(to_write)
+        assert list(pieces) == [b"two"]
+
+
+def test_an_output_that_fails_ends_the_trace(weaklink: Run, tmp_path: Path) -> None:
+    with Path("/dev/full").open("wb") as full:
+        words = [*START, "log", "--db", "a.db"]
+        pipe, own = subprocess.PIPE, environment(tmp_path)
+        done = subprocess.run(words, input=b"Hello.", stdout=full, stderr=pipe, cwd=tmp_path, env=own, check=False)
+    assert done.returncode != 0
+    assert b"Traceback" not in done.stderr
+    assert b"No space left on device" in weaklink("show", "1", "--db", "a.db", "--json").stdout
 
 
 def test_quiet_passes_nothing_on_and_an_empty_pipe_leaves_no_trace(weaklink: Run, tmp_path: Path) -> None:
