@@ -31,6 +31,7 @@ _IDENTIFIERS = lazy_pattern(
 )
 
 _WORD = lazy_pattern(r"\w{3,80}")
+_MASKED_WORD = lazy_pattern(r"(?<![^\W_])xx+(?![^\W_])")  # what a recording without content has in place of a word
 _PATH = lazy_pattern(r"[^\s]*/[^\s]*|[^\s/]+\.[A-Za-z]\w{0,7}")
 _NAME_IN_TEXT = lazy_pattern(r"[\"']name[\"']?\s{0,9}[:=]\s{0,9}[\"']?([\w.-]{1,80})")
 _LONGEST, _MOST_VALUES, _MOST_WORDS = 400, 24, 48
@@ -256,7 +257,7 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
     """The steps with `retry_of` set, which names the first of a run of identical calls.
 
     A call is a retry if the previous identical call failed or returned the same result; an identical call that returns
-    something new is a new request.
+    something new is a new request. Arguments that were masked (`--no-content`) may have been different before.
     """
     all_steps = list(steps)
     if len(all_steps) < 2:
@@ -267,7 +268,8 @@ def link_retries(steps: Iterable[Step]) -> Iterator[Step]:
         key = call_key(step.call)
         before = last.get(key)
         linked = step
-        if before is not None and (before.outcome.failed or same_result(before, step)):
+        is_comparable = before is not None and not _MASKED_WORD.search(step.call.raw_arguments)
+        if before is not None and is_comparable and (before.outcome.failed or same_result(before, step)):
             linked = structs.replace(step, retry_of=before.retry_of or before.number)
         last[key] = linked
         yield linked

@@ -2,8 +2,9 @@
 
 Only text that may turn out to be a secret is held back. If all content is removed, every word becomes a filler of its
 length, and the structure stays: every character that is no letter and no digit, so all of JSON's, Python's and XML's
-structure; escapes; the words of markers and of call syntax; names of JSON members that are one word; the names of the
-tools that were offered, and of their parameters. A word of the content that happens to be one of these stays too.
+structure; a lone 0, which tells exit codes apart; escapes; the words of markers and of call syntax; names of JSON
+members that are one word; the names of the tools that were offered, and of their parameters. A word of the content that
+happens to be one of these stays too.
 """
 
 import re
@@ -16,10 +17,11 @@ from msgspec import Struct
 
 from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.model import Json, ToolDefinition
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.redaction.exact_values import ExactValues
 from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replaced
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
 
 _ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
 _MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""
@@ -35,13 +37,32 @@ _PHRASE = lazy_pattern(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain p
 
 # The words of call syntax and of results, in JSON, XML and Python, that are in no marker.
 _SYNTAX = (
-    *("name", "arguments", "parameters", "function", "tool", "tool_call", "tool_calls", "id", "call_id", "type"),
+    *(
+        "name",
+        "arguments",
+        "parameters",
+        "arg_type",
+        "function",
+        "tool",
+        "tool_call",
+        "tool_calls",
+        "id",
+        "call_id",
+        "type",
+    ),
     *("tool_call_id", "tool_name", "call", "calls", "args", "kwargs", "action", "action_input", "input", "result"),
     *("results", "output", "content", "error", "is_error", "code", "status", "exit_code", "true", "false", "null"),
     *("True", "False", "None", "NaN", "Infinity", "json", "python", "tool_code", "tool_output", "default_api", "print"),
     *("Action", "Input", "Observation", "Thought", "Final", "Answer", "Question", "assistant", "user", "system"),
+    *("exit", "Exit", "exited", "exitCode", "returncode", "Process", "with"),
     *("properties", "required", "description", "object", "string", "integer", "number", "boolean", "array", "enum"),
 )
+
+_PROBES = tuple(
+    ToolCall("f", {"x": value}, f'{{"x": {text}}}', valid=True, range=Range(0, 0))
+    for value, text in (("x", '"x"'), (["x"], '["x"]'), ({"x": True}, '{"x": true}'))
+)
+"""Calls whose own words are short enough to stay in any case."""
 
 
 class KeptWords(Struct, frozen=True):
@@ -63,11 +84,13 @@ def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
 
 
 def mask_content(text: str, kept: KeptWords) -> str:
-    """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit."""
+    """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit but a lone 0."""
 
     def masked(found: re.Match[str]) -> str:
         word = found[0]
         if word[0] == "\\" or found["member"] or word in kept:
+            return word
+        if word == "0":  # an exit code says whether a run failed
             return word
         if _NUMBER.match(word):
             return _DIGIT.sub("1", word)
@@ -89,8 +112,10 @@ def certain_content(text: str) -> int:
 
 @cache
 def _format_words() -> frozenset[str]:
-    markers = (marker for known in formats() for marker in markers_of(known).all if not _PHRASE.fullmatch(marker))
-    return frozenset(word for marker in markers for word in _WORD.findall(marker)) | frozenset(_SYNTAX)
+    """The words of all markers, and those that a format writes around the names and values of a call."""
+    texts = [marker for known in formats() for marker in markers_of(known).all if not _PHRASE.fullmatch(marker)]
+    texts += [known.write_calls([probe]) for known in formats() for probe in _PROBES if known.expresses(probe)]
+    return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isdecimal()).union(_SYNTAX)
 
 
 def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """Copies of databases, from each kind to each kind."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -57,6 +58,11 @@ def _fill(store: Store) -> None:
 
 def _ids(store: Store) -> list[int]:
     return sorted(one.id for one in store.traces(limit=1_000))
+
+
+def _problems(store: Store) -> list[str]:
+    """What `db check` says, without the numbers of tool sets: a copy counts them anew."""
+    return sorted(re.sub(r"tool set \d+", "tool set", one) for one in store.maintenance.check().problems)
 
 
 def _marks(store: Store) -> list[tuple[int, int | None, int | None, str]]:
@@ -146,7 +152,7 @@ def test_damage_is_copied_as_it_is(store: Store, target: Store) -> None:
     with store._database.writing() as connection:
         connection.execute(sa.update(tables.tool).values(body=b"no tool"))
     assert copy_traces(store, target).problems == ()
-    assert target.maintenance.check().problems == store.maintenance.check().problems != ()
+    assert _problems(target) == _problems(store) != []
 
 
 @pytest.mark.one_in(3)

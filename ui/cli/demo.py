@@ -24,7 +24,6 @@ from weaklink.ui.views.trace_columns import ListedTrace, trace_table
 
 _MOST = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")
-_FIRST = "J104"
 
 
 def demo(where: str | None, color: str) -> None:
@@ -62,9 +61,11 @@ def _import_samples(store: Store) -> None:
 def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
     """The legend, the totals, and commands to try next."""
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
-    shown, code = _best_example(broken)
+    shown, step, code = _latest_break(broken)
     db = f"--db {_short(place)}"
-    headline = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken. Try next:"
+    headline = (
+        f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken; {shown} broke at step {step}. Try next:"
+    )
     command = _command()
     commands = (
         f"{command} show {shown} {db}",
@@ -98,7 +99,8 @@ def _short(place: str) -> str:
     return f"~/{rest}" if place.startswith(home) and rest[0] != "'" else shlex.quote(place)
 
 
-def _best_example(broken: Sequence[TraceSummary]) -> tuple[int, str]:
-    """The trace to look at first, and its code: one with broken JSON, if there is one."""
-    coded = [(one.id, one.broken.code) for one in broken if one.broken]
-    return next((pair for pair in coded if pair[1] == _FIRST), (coded or [(1, _FIRST)])[0])
+def _latest_break(broken: Sequence[TraceSummary]) -> tuple[int, int, str]:
+    """The trace to look at first: the one that broke after the most steps; with that step's number, and its code."""
+    breaks = [(one.broken.step, one.id, one.broken.code) for one in broken if one.broken]
+    step, id_, code = max(breaks, default=(1, 1, "J104"))
+    return id_, step, code

@@ -140,6 +140,10 @@ def _walked(folder: str) -> Iterator[str]:
 
 @contextmanager
 def sample_files() -> Iterator[list[str]]:
-    """The paths of the bundled sample traces; valid until the block ends."""
+    """The paths of the bundled sample traces, the whole sessions of agents last; valid until the block ends.
+
+    What is imported last is on top of a list of the newest.
+    """
     with resources.as_file(resources.files("weaklink.sample_traces")) as folder:
-        yield [path for path in files_below([str(folder)]) if path.endswith(_SAMPLE_SUFFIXES)]
+        paths = [path for path in files_below([str(folder)]) if path.endswith(_SAMPLE_SUFFIXES)]
+        yield sorted(paths, key=lambda path: Path(path).name.startswith("agent-"))
