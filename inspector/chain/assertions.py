@@ -28,7 +28,7 @@ _CODE = lazy_pattern(r"`[^`\n]*`")
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
-    r"[,;:(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|\s-\s|"
+    r"[,;(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|:(?=\s|$)|\s-\s|"
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
     r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y)\s",
     re.IGNORECASE,

@@ -15,6 +15,7 @@ from functools import cached_property
 
 from msgspec import structs
 
+from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import effects_of, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, terms_of
 from weaklink.inspector.chain.failure_words import Speech
@@ -43,6 +44,7 @@ class RecoveryAnalysis:
         self._trace, self._steps = trace, steps
         self._facts = SessionFacts(trace, steps, speeches)
         self.invented_values = InventedValues(self._facts)
+        self.corrections = Corrections(self._facts)
 
     def without_replacement(self, failed: Step, intent: Intent, judged: Judged) -> Recovered | None:
         """How a step that no later call replaced was recovered; None if it is lost."""
@@ -115,7 +117,7 @@ def with_recoveries(
     if not spoken:
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
-    found, substitutes = _replacements(steps, failed, intents, attempts)
+    found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
     said: dict[int, Judged] = {}
     lost = {step.retry_of or step.number for step in failed if step.number not in found}
     for step in spoken:
@@ -134,7 +136,11 @@ def with_recoveries(
 
 
 def _replacements(
-    steps: Sequence[Step], failed: Sequence[Step], intents: Mapping[int, Intent], attempts: Container[Location]
+    steps: Sequence[Step],
+    failed: Sequence[Step],
+    intents: Mapping[int, Intent],
+    attempts: Container[Location],
+    corrections: Corrections,
 ) -> tuple[dict[int, Recovered], Substitutes]:
     """The steps that a later one replaced, by number, and what may replace the others."""
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
@@ -147,7 +153,9 @@ def _replacements(
     left = [step for step in failed if step.number not in found]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
     for step in left:
-        if (recovered := substitutes.of(step, intents[step.number])) is not None:
+        if (corrected := corrections.of(step)) is not None:
+            found[step.number] = Recovered(Recovery.SAME_INTENT, corrected)
+        elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
 
