@@ -17,7 +17,7 @@ from msgspec import structs
 
 from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import effects_of, main_effect
-from weaklink.inspector.chain.failure_terms import FailedCall, terms_of
+from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity
@@ -55,7 +55,9 @@ class RecoveryAnalysis:
         is_spared = self._necessity.is_spared(failed, intent, judged)
         return Recovered(Recovery.NOT_NEEDED) if is_spared else None
 
-    def judged(self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool) -> Judged:
+    def judged(
+        self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool, repaired_by: Step | None = None
+    ) -> Judged:
         """What the agent said of a failure; nothing if the trace ends before, or during a retry."""
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
@@ -72,6 +74,7 @@ class RecoveryAnalysis:
             is_only_lost=is_only_lost,
             other_tools=facts.words_of_other_tools(failed),
             request=facts.request_before(failed),
+            dropped=dropped_words(failed, repaired_by),
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
@@ -123,8 +126,13 @@ def with_recoveries(
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
+        repair = found.get(step.number)
         said[step.number] = judged = analysis.judged(
-            step, intents[step.number], is_repaired=is_repaired, is_only_lost=not is_repaired and len(lost) == 1
+            step,
+            intents[step.number],
+            is_repaired=is_repaired,
+            is_only_lost=not is_repaired and len(lost) == 1,
+            repaired_by=steps[repair.by - 1] if repair is not None and repair.by is not None else None,
         )
         if is_repaired:
             continue

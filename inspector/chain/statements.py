@@ -125,6 +125,14 @@ _ASKS_USER = lazy_pattern(
 )
 
 
+# Why something was done in another way.
+_EXPLAINS = lazy_pattern(
+    r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
+    r"поэтому)\b|所以|因此|ので|ため",
+    re.IGNORECASE,
+)
+
+
 class Statement(Struct, frozen=True):
     """One sentence of the agent: its turn, its text, whether it is in the final statement."""
 
@@ -225,18 +233,20 @@ class Statements:
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
+        if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
+            return True
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
             is_own = any(terms.are_named(clause.text) or _IS_NOT.search(clause.words) for clause in denials)
-            return is_own or not claims_effect(clauses, failed)
+            return is_own or not failed.is_lost or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
             return False
-        if not failed.is_only:
+        if not failed.is_only or not failed.is_lost:
             return terms.are_touched(sentence)
         return any(clause.admits or _IS_NOT.search(clause.words) for clause in clauses)
 
