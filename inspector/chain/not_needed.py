@@ -6,8 +6,8 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   if the failed one was the last and nobody had asked for it, an earlier one that changed something;
 * no later call and no answer uses the step's target or a value of its result, and no value was made up in its place;
 * the final statement neither claims nor reports it;
-* the call only looked at something, or its program is not installed, or nobody knows what its tool does; what an agent
-  changes or runs, it needs, and so does the user who named it;
+* the call only looked at something, or its program is not installed, or nobody knows what its tool does, or the user's
+  words do not speak of it (`generate` is spoken of by "regenerate the code"); what the user named, it needs;
 * it is no finding: a check that found faults is needed to the end.
 
 Some failures did no harm even if the agent mentions them at the end: the removal of what is not there and the making of
@@ -40,6 +40,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
 _HEAD = 500
+_FEW_WORDS = 3  # of three letters and more: a request of fewer says nothing of what is wanted
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
@@ -106,15 +107,18 @@ class Necessity:
         )
 
     def _is_wanted(self, failed: Step) -> bool:
-        """Whether the user's words speak of what a failed call was to do, or are in no language that shows it.
+        """Whether the user's words speak of what a failed call was to do, or do not show it.
 
+        They do not if they are few ("Do it.") or not in English.
         A target that other calls of the session changed or read says nothing: only what was to be done with it does.
         """
         texts = [text for turn, text in self._facts.user_texts if turn < failed.location.turn]
         if not any(_ENGLISH.search(text) for text in texts):
             return True
         spoken = {word for text in texts for word in _WORD.findall(text)}
-        words = {word for word in _words_of(failed, with_targets=not self._facts.is_target_used(failed))}
+        if len(spoken) < _FEW_WORDS:
+            return True
+        words = set(_words_of(failed, with_targets=not self._facts.is_target_used(failed)))
         return any(_are_alike(word, other) for word in words for other in spoken)
 
     def _names(self, effect: Effect) -> bool:

@@ -75,6 +75,7 @@ class RecoveryAnalysis:
             other_tools=facts.words_of_other_tools(failed),
             request=facts.request_before(failed),
             dropped=dropped_words(failed, repaired_by),
+            written=facts.written_names,
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
