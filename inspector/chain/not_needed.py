@@ -160,7 +160,7 @@ def _words_of(step: Step, *, with_targets: bool) -> Iterator[str]:
         return
     yield from _WORD.findall(effect.subject.casefold())
     if effect.command is not None:
-        yield from (word.casefold() for word in effect.command.operands if word.isalpha())
+        yield from (word.casefold() for word in (effect.command.program, *effect.command.operands) if word.isalpha())
     else:
         yield from bare_name(step.call.name or "").split("_")
     if effect.kind is EffectKind.CHECK:
