@@ -25,10 +25,11 @@ from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
+_FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")  # `errors.proto` fails nothing
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
-    r"[,;:(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|\s-\s|"
+    r"[,;(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|:(?=\s|$)|\s-\s|"
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
     r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y)\s",
     re.IGNORECASE,
@@ -42,7 +43,8 @@ _NO_DENIAL = lazy_pattern(
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
-    r"\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
+    r"\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|"
+    r"\bnothing (?:else )?to \w+|\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
     r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
     r"broken|red|missing)\b|"
     rf"\b(?:fix(?:e[ds]|ing)?|resolv\w{{1,5}}|solv\w{{1,4}}|correct(?:s|ed|ing)?|clear(?:s|ed)?|handl\w{{1,4}}|"
@@ -214,8 +216,8 @@ _PARTIAL = lazy_pattern(r"\b(\d{1,6}) ?(?:of|out of|/|von|sur|de|из) ?(?:the )
 
 
 def _clause(text: str, *, is_condition: bool) -> Clause:
-    spoken = _ALTERNATIVES.sub(" ", _CODE.sub(" \u2022 ", text))
-    words = _NO_DENIAL.sub(" ok ", spoken)
+    spoken = _ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text)))
+    words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
     return Clause(
         text.casefold(),
@@ -225,6 +227,19 @@ def _clause(text: str, *, is_condition: bool) -> Clause:
         is_condition or _SUPPOSES.search(spoken) is not None,
         _DONE.search(words) is not None,
     )
+
+
+def _blank(match: re.Match[str]) -> str:
+    """What is read for words that only sound like a failure: that all is well, or nothing at all."""
+    return " ok " if _WELL.match(match[0]) else " \u2022 "
+
+
+_WELL = lazy_pattern(
+    r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
+    r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
+    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких)\b|[^\x00-\u024f]",
+    re.IGNORECASE,
+)
 
 
 def denies(sentence: str) -> bool:

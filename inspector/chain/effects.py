@@ -381,13 +381,14 @@ def _sends(words: tuple[str, ...]) -> bool:
 
 def _script(command: ShellCommand) -> str | None:
     """The name of the script that an interpreter runs: `bash deploy.sh` runs the same as `./deploy.sh`."""
-    if command.program not in _CODE_RUNNERS or command.program in _TASK_RUNNERS or _inline_code(command.words):
+    if command.program not in _CODE_RUNNERS or command.program in _TASK_RUNNERS or inline_code(command.words):
         return None
     script = next(iter(command.operands), "")
     return script.rsplit("/", 1)[-1] if _PATH_LIKE.fullmatch(script) and not script.startswith("$") else None
 
 
-def _inline_code(words: tuple[str, ...]) -> str | None:
+def inline_code(words: tuple[str, ...]) -> str | None:
+    """The code that a command passes to an interpreter in its words; None if it passes none."""
     return next((code for option, code in pairwise(words) if option in ("-c", "-e", "-p")), None)
 
 
@@ -422,7 +423,7 @@ def _family_of_task(command: ShellCommand) -> str:
 
 def _family_of_script(command: ShellCommand) -> str:
     script = next(iter(command.operands), "").rsplit("/", 1)[-1]
-    if not script or _inline_code(command.words) is not None:
+    if not script or inline_code(command.words) is not None:
         return ""
     if script == "manage.py":
         return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
@@ -512,8 +513,13 @@ _IMPORTS = lazy_pattern(
 
 def asks_for_modules(effect: Effect) -> bool:
     """Whether a command only imports modules, to see whether they are there: `python -c 'import pandas'`."""
-    code = _inline_code(effect.command.words) if effect.command is not None else None
+    code = inline_code(effect.command.words) if effect.command is not None else None
     return code is not None and all(_IMPORTS.fullmatch(line) for line in code[:400].replace(";", "\n").splitlines())
+
+
+def installs(effect: Effect) -> bool:
+    """Whether a command brings packages."""
+    return effect.subject.endswith(" install")
 
 
 def runs_shell(call: ToolCall) -> bool:

@@ -19,10 +19,18 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    has_known_effect,
+    inline_code,
+    main_effect,
+)
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import Intent
-from weaklink.inspector.chain.steps import Step
-from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.chain.steps import ResultKind, Step
+from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
 _STEM = 5
@@ -153,7 +161,8 @@ class FailedCall(Struct, frozen=True):
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
     its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
     whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
-    other tools that the agent called, `request` is what the user last said before.
+    other tools that the agent called, `request` is what the user last said before; `dropped` are the words of the
+    failed call that the one which repaired it does not have; `written` are the names of the files that the agent wrote.
     """
 
     step: Step
@@ -167,10 +176,46 @@ class FailedCall(Struct, frozen=True):
     is_only_lost: bool
     other_tools: frozenset[str] = frozenset()
     request: str = ""
+    dropped: frozenset[str] = frozenset()
+    written: frozenset[str] = frozenset()
+
+    def drops(self, text: str) -> bool:
+        """Whether a text names what only the failed call had, and not the one that repaired it."""
+        return not self.dropped.isdisjoint(_tokens(text) | frozenset(_NUMBER.findall(text)))
+
+    def describes(self, text: str) -> bool:
+        """Whether a text says what a check found: it has a name of its output, or two words that the call has not."""
+        if self.step.result_kind is not ResultKind.FINDING or self.step.result is None or not self.is_lost:
+            return False
+        output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
+        tokens = _tokens(text)
+        names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)
+        stems = frozenset(_stems(tokens, 4)) & frozenset(_stems(output, 4))
+        return next(names, None) is not None or len(stems) > 1
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
         return not frozenset(_stems(_tokens(self.request), 4)).isdisjoint(_stems(_tokens(text), 4))
+
+
+def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
+    """The words and numbers of what a failed call acted on that the call which repaired it does not have."""
+    if repaired_by is None:
+        return frozenset()
+    effect = main_effect(effects_of(failed.call))
+    if effect is None or effect.kind is EffectKind.WRITE or is_interpreter(bare_name(failed.call.name or "")):
+        return frozenset()
+    if effect.command is not None:
+        texts = () if inline_code(effect.command.words) is not None else effect.command.operands
+    else:
+        texts = tuple(value for _, value in leaves(failed.call.arguments) if isinstance(value, str) and len(value) < 80)
+    kept = repaired_by.call.raw_arguments.casefold()
+    words = (word for text in texts for word in (*_tokens(text), *_NUMBER.findall(text.casefold())))
+    return frozenset(word for word in words if len(word) > 2 and word not in kept and word not in _DROPPED_COMMON)
+
+
+_NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
+_DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
 
 
 def terms_of(step: Step, intent: Intent) -> FailureTerms:

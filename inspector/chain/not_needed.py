@@ -6,8 +6,8 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   if the failed one was the last and nobody had asked for it, an earlier one that changed something;
 * no later call and no answer uses the step's target or a value of its result, and no value was made up in its place;
 * the final statement neither claims nor reports it;
-* the call only looked at something, or its program is not installed, or nobody knows what its tool does; what an agent
-  changes or runs, it needs, and so does the user who named it;
+* the call only looked at something, or its program is not installed, or nobody knows what its tool does, or the user's
+  words do not speak of it (`generate` is spoken of by "regenerate the code"); what the user named, it needs;
 * it is no finding: a check that found faults is needed to the end.
 
 Some failures did no harm even if the agent mentions them at the end: the removal of what is not there and the making of
@@ -18,6 +18,7 @@ The verdict is a guess, and has low certainty.
 """
 
 import re
+from collections.abc import Iterator
 
 from weaklink.inspector.chain.effects import (
     Effect,
@@ -39,6 +40,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"\w{3,}")
 _HEAD = 500
+_FEW_WORDS = 3  # of three letters and more: a request of fewer says nothing of what is wanted
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
@@ -76,7 +78,9 @@ class Necessity:
             return True
         if facts.last_good_turn <= known and not self._is_afterthought(failed):
             return False
-        if not _may_be_spared(failed) or (changes(failed) and facts.is_asked(failed)):
+        if not _may_be_spared(failed) and self._is_wanted(failed):
+            return False
+        if changes(failed) and facts.is_asked(failed) and not facts.is_target_used(failed):
             return False
         if (facts.answer is None or facts.answer.turn <= known) and not source_says_success(facts.trace):
             return False
@@ -102,6 +106,21 @@ class Necessity:
             and _NOT_INSTALLED.search(text) is not None
         )
 
+    def _is_wanted(self, failed: Step) -> bool:
+        """Whether the user's words speak of what a failed call was to do, or do not show it.
+
+        They do not if they are few ("Do it.") or not in English.
+        A target that other calls of the session changed or read says nothing: only what was to be done with it does.
+        """
+        texts = [text for turn, text in self._facts.user_texts if turn < failed.location.turn]
+        if not any(_ENGLISH.search(text) for text in texts):
+            return True
+        spoken = {word for text in texts for word in _WORD.findall(text)}
+        if len(spoken) < _FEW_WORDS:
+            return True
+        words = set(_words_of(failed, with_targets=not self._facts.is_target_used(failed)))
+        return any(_are_alike(word, other) for word in words for other in spoken)
+
     def _names(self, effect: Effect) -> bool:
         """Whether the user named a program, or the kind of check that it is."""
         program = effect.command.program if effect.command is not None else ""
@@ -109,9 +128,12 @@ class Necessity:
         return any(word.casefold() in text for _, text in self._facts.user_texts for word in words)
 
     def _is_afterthought(self, failed: Step) -> bool:
-        """Whether a failed look at something, which nobody had asked for, came after the work."""
-        is_look = failed.outcome is StepOutcome.ERROR_RESULT and has_known_effect(failed.call)
-        return is_look and not self._facts.is_asked(failed) and 0 < self._facts.first_good_change < failed.number
+        """Whether a failed call that nobody had asked for came after the work."""
+        is_known = failed.outcome is StepOutcome.ERROR_RESULT and has_known_effect(failed.call)
+        is_after = 0 < self._facts.first_good_change < failed.number
+        if not is_known or not is_after:
+            return False
+        return not self._facts.is_asked(failed) or (changes(failed) and not self._is_wanted(failed))
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""
@@ -126,6 +148,31 @@ class Necessity:
 
     def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
+
+
+_ENGLISH = lazy_pattern(r"\b(?:the|an?|to|and|of|in|is|it|for|my|me|what|how|why|all|please|with|that|this)\b")
+
+
+def _words_of(step: Step, *, with_targets: bool) -> Iterator[str]:
+    """The words for what a call does: its program, its words or its tool's name; with the names of its targets."""
+    effect = main_effect(effects_of(step.call))
+    if effect is None:
+        return
+    yield from _WORD.findall(effect.subject.casefold())
+    if effect.command is not None:
+        yield from (word.casefold() for word in (effect.command.program, *effect.command.operands) if word.isalpha())
+    else:
+        yield from bare_name(step.call.name or "").split("_")
+    if effect.kind is EffectKind.CHECK:
+        yield from ("test", "check") if effect.subject == "test" else (effect.subject,)
+    for target in effect.targets if with_targets else ():
+        yield from _WORD.findall(target.rsplit("/", 1)[-1])
+
+
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two words have one root: `generate` and `regenerates`."""
+    shorter, longer = sorted((one, other), key=len)
+    return len(shorter) > 2 and (shorter == longer or (len(shorter) > 3 and shorter[:6] in longer))
 
 
 def _may_be_spared(step: Step) -> bool:

@@ -15,8 +15,9 @@ from functools import cached_property
 
 from msgspec import structs
 
+from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import effects_of, main_effect
-from weaklink.inspector.chain.failure_terms import FailedCall, terms_of
+from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity
@@ -43,6 +44,7 @@ class RecoveryAnalysis:
         self._trace, self._steps = trace, steps
         self._facts = SessionFacts(trace, steps, speeches)
         self.invented_values = InventedValues(self._facts)
+        self.corrections = Corrections(self._facts)
 
     def without_replacement(self, failed: Step, intent: Intent, judged: Judged) -> Recovered | None:
         """How a step that no later call replaced was recovered; None if it is lost."""
@@ -53,7 +55,9 @@ class RecoveryAnalysis:
         is_spared = self._necessity.is_spared(failed, intent, judged)
         return Recovered(Recovery.NOT_NEEDED) if is_spared else None
 
-    def judged(self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool) -> Judged:
+    def judged(
+        self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool, repaired_by: Step | None = None
+    ) -> Judged:
         """What the agent said of a failure; nothing if the trace ends before, or during a retry."""
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
@@ -70,6 +74,8 @@ class RecoveryAnalysis:
             is_only_lost=is_only_lost,
             other_tools=facts.words_of_other_tools(failed),
             request=facts.request_before(failed),
+            dropped=dropped_words(failed, repaired_by),
+            written=facts.written_names,
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
@@ -115,14 +121,19 @@ def with_recoveries(
     if not spoken:
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
-    found, substitutes = _replacements(steps, failed, intents, attempts)
+    found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
     said: dict[int, Judged] = {}
     lost = {step.retry_of or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
+        repair = found.get(step.number)
         said[step.number] = judged = analysis.judged(
-            step, intents[step.number], is_repaired=is_repaired, is_only_lost=not is_repaired and len(lost) == 1
+            step,
+            intents[step.number],
+            is_repaired=is_repaired,
+            is_only_lost=not is_repaired and len(lost) == 1,
+            repaired_by=steps[repair.by - 1] if repair is not None and repair.by is not None else None,
         )
         if is_repaired:
             continue
@@ -134,7 +145,11 @@ def with_recoveries(
 
 
 def _replacements(
-    steps: Sequence[Step], failed: Sequence[Step], intents: Mapping[int, Intent], attempts: Container[Location]
+    steps: Sequence[Step],
+    failed: Sequence[Step],
+    intents: Mapping[int, Intent],
+    attempts: Container[Location],
+    corrections: Corrections,
 ) -> tuple[dict[int, Recovered], Substitutes]:
     """The steps that a later one replaced, by number, and what may replace the others."""
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
@@ -147,7 +162,9 @@ def _replacements(
     left = [step for step in failed if step.number not in found]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
     for step in left:
-        if (recovered := substitutes.of(step, intents[step.number])) is not None:
+        if (corrected := corrections.of(step)) is not None:
+            found[step.number] = Recovered(Recovery.SAME_INTENT, corrected)
+        elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
 

@@ -114,6 +114,14 @@ class SessionFacts:
             target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
         )
 
+    @cached_property
+    def written_names(self) -> frozenset[str]:
+        """The names of the files that calls which worked have written, whole and without suffix."""
+        effects = (effect for step in self.steps if step.is_good for effect in effects_of(step.call))
+        targets = (target for effect in effects if effect.kind is EffectKind.WRITE for target in effect.targets)
+        names = (target.rsplit("/", 1)[-1] for target in targets)
+        return frozenset(word for name in names for word in (name, name.partition(".")[0]))
+
     def words_of_other_tools(self, failed: Step) -> frozenset[str]:
         """The words, without plural endings, of the names of the tools that are called besides that of a step."""
         names = {bare_name(step.call.name) for step in self.steps if step.call.name} - {

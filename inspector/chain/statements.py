@@ -31,6 +31,7 @@ from weaklink.inspector.chain.steps import ResultKind, Said
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES, _MAX_SPEECHES = 120, 12
+_SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
 _SENTENCE = lazy_pattern(r"[^\n]+")
@@ -121,6 +122,14 @@ _ASKS_USER = lazy_pattern(
     r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|"
     r"请(?:先|重新|手动|在)|"
     r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
+    re.IGNORECASE,
+)
+
+
+# Why something was done in another way.
+_EXPLAINS = lazy_pattern(
+    r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
+    r"поэтому)\b|所以|因此|ので|ため",
     re.IGNORECASE,
 )
 
@@ -225,18 +234,27 @@ class Statements:
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
+        if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
+            return True
+        if failed.describes(sentence) and not claims_effect(clauses, failed):
+            return True
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
-            is_own = any(terms.are_named(clause.text) or _IS_NOT.search(clause.words) for clause in denials)
-            return is_own or not claims_effect(clauses, failed)
+            is_own = any(
+                terms.are_named(clause.text)
+                or _IS_NOT.search(clause.words)
+                or len(clause.words.split()) <= _SORRY_WORDS
+                for clause in denials
+            )
+            return is_own or not failed.is_lost or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
             return False
-        if not failed.is_only:
+        if not failed.is_only or (failed.step.outcome.failed and not failed.is_lost):
             return terms.are_touched(sentence)
         return any(clause.admits or _IS_NOT.search(clause.words) for clause in clauses)
 
@@ -257,6 +275,11 @@ class Statements:
         """The clauses of a sentence without the words of the question and of the call."""
         given = f"{self._asked}\n{failed.terms.source}"
         return clauses_of(_QUALIFIED.sub(lambda match: "" if match[0].casefold() in given else match[0], sentence))
+
+
+def _covers_sentence(clause: Clause) -> bool:
+    """Whether a denial is about its sentence: an apology, or what is not so."""
+    return len(clause.words.split()) <= _SORRY_WORDS or _IS_NOT.search(clause.words) is not None
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements

@@ -130,7 +130,8 @@ class Substitutes:
         if bare_name(tool) == bare_name(other):
             return None
         if any(target.is_path for target in intent.sought):
-            return Recovery.OTHER_TOOL if kind_of(other) is not ToolKind.WRITES else None
+            are_looks = ToolKind.WRITES not in (kind_of(tool), kind_of(other))
+            return Recovery.OTHER_TOOL if are_looks else None
         if (kind_of(tool) is ToolKind.WRITES) != (kind_of(other) is ToolKind.WRITES):
             return None
         text = bare_name(other) + " " + _text(step)
@@ -218,6 +219,9 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             if target not in _ARGUMENT.findall(arguments) or _PRINTED_ERROR.search(_result_of(step)):
                 return None
             if mine.subject.endswith(" install") and _brings(step, mine, target):
+                return Recovery.OTHER_TOOL
+            urls = (url for url in mine.targets if "://" in url)
+            if any(url in arguments for url in urls) and _is_other_program(mine, later):
                 return Recovery.OTHER_TOOL
             kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
             if later.kind not in kinds or not _is_other_program(mine, later):

@@ -12,7 +12,9 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _READS_TABLE = (
     "get list search find read fetch lookup look track check show open view query describe browse retrieve load "
-    "download scan stat inspect count calculate convert compute translate grep glob cat web"
+    "download scan stat inspect count calculate convert compute translate grep glob cat web "
+    "screenshot ocr extract parse analyze analyse summarize summarise detect compare diff verify validate resolve peek "
+    "sample measure"
 )
 
 _READS = frozenset(_READS_TABLE.split())

@@ -1,0 +1,154 @@
+"""Recovery by a corrected call: the same tool or program, without what was wrong in the failed call.
+
+An agent that repeats a call with another target does not always do another thing: `make docs`, which the Makefile does
+not know, becomes `make apidoc`; a playlist's name becomes its id. Structure tells a correction from the next item of a
+series ("read a.pdf, b.pdf, c.pdf"):
+
+* of a tool that no table knows, the next call that works corrects the failed one, unless calls of the same tool worked
+  before or beside it, or the user named what both act on, or the service was at fault: then it is the next item. A
+  value that a result brought after the failure makes it a correction even after others;
+* a line of a shell corrects another of the same program if all words that it drops are numbers, options, or words that
+  the error quotes; code in a line that prints something is corrected by other code that prints, on one of its files;
+* an identical call that gets a negative answer has worked, too.
+
+What changes files, and a check that reports faults, are left to `inspector.chain.same_effect`.
+"""
+
+import re
+from itertools import islice
+
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    has_known_effect,
+    inline_code,
+    installs,
+    main_effect,
+)
+from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
+from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.scanning import lazy_pattern
+
+_MAX_CANDIDATES = 8
+_MIN_VALUE_CHARS = 3
+_FILE = lazy_pattern(r"[\w./-]*\w\.[A-Za-z]\w{0,7}\b")
+_ACTS = (EffectKind.RUN, EffectKind.READ, EffectKind.PROBE)
+
+
+class Corrections:
+    """Finds the calls of one trace that correct failed ones."""
+
+    def __init__(self, facts: SessionFacts) -> None:
+        self._facts = facts
+
+    def of(self, failed: Step) -> int | None:
+        """The number of the first later step that corrects a failed one."""
+        effect, known = main_effect(effects_of(failed.call)), known_turn(failed)
+        if effect is None or failed.result_kind is ResultKind.FINDING:
+            return None
+        for step in islice(self._facts.steps, failed.number, failed.number + _MAX_CANDIDATES):
+            if step.location.turn <= known:
+                continue
+            if _is_retry(step, failed) and step.result_kind is ResultKind.PROBE:
+                return step.number
+            if step.is_good and effect.kind in _ACTS and self._corrects(step, failed, effect):
+                return step.number
+        return None
+
+    def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
+        if effect.command is not None:
+            return any(_corrects_line(later, step, failed, effect) for later in effects_of(step.call))
+        is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
+        return is_same and not has_known_effect(failed.call) and not self._is_next_item(step, failed)
+
+    def _is_next_item(self, step: Step, failed: Step) -> bool:
+        """Whether a call only does to the next thing what the failed one was to do to another."""
+        mine, theirs = _values(failed), _values(step)
+        dropped, new = mine - theirs, theirs - mine
+        if dropped and _BLAMES_NOTHING.search(failed.error or "") is not None:
+            return True
+        if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
+            return False
+        if self._is_series(failed):
+            return True
+        return any(map(self._facts.is_users, dropped)) and any(map(self._facts.is_users, new))
+
+    def _is_series(self, failed: Step) -> bool:
+        """Whether calls of the same tool worked before a failed one, or beside it."""
+        until = known_turn(failed)
+        others = (step for step in self._facts.steps if step.is_good and step.location.turn < until)
+        return any(step.call.name == failed.call.name for step in others)
+
+    def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
+        """Whether a result between two calls was the first to contain a value."""
+        steps = self._facts.steps
+        brought = any(value in _result_of(step) for step in steps[failed.number : later.number - 1])
+        before = any(value in _result_of(step) for step in steps[: failed.number])
+        return brought and not before and not self._facts.is_users(value)
+
+
+# The service was wrong, not the call.
+_BLAMES_NOTHING = lazy_pattern(
+    r"unavailable|time[ds]?[ -]?out|rate limit|too many|overload|connection|\b5\d\d\b|temporar|internal|offline",
+    re.IGNORECASE,
+)
+
+
+def _is_retry(step: Step, failed: Step) -> bool:
+    return step.retry_of is not None and step.retry_of in (failed.number, failed.retry_of)
+
+
+def _values(step: Step) -> frozenset[str]:
+    """The texts and numbers in a call's arguments, in lower case."""
+    values = (str(value).casefold() for _, value in leaves(step.call.arguments) if isinstance(value, str | int | float))
+    return frozenset(value[:MAX_READ_CHARS] for value in values if len(value) >= _MIN_VALUE_CHARS)
+
+
+def _result_of(step: Step) -> str:
+    return step.result.content[:MAX_READ_CHARS].casefold() if step.result is not None else ""
+
+
+def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect) -> bool:
+    """Whether a command of a later line is the failed one without what was wrong in it."""
+    mine, theirs = effect.command, later.command
+    if (
+        mine is None
+        or theirs is None
+        or mine.program != theirs.program
+        or later.kind not in (effect.kind, EffectKind.RUN)
+    ):
+        return False
+    if failed.outcome is not StepOutcome.ERROR_RESULT or installs(later) is not installs(effect):
+        return False
+    code = inline_code(mine.words)
+    if code is not None:
+        later_code = step.call.raw_arguments
+        shows = _SHOWS.search(code) is not None and _SHOWS.search(later_code) is not None
+        return shows and not _files(code).isdisjoint(_files(later_code))
+    dropped = [word for word in mine.words if word not in theirs.words]
+    blamed = _quoted(failed)
+    return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+def _files(code: str) -> frozenset[str]:
+    """The names of files in a piece of code."""
+    return frozenset(name.rsplit("/", 1)[-1] for name in _FILE.findall(code[:MAX_READ_CHARS]) if "." in name.strip("."))
+
+
+_SHOWS = lazy_pattern(r"\b(?:print\w*|puts|echo|display|console\.\w+|say|p)\b ?\(?")
+
+
+def _is_knob(word: str) -> bool:
+    return word.startswith("-") or not any(letter.isalpha() for letter in word)
+
+
+_QUOTED = lazy_pattern(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u2019\u201d]")
+
+
+def _quoted(failed: Step) -> frozenset[str]:
+    """What the error of a failed call quotes, in lower case."""
+    text = f"{failed.error or ''}\n{_result_of(failed)[:2_000]}".casefold()
+    return frozenset(_QUOTED.findall(text))

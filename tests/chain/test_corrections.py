@@ -1,0 +1,78 @@
+"""A call that corrects a failed one, and one that only does to the next thing what failed for another."""
+
+import pytest
+
+from tests.chain.building import chain_of
+from weaklink.inspector.json_text import write_json
+
+
+def became(*lines: str, user: str = "Do it.") -> tuple[str | None, int | None]:
+    chain = chain_of(f"user: {user}", *lines, "say: Here you are.")
+    step = next(step for step in chain.steps if step.outcome.failed)
+    return step.recovery and step.recovery.value, step.recovered_by
+
+
+def run(command: str, result: str, id_: str) -> tuple[str, str]:
+    return f"call {id_}: Bash {write_json({'command': command})}", f"result {id_}: {result}"
+
+
+ADD = 'call a: add_track {"playlist": "jazz", "track": "So What"}', 'result a!: {"code": "INVALID_ID"}'
+
+
+def test_a_call_with_an_id_that_a_result_brought_corrects_one_with_a_name() -> None:
+    lists = 'call b: my_playlists {"of": "me"}', 'result b: [{"id": "pl_889", "name": "Jazz"}]'
+    again = 'call c: add_track {"playlist": "pl_889", "track": "tr_17a"}', 'result c: {"ok": true}'
+    assert became(*ADD, *lists, *again, user="Add So What to jazz.") == ("same-intent", 3)
+
+
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [("Total a.pdf and b.pdf.", None), ("Total the bill.", ("same-intent", 2))],
+)
+def test_the_next_thing_that_the_user_named_is_no_correction(user: str, expected: tuple[str, int] | None) -> None:
+    failed = 'call a: total {"of": "a.pdf"}', "result a!: no text layer"
+    other = 'call b: total {"of": "b.pdf"}', "result b: 88.00"
+    assert became(*failed, *other, user=user) == (expected or (None, None))
+
+
+def test_the_next_item_of_a_series_is_no_correction() -> None:
+    one = 'call a: convert {"what": "2 cups"}', "result a: 250 g"
+    two = 'call b: convert {"what": "1 stick"}', "result b!: unknown unit"
+    three = 'call c: convert {"what": "350 F"}', "result c: 177 C"
+    assert became(*one, *two, *three)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "later", "expected"),
+    [
+        ("make docs", "make: *** No rule to make target 'docs'.  Stop.", "make apidoc", "same-intent"),
+        ("make docs", "make: *** [Makefile:3: docs] Error 1", "make clean", None),
+        ("python -m http.server 8000", "OSError: Address already in use", "python -m http.server 8017", "same-intent"),
+        ("systemctl restart web1", "Job for web1 failed.", "systemctl restart web2", None),
+        ("npm start", 'npm ERR! Missing script: "start"', "npm install", None),
+        ("jq_tool -p a.json", "failed", "jq_tool -x a.json", "same-intent"),
+        (
+            """python -c "print(load('a.json')['ms'])" """,
+            "KeyError: 'ms'",
+            "python -c \"print(load('a.json'))\"",
+            "same-intent",
+        ),
+        ("""python -c "store('a.db')" """, "OperationalError", "python -c \"print(count('a.db'))\"", None),
+    ],
+)
+def test_a_line_without_what_the_error_blames_corrects_another(
+    failed: str, error: str, later: str, expected: str | None
+) -> None:
+    first, second = run(failed, f"Exit code 1\n{error}", "a"), run(later, "done", "b")
+    assert became(*first, *second)[0] == expected
+
+
+def test_a_call_with_other_values_does_not_correct_one_that_a_service_did_not_answer() -> None:
+    failed = 'call a: get_weather {"city": "Oslo"}', "result a!: service unavailable"
+    assert became(*failed, 'call b: get_weather {"city": "Paris"}', "result b: 4 degrees")[1] is None
+
+
+def test_an_identical_look_that_finds_nothing_has_worked() -> None:
+    look = 'search_code {"q": "redis"}'
+    lines = f"call a: {look}", "result a!: rate limit exceeded", f"call b: {look}", "result b: 0 results"
+    assert became(*lines) == ("same-intent", 2)
