@@ -403,7 +403,7 @@ class Machine(PayloadReading):
 
     def _may_close_prompt(self, at: int) -> bool:
         """Whether a stray closing marker may end reasoning that an unknown prompt opened: at most text is before it."""
-        is_first = self._is_open and not self._open_at and not self._inner_at or not self._window.base + at
+        is_first = (self._is_open and not self._open_at and not self._inner_at) or not self._window.base + at
         return is_first and not self._knows_prompt
 
     def _flag(self, transition: Transition, at: int) -> None:
