@@ -35,9 +35,9 @@ def test_no_prediction_differs_from_what_the_servers_code_returned(format: str) 
         prediction = _prediction(row)
         if prediction is None:
             continue
-        assert row["whole"] is None or agrees(prediction, row["whole"]), (prediction.sentence, row)
+        assert row["whole"] is None or agrees(prediction, row["whole"]), (prediction.behaviour, row)
         if prediction.streams_alike and row["streamed"] is not None:
-            assert agrees(prediction, row["streamed"]), (prediction.sentence, row)
+            assert agrees(prediction, row["streamed"]), (prediction.behaviour, row)
 
 
 def test_much_of_the_matrix_is_predicted() -> None:
