@@ -171,10 +171,10 @@ def predicted(format: str, text: str) -> tuple[Prediction, ...]:
 
 
 def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
-    """Every outcome that describes an answer; empty if none does, or if the stubs and not the parser failed."""
+    """Every outcome that describes an answer; empty if none does."""
     calls = kind.calls
     if "error" in answer:
-        return frozenset() if answer["error"].startswith(_STUB_ERRORS) else frozenset([ParserOutcome.ERROR])
+        return frozenset([ParserOutcome.ERROR])
     returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
     every = range(len(calls))
     faulty = {at for at in every if calls[at].faulty}
@@ -239,11 +239,12 @@ class Observation(NamedTuple):
 
 
 def observed(found: Iterable[Result]) -> Iterator[Observation]:
-    """The results for the texts that a row can be about."""
+    """The results for the texts that a row can be about, without those where the stubs failed, not the parser."""
     for result in found:
         kind = kind_of(result.parser.format, result.text)
-        if kind is not None:
-            streamed = outcomes_of(kind, result.streamed) if result.streamed is not None else None
+        if kind is not None and not _is_stub_error(result.whole):
+            stream = result.streamed
+            streamed = None if stream is None or _is_stub_error(stream) else outcomes_of(kind, stream)
             yield Observation(result.parser, kind, outcomes_of(kind, result.whole), streamed)
 
 
