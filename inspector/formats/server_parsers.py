@@ -5,16 +5,17 @@ says what a parser did, without an exception, with all texts of one kind:
 
     ["J103", ["several", "-after"], "none", "raw", 143]
 
-A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none)
-and facts about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of
-a stream follow, each one `ParserOutcome` or several that say the same of the measured texts ("" where those of the
-stream vary), and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text
-without a row: silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the
-reasoning parser that the model's documentation names.
+A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none;
+`J103+*` is J103 with or without other faults, for a text that no exact row is about, if all such rows agree) and facts
+about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of a stream
+follow, each one `ParserOutcome` or several that say the same of the measured texts ("" where those of the stream vary),
+and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
+silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the reasoning parser
+that the model's documentation names.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
@@ -37,17 +38,20 @@ from weaklink.inspector.rules.markers import (
     INVENTED_RESULT,
     MALFORMED_HEADER,
     NEAR_MARKER,
+    REASONING_OPENED_BY_PROMPT,
     STRAY_END_MARKER,
     TEXT_AFTER_CALL,
-    UNTERMINATED_WRAPPER,
 )
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.segmenter.events import SpanClosed
 from weaklink.inspector.text import Range
 
 _MAX_CHARS = 50_000
-_TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_WRAPPER))
+_TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER))
 _REASONING = ("<think", "</think", "[THINK]", "[/THINK]")
 _NAME = lazy_pattern(r"[\w./-]+")
+_OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
+"""Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
 _PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
 
 FACTS = {
@@ -59,6 +63,7 @@ FACTS = {
     "after": "text follows the last call",
     "open": "the reasoning is not closed",
     "drafted": "a call is written in closed reasoning",
+    "prompted": "the prompt opened the reasoning",
     "spaced": "line ends and spaces beside markers are not those of the model's template",
     "odd": "a value has characters beyond letters, digits, spaces, and `.,'-`",
     "nested": "a value is an array or an object",
@@ -66,6 +71,7 @@ FACTS = {
     "bare": "a call has no arguments",
     "absent": "a call does not even write `{}` for its arguments",
     "lead": "the text begins with white space",
+    "ended": "a token that ends a turn is in the text",
 }
 """Facts about a text that rows name."""
 
@@ -83,6 +89,7 @@ class ParserOutcome(StrEnum):
     FAULTY_EMPTY = "empty"
     FAULTY_OTHER = "other"
     NAMES = "names"
+    WITH_DRAFTS = "with-drafts"
     ERROR = "error"
 
 
@@ -97,9 +104,15 @@ class BehaviourRow(Struct, frozen=True, array_like=True):
 
     def covers(self, kind: "TextKind") -> bool:
         """Whether the row is about texts of this kind."""
-        return self.codes == kind.codes and all(
+        has_codes = self.leading in kind.codes.split("+") if self.leading else self.codes == kind.codes
+        return has_codes and all(
             (fact.removeprefix("-") in kind.facts) is not fact.startswith("-") for fact in self.facts
         )
+
+    @property
+    def leading(self) -> str:
+        """The fault that decides, whatever other faults the text has; "" if the row is about exactly its faults."""
+        return self.codes.removesuffix("+*") if self.codes.endswith("+*") else ""
 
 
 class ServerParser(Struct, frozen=True):
@@ -114,9 +127,8 @@ class ServerParser(Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """The parser in words."""
-        beside = f", with the reasoning parser `{self.reasoning}`," if self.reasoning else ""
-        return f"The `{self.name}` parser of {self.server} {self.version}{beside}"
+        """The parser's name, and that of its reasoning parser."""
+        return f"`{self.name}` with the reasoning parser `{self.reasoning}`" if self.reasoning else f"`{self.name}`"
 
 
 class ReadCall(Struct, frozen=True):
@@ -129,12 +141,16 @@ class ReadCall(Struct, frozen=True):
 
 
 class TextKind(Struct, frozen=True):
-    """What decides which row is about a text: the codes of its faults, its facts, and its calls."""
+    """What decides which row is about a text: the codes of its faults, its facts, and its calls.
+
+    `drafts` are the names of the calls that are written in closed reasoning; all come before the calls.
+    """
 
     codes: str
     facts: frozenset[str]
     calls: tuple[ReadCall, ...]
     has_reasoning: bool
+    drafts: tuple[str, ...] = ()
 
 
 PredictedCall: TypeAlias = tuple[str, str | None]
@@ -151,26 +167,23 @@ class Prediction(Struct, frozen=True):
     streams_alike: bool
 
     @property
-    def sentence(self) -> str:
-        """The prediction in words."""
+    def behaviour(self) -> str:
+        """What the parser does, in words: a verb in the plural, and what is returned."""
         way = "" if self.streams_alike else ", for an answer that is not streamed"
-        return f"{self.parser.label} {self._returned}{way}."
-
-    @property
-    def _returned(self) -> str:
         match self.outcome, len(self.calls):
             case ParserOutcome.ERROR, _:
-                return "fails with an error here"
+                return f"fail with an error here{way}"
             case _, 0:
-                return "returns no call here"
+                return f"return no call here{way}"
             case outcome, count:
                 calls = "1 call" if count == 1 else f"{count} calls"
-                return f"returns {calls} here{_ALTERED.get(outcome, '')}"
+                return f"return {calls} here{_ALTERED.get(outcome, '')}{way}"
 
     @property
     def reason(self) -> str:
         """What the prediction is based on."""
-        faults = self.row.codes.replace("+", ", ") or "no fault"
+        others = " with or without other faults" if self.row.leading else ""
+        faults = f"{self.row.leading}{others}" or self.row.codes.replace("+", ", ") or "no fault"
         facts = [f"{'not: ' if fact.startswith('-') else ''}{FACTS[fact.removeprefix('-')]}" for fact in self.row.facts]
         return f"so it was for all {self.row.texts} measured texts of this kind ({'; '.join([faults, *facts])})"
 
@@ -179,7 +192,28 @@ _ALTERED = {
     ParserOutcome.FAULTY_RAW: ", the faulty one with arguments that are not JSON",
     ParserOutcome.FAULTY_EMPTY: ", the faulty one without arguments",
     ParserOutcome.FAULTY_OTHER: ", the faulty one with other arguments than weaklink reads",
+    ParserOutcome.WITH_DRAFTS: ", those drafted in the reasoning among them",
 }
+
+
+_FAULTY_ALTERED = (ParserOutcome.FAULTY_RAW, ParserOutcome.FAULTY_EMPTY, ParserOutcome.FAULTY_OTHER)
+
+
+def sentences(predicted: Iterable[Prediction]) -> list[str]:
+    """The predictions in words, one sentence for all parsers that do the same, in the order of the first of each."""
+    parsers: dict[str, dict[str, list[str]]] = {}
+    for one in predicted:
+        servers = parsers.setdefault(one.behaviour, {})
+        servers.setdefault(f"{one.parser.server} {one.parser.version}", []).append(one.parser.label)
+    return [_sentence(behaviour, servers) for behaviour, servers in parsers.items()]
+
+
+def _sentence(behaviour: str, servers: dict[str, list[str]]) -> str:
+    names = " and ".join(f"{server} ({', '.join(labels)})" for server, labels in servers.items())
+    if sum(map(len, servers.values())) > 1:
+        return f"The parsers of {names} {behaviour}."
+    verb, _, rest = behaviour.partition(" ")
+    return f"The parser of {names} {verb}s {rest}."
 
 
 def predictions(
@@ -221,13 +255,20 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
-    row = next((row for row in parser.rows if row.covers(kind)), None)
-    whole = _meant(row.whole, kind.calls) if row is not None else None
-    if row is None or whole is None:
+    rows = [row for row in parser.rows if row.covers(kind)]
+    exact = [row for row in rows if not row.leading][:1]
+    made = [_prediction(parser, row, kind) for row in exact or rows]
+    first = made[0] if made else None
+    return first if first is not None and all(one is not None and one.calls == first.calls for one in made) else None
+
+
+def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
+    whole = _meant(row.whole, kind.calls)
+    if whole is None:
         return None
     streamed = _meant(row.streamed, kind.calls) if row.streamed else None
-    calls = _returned_calls(whole, kind.calls)
-    alike = streamed is not None and _returned_calls(streamed, kind.calls) == calls
+    calls = _returned_calls(whole, kind)
+    alike = streamed is not None and _returned_calls(streamed, kind) == calls
     return Prediction(parser, row, whole, calls, alike)
 
 
@@ -254,12 +295,13 @@ def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, .
             return tuple(range(len(calls)))
 
 
-def _returned_calls(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[PredictedCall, ...]:
+def _returned_calls(outcome: ParserOutcome, kind: TextKind) -> tuple[PredictedCall, ...]:
     keeps_all = outcome is not ParserOutcome.NAMES
-    keeps_faulty = keeps_all and outcome not in _ALTERED
-    return tuple(
+    keeps_faulty = keeps_all and outcome not in _FAULTY_ALTERED
+    drafts = kind.drafts if outcome is ParserOutcome.WITH_DRAFTS else ()
+    return tuple((name, None) for name in drafts) + tuple(
         (call.name or "", call.arguments if (keeps_faulty if call.faulty else keeps_all) else None)
-        for call in (calls[at] for at in _selected(outcome, calls))
+        for call in (kind.calls[at] for at in _selected(outcome, kind.calls))
     )
 
 
@@ -268,22 +310,25 @@ def text_kind(
 ) -> TextKind | None:
     """The kind of a text; None for one that no row can be about. Linear in the text, but for calls times faults.
 
-    No row is about turns, names that the model padded, markers that the template does not write, reasoning in another
-    family's tags, and garbled markers: what is read there is weaklink's leniency.
+    No row is about others' turns, names that the model padded, markers that the template does not write, reasoning in
+    another family's tags, and garbled markers: what is read there is weaklink's leniency.
     """
     spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
-    is_odd = any(_is_of_a_turn(span) for span in spans) or any(_is_loose(call, text) for call in calls)
-    has_variants = not {marker for _, marker, _ in spacing} <= {marker for _, marker, _ in usual}
+    is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
+    has_variants = not {marker for _, marker, _ in spacing if marker.strip()} <= {marker for _, marker, _ in usual}
     if len(text) > _MAX_CHARS or is_odd or has_variants:
         return None
     codes: list[set[str]] = [set() for _ in calls]
     all_codes: set[str] = set()
     unknown: set[int] = set()
+    prompted = False
     for fault in faults:
         index = _call_of(fault, spans, calls)
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
-        if _is_of_the_text(fault):
+        if fault.rule is REASONING_OPENED_BY_PROMPT:
+            prompted = True
+        elif _is_of_the_text(fault):
             all_codes.add(fault.rule.code)
             if index is not None:
                 codes[index].add(fault.rule.code)
@@ -306,13 +351,19 @@ def text_kind(
         "absent": any(not call.raw_arguments for call in calls),
         "spaced": not spacing <= usual,
         "lead": text[:1].isspace(),
+        "prompted": prompted,
+        "ended": any(span.label == "turn_end" for span in spans),
         **_surroundings(text, spans, calls),
     }
     reasoning = any(span.kind is SpanKind.REASONING for span in spans)
     if not all_codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
         return None
     return TextKind(
-        "+".join(sorted(all_codes)), frozenset(fact for fact, holds in facts.items() if holds), read, reasoning
+        "+".join(sorted(all_codes)),
+        frozenset(fact for fact, holds in facts.items() if holds),
+        read,
+        reasoning,
+        tuple(_drafts(text, format, spans)),
     )
 
 
@@ -329,8 +380,19 @@ def _is_of_the_text(fault: Fault) -> bool:
     return fault.rule.code[0] in "JF" and fault.rule not in (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, TEXT_AFTER_CALL)
 
 
-def _is_of_a_turn(span: Span) -> bool:
-    return span.kind is SpanKind.MARKUP and span.label.startswith("turn")
+def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[str]:
+    """The names of the calls in closed reasoning."""
+    for draft in (
+        child for span in spans if span.kind is SpanKind.REASONING and span.closed for child in span.children
+    ):
+        if draft.kind is SpanKind.TOOL_CALL:
+            result = find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
+            yield from (call.name or "" for call in result.calls)
+
+
+def _is_of_other_turn(span: Span, text: str) -> bool:
+    is_header = span.kind is SpanKind.MARKUP and span.label.startswith("turn") and span.label != "turn_end"
+    return is_header and not text.startswith(_OWN_HEADERS, span.range.start)
 
 
 def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
@@ -358,7 +420,11 @@ def _surroundings(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -
 
 def _calls_part(text: str, spans: Sequence[Span]) -> str:
     inner = (child for span in spans for child in (span, *span.children))
-    parts = [span.range for span in inner if span.kind in (SpanKind.TOOL_CALL, SpanKind.MARKUP)]
+    parts = [
+        span.range
+        for span in inner
+        if span.kind is SpanKind.TOOL_CALL or (span.kind is SpanKind.MARKUP and not span.label.startswith("turn"))
+    ]
     return text[parts[0].start : parts[-1].end] if parts else ""
 
 

@@ -372,9 +372,11 @@ class Machine(PayloadReading):
         taken, cut = transition.taken, transition.cut
         if at > self._pos and not self._is_open:
             self._open(self._pos, 0)
-        if transition.closes and self._may_close_prompt():
+        if transition.closes and self._may_close_prompt(at):
             self._events.append(Flagged(opened_by_prompt(transition.marker, self._window.base + at)))
             self._state = self._table.by_name[transition.closes]
+            if not self._is_open:
+                self._open(at, 0)
             self._close(at, taken)
             self._enter(self._home)
             return
@@ -399,9 +401,10 @@ class Machine(PayloadReading):
             self._open(at, taken)
             self._opener = (transition.marker[:taken], Range(self._open_at, self._inner_at))
 
-    def _may_close_prompt(self) -> bool:
-        """Whether a stray closing marker may end reasoning that an unknown prompt opened: all before it is one text."""
-        return self._is_open and not self._open_at and not self._inner_at and not self._knows_prompt
+    def _may_close_prompt(self, at: int) -> bool:
+        """Whether a stray closing marker may end reasoning that an unknown prompt opened: at most text is before it."""
+        is_first = (self._is_open and not self._open_at and not self._inner_at) or not self._window.base + at
+        return is_first and not self._knows_prompt
 
     def _flag(self, transition: Transition, at: int) -> None:
         assert transition.rule is not None

@@ -101,7 +101,8 @@ def opened_by_prompt(marker: str, at: int) -> Fault:
     return Fault(
         markers.REASONING_OPENED_BY_PROMPT,
         Range(at, at + len(marker)),
-        f"`{marker}` closes reasoning that the prompt opened; the text before it is read as reasoning.",
+        f"`{marker}` closes reasoning that the prompt opened; "
+        + ("the text before it is read as reasoning." if at else "the reasoning is empty."),
         "Pass the prompt's last lines as the prompt, so that weaklink does not have to guess.",
     )
 

@@ -28,7 +28,20 @@ def _closers() -> list[tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize(("name", "closer"), [*_closers(), ("apertus", "<|inner_suffix|>")])
+_MARKERS = [*_closers(), ("apertus", "<|inner_suffix|>")]
+
+
+@pytest.mark.parametrize(("name", "closer"), _MARKERS)
+def test_a_closer_at_the_start_ends_empty_reasoning(name: str, closer: str) -> None:
+    found = segment(f"{closer}Yes", name)
+    assert (found.reasoning, found.content) == ("", "Yes")
+    assert [one.rule.code for one in found.diagnostics] == ["F319"]
+    assert "the reasoning is empty" in found.diagnostics[0].fault.message
+    again = segment(f"{closer}Yes{closer}", name)
+    assert [one.rule.code for one in again.diagnostics] == ["F319", "F302"]
+
+
+@pytest.mark.parametrize(("name", "closer"), _MARKERS)
 def test_what_is_before_a_lone_closer_is_reasoning(name: str, closer: str) -> None:
     text = f"Result: 2{closer}Yes"
     found = segment(text, name)

@@ -7,7 +7,13 @@ from tests.examples import in_the_gate
 from tests.mutations import mutated_texts
 from tests.strategies import texts
 from weaklink.inspector.errors import UnknownFormatError
-from weaklink.inspector.formats.server_parsers import Prediction, formats_of_parser, predictions, wrong_predictions
+from weaklink.inspector.formats.server_parsers import (
+    Prediction,
+    formats_of_parser,
+    predictions,
+    sentences,
+    wrong_predictions,
+)
 from weaklink.inspector.segmentation import Segmentation, segment
 
 GOOD = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
@@ -23,9 +29,21 @@ def _found(text: str, format: str) -> tuple[Segmentation, dict[str, Prediction]]
 def test_one_bad_call_of_three_loses_all_with_hermes_and_itself_with_qwen25() -> None:
     _, made = _found(f"{GOOD}\n{BAD}\n{GOOD}", "hermes")
     assert [name for name, _ in made["vLLM:hermes:"].calls] == []
-    assert made["vLLM:hermes:"].sentence.startswith("The `hermes` parser of vLLM 0.33.0 returns no call here")
+    assert sentences([made["vLLM:hermes:"]])[0].startswith("The parser of vLLM 0.33.0 (`hermes`) returns no call here")
     assert "J103" in made["vLLM:hermes:"].reason
     assert [name for name, _ in made["SGLang:qwen25:"].calls] == ["get_weather", "get_weather"]
+
+
+def test_parsers_that_do_the_same_share_a_sentence() -> None:
+    text = f"{GOOD}\n{BAD}\n{GOOD}"
+    found, _ = _found(text, "hermes")
+    faults = [one.fault for one in found.diagnostics]
+    wrong = wrong_predictions(text, "hermes", found.spans, found.calls, faults)
+    said = sentences(wrong)
+    assert len(said) < len(wrong)
+    assert len({one.behaviour for one in wrong}) == len(said)
+    assert all(sum(f"`{one.parser.name}`" in sentence for sentence in said) for one in wrong)
+    assert sentences([]) == []
 
 
 def test_a_call_in_open_reasoning_is_what_the_reasoning_parser_makes_of_it() -> None:
@@ -69,12 +87,12 @@ def test_a_parser_is_named_with_or_without_its_server() -> None:
 def test_no_text_makes_a_prediction_fail(text: str) -> None:
     for format in ("hermes", "mistral", "pythonic", "glm45"):
         for one in _found(text, format)[1].values():
-            assert one.sentence
+            assert sentences([one])
             assert one.reason
 
 
 def test_no_damaged_output_makes_a_prediction_fail() -> None:
     for one in mutated_texts(7, 150):
         for prediction in _found(one.text, one.format)[1].values():
-            assert prediction.sentence
+            assert sentences([prediction])
             assert prediction.reason

@@ -11,8 +11,8 @@ How rows come to be. The texts of one set of fault codes are one group. If one o
 is a row. Otherwise the group is split by the fact that leaves the most texts in groups with one outcome, at most
 MAX_FACTS times. A fact that varied in fewer than FEWEST_OTHERS texts of a row is one of its conditions, since nothing
 is known of the other texts. A group of fewer than MIN_TEXTS texts is no row, and a row that other texts contradict is
-dropped. What one faulty call alone cannot show (whether it takes others with it) stays open in the row: it names both
-outcomes.
+dropped. All texts that have one fault, alone or with others, are a group too, which is split at most once. What one
+faulty call alone cannot show (whether it takes others with it) stays open in the row: it names both outcomes.
 """
 
 import argparse
@@ -170,10 +170,11 @@ def predicted(format: str, text: str) -> tuple[Prediction, ...]:
     return predictions(text, format, found.spans, found.calls, [one.fault for one in found.diagnostics])
 
 
-def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[ParserOutcome]:
-    """Every outcome that describes an answer; empty if none does, or if the stubs and not the parser failed."""
+def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
+    """Every outcome that describes an answer; empty if none does."""
+    calls = kind.calls
     if "error" in answer:
-        return frozenset() if answer["error"].startswith(_STUB_ERRORS) else frozenset([ParserOutcome.ERROR])
+        return frozenset([ParserOutcome.ERROR])
     returned = [(call["name"], call["arguments"]) for call in answer["tool_calls"]]
     every = range(len(calls))
     faulty = {at for at in every if calls[at].faulty}
@@ -195,8 +196,12 @@ def outcomes_of(calls: Sequence[ReadCall], answer: Answer) -> frozenset[ParserOu
     if [name for name, _ in returned] == [call.name for call in calls]:
         same.add(ParserOutcome.NAMES)
         if faulty and all(at in faulty or _is_same(returned[at], calls[at]) for at in every):
-            kinds = {_altered(returned[at], calls[at]) for at in faulty}
-            same.update(kind for kind in kinds if kind is not None and len(kinds) == 1)
+            altered = {_altered(returned[at], calls[at]) for at in faulty}
+            same.update(one for one in altered if one is not None and len(altered) == 1)
+    drafts = len(kind.drafts)
+    names = (*kind.drafts, *(call.name for call in calls))
+    if drafts and tuple(name for name, _ in returned) == names and all(map(_is_same, returned[drafts:], calls)):
+        same.add(ParserOutcome.WITH_DRAFTS)
     return frozenset(same)
 
 
@@ -234,26 +239,32 @@ class Observation(NamedTuple):
 
 
 def observed(found: Iterable[Result]) -> Iterator[Observation]:
-    """The results for the texts that a row can be about."""
+    """The results for the texts that a row can be about, without those where the stubs failed, not the parser."""
     for result in found:
         kind = kind_of(result.parser.format, result.text)
-        if kind is not None:
-            streamed = outcomes_of(kind.calls, result.streamed) if result.streamed is not None else None
-            yield Observation(result.parser, kind, outcomes_of(kind.calls, result.whole), streamed)
+        if kind is not None and not _is_stub_error(result.whole):
+            stream = result.streamed
+            streamed = None if stream is None or _is_stub_error(stream) else outcomes_of(kind, stream)
+            yield Observation(result.parser, kind, outcomes_of(kind, result.whole), streamed)
 
 
 RowValue = tuple[str, list[str], str, str, int]
 
 
 def rows_of(found: Iterable[Observation]) -> list[RowValue]:
-    """The rows of one parser, from the observations of its texts."""
+    """The rows of one parser, from the observations of its texts: exact ones, then those that one fault decides."""
     groups: dict[str, list[Observation]] = defaultdict(list)
+    led: dict[str, list[Observation]] = defaultdict(list)
     for one in found:
         groups[one.kind.codes].append(one)
-    return [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
+        for code in one.kind.codes.split("+"):
+            led[f"{code}+*"].append(one)
+    several = {codes: group for codes, group in led.items() if any("+" in one.kind.codes for one in group)}
+    exact = [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
+    return exact + [row for codes in sorted(several) for row in _split(codes, several[codes], [], max_facts=1)]
 
 
-def _split(codes: str, group: Sequence[Observation], facts: list[str]) -> list[RowValue]:
+def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_facts: int = MAX_FACTS) -> list[RowValue]:
     fewest = _fewest(group)
     if len(group) < fewest:
         return []
@@ -262,9 +273,9 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str]) -> list[R
         streams = [one.streamed for one in group if one.streamed is not None]
         streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[ParserOutcome]()
         return [(codes, [*facts, *_unvaried(group, facts)], _named(shared), _named(streamed), len(group))]
-    if len(facts) == MAX_FACTS:
+    if len(facts) == max_facts:
         return []
-    tried = (_split_by(codes, group, facts, fact) for fact in FACTS if fact not in _plain(facts))
+    tried = (_split_by(codes, group, facts, fact, max_facts) for fact in FACTS if fact not in _plain(facts))
     return max(tried, key=lambda rows: (sum(row[-1] for row in rows), -len(rows)))
 
 
@@ -272,12 +283,16 @@ def _fewest(group: Sequence[Observation]) -> int:
     return MIN_TEXTS_WITH_REASONING if group and group[0].parser.reasoning else MIN_TEXTS
 
 
-def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: str) -> list[RowValue]:
+def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: str, max_facts: int) -> list[RowValue]:
     having = [one for one in group if fact in one.facts]
     lacking = [one for one in group if fact not in one.facts]
     if not having or not lacking:
         return []
-    return [*_split(codes, lacking, [*facts, f"-{fact}"]), *_split(codes, having, [*facts, fact])]
+    return [
+        row
+        for part, more in ((lacking, f"-{fact}"), (having, fact))
+        for row in _split(codes, part, [*facts, more], max_facts=max_facts)
+    ]
 
 
 def _unvaried(group: Sequence[Observation], facts: Iterable[str]) -> Iterator[str]:
@@ -379,7 +394,8 @@ def wrong_predictions(found: Iterable[Result]) -> tuple[Counter[str], list[str]]
                 counts["right"] += 1
             else:
                 counts["wrong"] += 1
-                wrong.append(f"{made.sentence} {made.row} (streamed: {is_streamed})\n  {result.text!r}\n  {answer}")
+                head = f"{made.parser.label} {made.behaviour} {made.row} (streamed: {is_streamed})"
+                wrong.append(f"{head}\n  {result.text!r}\n  {answer}")
     return counts, wrong
 
 

@@ -24,6 +24,7 @@ _ROWS = """
 hermes          vLLM hermes qwen3                 SGLang qwen25 qwen3-thinking
 hermes          SGLang hermes qwen3-thinking      vLLM qwen3_json -
 hermes          SGLang trinity -
+hermes          vLLM hermes holo2                 SGLang qwen25 deepseek-r1
 qwen            vLLM hermes qwen3                 SGLang qwen25 qwen3-thinking
 mistral         vLLM mistral mistral              SGLang mistral mistral
 llama3          vLLM llama3_json -                SGLang llama3 -
@@ -49,6 +50,10 @@ gigachat3       vLLM gigachat3 -                  SGLang gigachat3 -
 gigachat35      SGLang gigachat35 gigachat35
 qwen3_coder     vLLM qwen3_coder qwen3            SGLang qwen3_coder qwen3-thinking
 qwen3_coder     vLLM mimo mimo                    SGLang mimo mimo
+qwen3_coder     vLLM qwen3_coder deepseek_r1      SGLang qwen3_coder deepseek-r1
+qwen3_coder     vLLM qwen3_coder granite_thinking_parser SGLang qwen3_coder granite_thinking_parser
+qwen3_coder     vLLM qwen3_coder minicpmv         vLLM step5 step5
+qwen3_coder     SGLang nanbeige nanbeige
 seed_oss        vLLM seed_oss seed_oss
 step3           vLLM step3 step3                  SGLang step3 step3
 step3p5         vLLM step3p5 step3p5              SGLang step3p5 step3p5
@@ -79,7 +84,7 @@ functiongemma   vLLM functiongemma -
 
 
 def measured_parsers() -> list[MeasuredParser]:
-    """The rows above; each parser that has a reasoning parser comes a second time without one."""
+    """The rows above; each parser that has a reasoning parser comes once more without one."""
     found: list[MeasuredParser] = []
     for row in _ROWS.strip().splitlines():
         format, *rest = row.split()
@@ -87,4 +92,4 @@ def measured_parsers() -> list[MeasuredParser]:
             server, tool, reasoning = rest[at : at + 3]
             found += [MeasuredParser(server, tool, None, format)]
             found += [MeasuredParser(server, tool, reasoning, format)] if reasoning != "-" else []
-    return found
+    return list(dict.fromkeys(found))

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.servers.measuring import ANSWERS, MATRIX, agrees, predicted
+from tests.servers.measuring import ANSWERS, MATRIX, MIN_TEXTS, Result, agrees, observed, predicted, rows_of
+from tests.servers.parsers import MeasuredParser
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
 
@@ -35,9 +36,9 @@ def test_no_prediction_differs_from_what_the_servers_code_returned(format: str) 
         prediction = _prediction(row)
         if prediction is None:
             continue
-        assert row["whole"] is None or agrees(prediction, row["whole"]), (prediction.sentence, row)
+        assert row["whole"] is None or agrees(prediction, row["whole"]), (prediction.behaviour, row)
         if prediction.streams_alike and row["streamed"] is not None:
-            assert agrees(prediction, row["streamed"]), (prediction.sentence, row)
+            assert agrees(prediction, row["streamed"]), (prediction.behaviour, row)
 
 
 def test_much_of_the_matrix_is_predicted() -> None:
@@ -52,3 +53,17 @@ def test_every_row_names_known_formats_facts_and_outcomes() -> None:
             assert {fact.removeprefix("-") for fact in row.facts} <= FACTS.keys()
             assert {ParserOutcome(one) for one in row.whole.split("/")}
             assert all(ParserOutcome(one) for one in row.streamed.split("/") if one)
+
+
+def test_a_failure_of_the_stubs_says_nothing_of_the_parser() -> None:
+    parser = MeasuredParser("vLLM", "hermes", None, "hermes")
+    texts = [
+        f'<tool_call>\n{{"name": "get_weather", "arguments": {{"days": {days}}}}}\n</tool_call>'
+        for days in range(MIN_TEXTS)
+    ]
+    returned = [
+        {"tool_calls": [{"name": "get_weather", "arguments": f'{{"days": {days}}}'}]} for days in range(MIN_TEXTS)
+    ]
+    failed = Result(parser, texts[0], {"error": "JobTimeoutError: no result"}, {"error": "ImportError: torch"})
+    measured = [Result(parser, text, answer, None) for text, answer in zip(texts, returned, strict=True)]
+    assert rows_of(observed([failed, *measured])) == rows_of(observed(measured)) != []

@@ -90,7 +90,7 @@ def _text(dialect: Format, random: Random) -> str | None:
         array = [{"name": call_name, "arguments": arguments} for call_name, arguments in calls]
         written = f"[TOOL_CALLS]{random.choice(('', ' ', ' '))}{json.dumps(array, ensure_ascii=False)}"
     body = _layout(dialect, written, random)
-    reasoning = random.choices(("", "closed", "open", "drafted", "lead"), (64, 10, 13, 9, 4))[0]
+    reasoning = random.choices(("", "closed", "open", "drafted", "lead", "prompted"), (48, 10, 12, 8, 4, 18))[0]
     if random.random() < (0.2 if reasoning in ("open", "drafted") else 0.8):
         body = _damaged(dialect, body, random)
     return _surrounded(dialect, body, reasoning, random)
@@ -165,6 +165,10 @@ def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> s
     after = random.choice(_AFTER) if random.random() < 0.2 else ""
     text = before + body + after
     opener, closer = _reasoning_markers(dialect)
+    if (
+        reasoning in ("closed", "prompted") and dialect.name == "muse"
+    ):  # messages follow one another, each with a header
+        closer += "<|start|>assistant to=get_weather<|message|>"
     match reasoning:
         case "closed":
             return (
@@ -174,6 +178,9 @@ def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> s
             return f"{opener}{random.choice(('', chr(10)))}I look it up. {text}"
         case "drafted":
             return f"{opener}Maybe {text} no.{closer}{random.choice(('', chr(10)))}Hello."
+        case "prompted":  # the prompt opened the reasoning
+            words = random.choice(("", "\n", "I look it up.", "I look it up.\n"))
+            return f"{words}{closer}{random.choice(('', chr(10) * 2))}{text}"
         case "lead":
             return random.choice(("\n", " ", "\n\n")) + text
         case _:

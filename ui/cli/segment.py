@@ -12,7 +12,7 @@ from msgspec import Struct
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.detection import detect_format
-from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolDefinition
@@ -220,8 +220,8 @@ def segmented_lines(found: Segmentation, *, name: str, width: int, full: bool = 
     for call in found.calls:
         yield from call_lines(call, width=width)
     yield ()
-    for prediction in wrong_predictions(found.text, found.format, found.spans, found.calls, faults):
-        yield from wrapped((Run(visible_line(prediction.sentence), Style.DIM),), width, indent=4)
+    for sentence in sentences(wrong_predictions(found.text, found.format, found.spans, found.calls, faults)):
+        yield from wrapped((Run(visible_line(sentence), Style.DIM),), width, indent=4)
     yield from wrapped(verdict(found.diagnostics), width, indent=4)
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Diagnostic, Fault
-from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model.calls import ToolCall, ToolDefinition
@@ -158,8 +158,8 @@ def _part_lines(
     tell = _SpanNotes(part, faults, steps, full=full)
     yield from marked_lines(text, part.spans, faults, width=width, folding=None if full else folding, tell=tell)
     if turn.role is Role.ASSISTANT and part.part == "text" and _has_raw_text(turn):
-        for one in wrong_predictions(text, part.format, part.spans, part.calls, faults):
-            yield from wrapped((Run(f"    {visible_line(one.sentence)}", Style.DIM),), width, indent=6)
+        for sentence in sentences(wrong_predictions(text, part.format, part.spans, part.calls, faults)):
+            yield from wrapped((Run(f"    {visible_line(sentence)}", Style.DIM),), width, indent=6)
 
 
 def _has_raw_text(turn: Turn) -> bool:

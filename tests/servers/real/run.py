@@ -13,7 +13,7 @@ import signal
 import sys
 import warnings
 
-_TIMEOUT_S = 5
+_TIMEOUT_S = 10  # of this process's own time: on a busy machine an import alone may take that long by the clock
 _SUFFIXED = ("think", "tool_calls", "tool_call", "tool_sep", "arg_key", "arg_value")
 _SUFFIX = re.compile(rf"</?(?:{'|'.join(_SUFFIXED)})(:[^\s<>]+)>")
 
@@ -31,7 +31,7 @@ def main(server, wheel):
     warnings.simplefilter("ignore")
     parsers = importlib.import_module(f"{server}_parsers")
     parsers.load(wheel)
-    signal.signal(signal.SIGALRM, _stop)
+    signal.signal(signal.SIGPROF, _stop)
     for line in sys.stdin:
         job = json.loads(line)
         options = {"force": True} if server == "sglang" and job["reasoning"] else {}
@@ -40,7 +40,7 @@ def main(server, wheel):
         suffix = _SUFFIX.search(job["text"])
         if server == "vllm" and suffix is not None:  # a checkpoint's own tags, which its vocabulary contains
             options = {"specials": [f"<{slash}{name}{suffix[1]}>" for name in _SUFFIXED for slash in ("", "/")]}
-        signal.alarm(_TIMEOUT_S)
+        signal.setitimer(signal.ITIMER_PROF, _TIMEOUT_S)
         try:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 result = parsers.run(
@@ -54,7 +54,7 @@ def main(server, wheel):
         except JobTimeoutError as error:
             result = {"error": f"JobTimeoutError: {error}"}
         finally:
-            signal.alarm(0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         sys.stdout.write(json.dumps({"id": job["id"], "result": result}) + "\n")
 
 

@@ -21,7 +21,7 @@ messages = [{"role": "user", "content": "How warm is it in Oslo?"}]
 openai.OpenAI(api_key="none").chat.completions.create(model=sys.argv[1], messages=messages, tools=tools)
 """
 _OTHER_SYNTAX = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>"
-_SENTENCE = "The `hermes` parser of vLLM 0.33.0 returns no call here."
+_SENTENCE = "The parsers of vLLM 0.33.0 (`hermes`, "
 _HERMES = "NousResearch/Hermes-4-70B"
 
 

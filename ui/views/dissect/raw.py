@@ -14,7 +14,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String, is_
 from pygments.token import _TokenType as TokenType
 
 from weaklink.inspector.diagnostics import Diagnostic, Location
-from weaklink.inspector.formats.server_parsers import wrong_predictions
+from weaklink.inspector.formats.server_parsers import sentences, wrong_predictions
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Generation, Instant, Json, Role, ToolCall, ToolDefinition, Turn
 from weaklink.inspector.text import Range
@@ -108,8 +108,9 @@ def _predicted(dissection: Dissection, location: Location, width: int) -> Iterat
     if len(faults) == _MAX_FAULTS:
         return
     found = part.found
-    for one in wrong_predictions(part.text, dissection.inspection.format, found.spans, found.calls, faults):
-        for line in wrapped((Run(visible_line(one.sentence), Style.WARNING),), width, indent=4):
+    wrong = wrong_predictions(part.text, dissection.inspection.format, found.spans, found.calls, faults)
+    for sentence in sentences(wrong):
+        for line in wrapped((Run(visible_line(sentence), Style.WARNING),), width, indent=4):
             yield SideLine(line, part.location(Range(0, 0)))
 
 
