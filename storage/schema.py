@@ -70,6 +70,7 @@ REVISIONS = (
     "v0016",
     "v0017",
     "v0018",
+    "v0019",
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _WAYS = "`weaklink import`, `weaklink run -- COMMAND` or `weaklink demo`"

@@ -26,6 +26,7 @@ from weaklink.storage.engine import (
 )
 from weaklink.storage.exchanges import Exchanges
 from weaklink.storage.filter import FilterCompletion, complete_filter, parse_filter
+from weaklink.storage.imported_files import ImportedFiles
 from weaklink.storage.listing import Paging, page
 from weaklink.storage.liveness import IDLE_AFTER_S
 from weaklink.storage.maintenance import Maintenance
@@ -118,6 +119,7 @@ class Store:
     search: TextSearch
     maintenance: Maintenance
     exchanges: Exchanges
+    imported_files: ImportedFiles
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -128,6 +130,7 @@ class Store:
         self.search = TextSearch(database)
         self.maintenance = Maintenance(database)
         self.exchanges = Exchanges(database)
+        self.imported_files = ImportedFiles(database)
 
     @property
     def place(self) -> DatabaseLocation:

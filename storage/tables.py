@@ -346,6 +346,26 @@ live = sa.Table(
 exchange = sa.Table("exchange", metadata, of_trace(), number(), blob("body"))
 """HTTP exchanges for a replay; a request that repeats the previous one is stored as the difference."""
 
+imported_file = sa.Table(
+    "imported_file",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    blob("place"),
+    blob("settings"),
+    count("size_bytes"),
+    count("modified_ns", nullable=True),
+    blob("sha256"),
+    blob("report"),
+    sa.UniqueConstraint("place"),
+)
+
+imported_trace = sa.Table(
+    "imported_trace",
+    metadata,
+    of_trace(),
+    sa.Column("file_id", sa.ForeignKey("imported_file.id", ondelete="CASCADE"), primary_key=True, index=True),
+)
+
 live_piece = sa.Table("live_piece", metadata, of_trace(), number("turn"), number(), blob("body"))
 RECORD = (external_id, turn, part)
 """The tables whose rows are deleted when a trace is replaced; `search_pending` lists the traces not yet indexed."""
@@ -353,8 +373,8 @@ RECORD = (external_id, turn, part)
 DERIVED = (inspection, call, diagnostic, trace_tool, trace_code, argument, figures, violation)
 """The tables whose rows are deleted when a trace is inspected again."""
 
-BESIDE = (search_pending, mark, live, live_piece)
-"""Other tables with rows of traces: marks, and the state of traces that are pending or running."""
+BESIDE = (search_pending, mark, live, live_piece, imported_trace)
+"""Other tables with rows of traces: marks, the state of traces that are pending or running, and their files."""
 
 ROWS_OF_TRACES = (*RECORD, *DERIVED, exchange, *BESIDE)
 """All tables with rows of traces, but `trace` itself and the text index."""

@@ -289,9 +289,12 @@ def rewrite_derived(connection: sa.Connection, found: Iterable[tuple[int, float,
 
 
 def delete_traces(connection: sa.Connection, ids: Sequence[int]) -> None:
-    """Delete traces and all rows that belong to them, except the sets of tools."""
+    """Delete traces and all rows that belong to them, except the sets of tools; their files will be read again."""
     for group in in_groups(ids):
         remove_from_index(connection, group)
+        of_group = tables.imported_trace.c.trace_id.in_(group)
+        files = sa.select(tables.imported_trace.c.file_id).where(of_group)
+        connection.execute(sa.delete(tables.imported_file).where(tables.imported_file.c.id.in_(files)))
         delete_rows(connection, tables.ROWS_OF_TRACES, group)
         connection.execute(sa.delete(tables.trace).where(tables.trace.c.id.in_(group)))
 

@@ -99,6 +99,11 @@ def read_group(paths: Sequence[str], source: str) -> Iterator[Trace | Skipped]:
         raise UnreadableFileError(f"{paths[0]} and the files read with it: {error.strerror or error}") from error
 
 
+def reads_together(source: str | None) -> bool:
+    """Whether a source finds sessions across files; such files mean more together than each alone."""
+    return any(importer.name == source and hasattr(importer, "read_together") for importer in _importers())
+
+
 def _importers() -> tuple[Importer, ...]:
     from weaklink.inspector.importers.registry import importers  # noqa: PLC0415  # loads every importer: heavy
 
@@ -118,7 +123,7 @@ def _source_of(path: str, source: str | None) -> str:
         name = read_source(path, source).source
     except UnreadableFileError:
         return ""
-    return name if any(one.name == name and hasattr(one, "read_together") for one in _importers()) else ""
+    return name if reads_together(name) else ""
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:

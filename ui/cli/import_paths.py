@@ -25,7 +25,7 @@ from weaklink.ui.cli.console import interrupt_on_signals, line_width, print_line
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
-from weaklink.ui.cli.paths import placed_files
+from weaklink.ui.cli.paths import separate_files, with_groups
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.importing.block_jobs import run_blocks
@@ -34,6 +34,7 @@ from weaklink.ui.importing.engine import EngineOptions, engine_of
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import FileReports, FileSaver, report_only
 from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
+from weaklink.ui.importing.unchanged_files import UnchangedFiles
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
@@ -113,14 +114,15 @@ def _import_once(
 ) -> None:
     """Import the files once, and report each; exits with 2 if none could be read."""
     reports: list[FileReport] = []
-    with placed_files(paths, options.source) as files:
+    with separate_files(paths) as files:
+        order = {file.name: number for number, file in enumerate(files)}
         try:
             is_empty = not any(file.is_readable for file in files)  # if so, no database is created
             with nullcontext() if dry_run or is_empty else open_store(where) as store:
-                import_round(store, files, options, jobs, lambda _, report: reports.append(report))
+                import_new(store, files, options, jobs, reports)
+            reports.sort(key=lambda report: order.get(report.path, 0))
         except KeyboardInterrupt:
-            whole = sum(1 + len(file.with_it) for file in files)
-            sys.stderr.write(f"weaklink: {_interrupted(len(reports), whole, dry_run=dry_run)}\n")
+            sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files), dry_run=dry_run)}\n")
             raise
         finally:
             put(reports)
@@ -130,6 +132,36 @@ def _import_once(
         sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
     if all(report.refused is not None for report in reports):
         click.get_current_context().exit(_COULD_NOT_RUN)
+
+
+def import_new(
+    store: Store | None,
+    files: Sequence[PlacedFile],
+    options: ImportOptions,
+    jobs: int | None,
+    reports: list[FileReport],
+) -> None:
+    """Import the files of which the database has another version or none, and add the reports of all."""
+    if store is None:
+        grouped = with_groups(files, options.source)
+        import_round(None, grouped, options, jobs, lambda _, report: reports.append(report))
+        return
+    unchanged = UnchangedFiles(store, options)
+    due: list[PlacedFile] = []
+    for file, report in unchanged.reports(files):
+        if report is None:
+            due.append(file)
+        else:
+            reports.append(report)
+
+    def done(file: PlacedFile, report: FileReport) -> None:
+        reports.append(report)
+        unchanged.add(file, report)
+
+    try:
+        import_round(store, with_groups(due, options.source), options, jobs, done)
+    finally:
+        unchanged.flush()
 
 
 def _interrupted(done: int, files: int, *, dry_run: bool) -> str:
@@ -408,6 +440,8 @@ def _round(
 ) -> int:
     """Import the files, and return how many were read."""
     reports: list[FileReport] = []
+    unchanged = UnchangedFiles(store, options)
+    due = [file for file, known in unchanged.reports(files) if known is None]
     began_s = time.monotonic()
 
     def done(file: PlacedFile, report: FileReport) -> None:
@@ -416,12 +450,14 @@ def _round(
         watch.took(file, now_s - began_s)
         began_s = now_s
         reports.append(report)
+        unchanged.add(file, report)
 
-    if not files:
+    if not due:
         return 0
     try:
-        import_round(store, files, options, jobs, done)
+        import_round(store, due, options, jobs, done)
     finally:
+        unchanged.flush()
         if reports:
             put(reports)
     return sum(report.refused is None for report in reports)

@@ -26,9 +26,14 @@ def placed_files(paths: Sequence[str], source: str | None = None) -> Iterator[li
     Files that form one log are one item of the list; see `files_to_read`.
     """
     with separate_files(paths) as files:
-        streams = [file for file in files if file.called is not None]
-        plain = [file.path for file in files if file.called is None]
-        yield [*streams, *files_to_read(plain, source)]
+        yield with_groups(files, source)
+
+
+def with_groups(files: Sequence[PlacedFile], source: str | None = None) -> list[PlacedFile]:
+    """Streams first, then the files, those that form one log as one item."""
+    streams = [file for file in files if file.called is not None]
+    plain = [file.path for file in files if file.called is None]
+    return [*streams, *files_to_read(plain, source)]
 
 
 @contextmanager

@@ -321,14 +321,17 @@ class _FileRows:
                 raise _RefusedError(item)
 
     def completed(self, saved: Sequence[Saved]) -> FileReports:
-        """The reports, with the number of unchanged and replaced traces."""
-        verdicts = Counter((number, one.verdict) for number, one in zip(self.numbers, saved, strict=True))
-        return tuple(
-            structs.replace(
-                report, unchanged=verdicts[number, Verdict.UNCHANGED], replaced=verdicts[number, Verdict.REPLACED]
-            )
-            for number, report in enumerate(self.reports)
-        )
+        """The reports, with what became of each trace."""
+        of_files: list[list[Saved]] = [[] for _ in self.reports]
+        for number, trace in zip(self.numbers, saved, strict=True):
+            of_files[number].append(trace)
+        return tuple(map(_with_saved, self.reports, of_files))
+
+
+def _with_saved(report: FileReport, saved: Sequence[Saved]) -> FileReport:
+    verdicts = Counter(trace.verdict for trace in saved)
+    unchanged, replaced = verdicts[Verdict.UNCHANGED], verdicts[Verdict.REPLACED]
+    return structs.replace(report, unchanged=unchanged, replaced=replaced, saved=tuple(saved))
 
 
 class _WaitingFile(Struct, frozen=True):

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Json, Role, Trace, Turn, TurnFlag
+from weaklink.storage.writing import Saved
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
@@ -44,7 +45,7 @@ class FileReport(Struct, frozen=True):
     """The result of one file; if its format is not supported, `source` is None and `refused` is the reason.
 
     `why` is a sentence on how its source was recognised. Of its traces, `unchanged` were already in the database, and
-    `replaced` replaced a shorter version. `redacted` counts the redacted secrets.
+    `replaced` replaced a shorter version; `saved` are their ids, in order. `redacted` counts the redacted secrets.
     """
 
     path: str
@@ -57,6 +58,7 @@ class FileReport(Struct, frozen=True):
     replaced: int = 0
     redacted: int = 0
     why: str | None = None
+    saved: tuple[Saved, ...] = ()
 
 
 def counts_of(trace: Trace, inspection: Inspection) -> Counts:

@@ -1,0 +1,138 @@
+"""Leaves out of an import what the database already has: files that have not changed since they were imported.
+
+A file is unchanged if its size and its time of change are those of the import. If only the time differs, its SHA-256
+decides (a copied or touched file). A time of change within `_CLOCK_STEP_NS` of the moment at which the file was looked
+at proves nothing, since a later write may get the same one: then the hash decides as well, as git does for its index.
+
+What was read with other options, or by another version of weaklink, is read again; so is a file of which a trace was
+deleted. Always read are streams, parts of files, files that are read together with others (gateways), and a database
+with a write-ahead log beside it, which holds what the file does not have yet.
+
+A file that was imported costs 0.03 ms to leave out (2026-11-29), where reading 54 MB takes seconds.
+"""
+
+import hashlib
+import os
+import platform
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from weaklink.inspector.importers.reading import reads_together
+from weaklink.inspector.version import __version__
+from weaklink.storage import Store
+from weaklink.storage.imported_files import ImportedFile
+from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.reports.import_report import FileReport
+
+_CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of change, those of FAT
+_AT_ONCE = 200  # files whose rows are written in one transaction
+
+
+class _SizeAndTime(Struct, frozen=True):
+    size_bytes: int
+    modified_ns: int
+
+
+class UnchangedFiles:
+    """The files that one import, or one round of a watch, need not read.
+
+    `settings` are the options that decide what reading a file gives. Call `add` with each report, and `flush` at the
+    end. Methods that use the database may raise StoreError.
+    """
+
+    def __init__(self, store: Store, *settings: object) -> None:
+        self._store = store
+        self._settings = _digest(msgspec.json.encode((__version__, *settings)))
+        self._machine = platform.node().encode("utf-8", "surrogateescape")
+        self._states: dict[str, tuple[_SizeAndTime, int]] = {}
+        self._new: list[tuple[ImportedFile, Sequence[int]]] = []
+
+    def reports(self, files: Sequence[PlacedFile]) -> Iterator[tuple[PlacedFile, FileReport | None]]:
+        """Each file with the report of its import if it is unchanged; None if it must be read."""
+        states = {file.path: state for file in files if (state := _state(file)) is not None}
+        now_ns = time.time_ns()
+        self._states |= {path: (state, now_ns) for path, state in states.items()}
+        known = self._store.imported_files.of(map(self._place, states), self._settings)
+        for file in files:
+            state, stored = states.get(file.path), known.get(self._place(file.path))
+            if state is None or stored is None or not _is_same(file.path, state, stored):
+                yield file, None
+            else:
+                yield file, _report(file, stored)
+
+    def add(self, file: PlacedFile, report: FileReport) -> None:
+        """Remember a file that `reports` did not know and that is in the database now, unless it changed meanwhile."""
+        state, seen_ns = self._states.pop(file.path, (None, 0))
+        if state is None or report.refused is not None or reads_together(report.source):
+            return
+        try:
+            with Path(file.path).open("rb") as stream:
+                sha256 = hashlib.file_digest(stream, "sha256").digest()
+        except OSError:
+            return
+        if _state(file) != state:
+            return
+        is_settled = seen_ns - state.modified_ns > _CLOCK_STEP_NS
+        stored = ImportedFile(
+            self._place(file.path),
+            self._settings,
+            state.size_bytes,
+            state.modified_ns if is_settled else None,
+            sha256,
+            msgspec.json.encode(structs.replace(report, path="", saved=())),
+        )
+        self._new.append((stored, [saved.id for saved in report.saved]))
+        if len(self._new) >= _AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what `add` was given."""
+        new, self._new = self._new, []
+        self._store.imported_files.put(new)
+
+    def _place(self, path: str) -> bytes:
+        return _digest(self._machine, b"\0", os.fsencode(os.path.abspath(path)))  # noqa: PTH100  # links stay links
+
+
+def _state(file: PlacedFile) -> _SizeAndTime | None:
+    """The state of a file that may be left out; None for any other."""
+    if file.content is not None or file.with_it or file.numbering is not None:
+        return None
+    try:
+        if os.path.exists(f"{file.path}-wal"):  # noqa: PTH110  # as fast as it gets, for thousands of files
+            return None
+        found = os.stat(file.path)  # noqa: PTH116  # the same
+    except (OSError, ValueError):  # ValueError: a path that no file can have
+        return None
+    is_whole = file.size_bytes is None or file.size_bytes == found.st_size
+    return _SizeAndTime(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) and is_whole else None
+
+
+def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:
+    if state.size_bytes != stored.size_bytes:
+        return False
+    if state.modified_ns == stored.modified_ns:
+        return True
+    try:
+        with Path(path).open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest() == stored.sha256
+    except OSError:
+        return False
+
+
+def _report(file: PlacedFile, stored: ImportedFile) -> FileReport | None:
+    """The report of an unchanged file; None if it cannot be read, as after damage."""
+    try:
+        report = msgspec.json.decode(stored.report, type=FileReport)
+    except msgspec.MsgspecError:
+        return None
+    return structs.replace(report, path=file.name, unchanged=report.counts.traces, replaced=0)
+
+
+def _digest(*pieces: bytes) -> bytes:
+    return hashlib.sha256(b"".join(pieces)).digest()
