@@ -14,6 +14,7 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
 from click.testing import CliRunner
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # the same
+from tokenizers import Tokenizer, models
 
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
 from tests.ui.experiments import asking
@@ -45,7 +46,8 @@ ANY_VALUE = frozenset({"arguments", "schema", "parameters", "default", "previous
 BY_NAME = frozenset(
     {
         *("tools", "diagnostics", "by_status", "external_ids", "codes", "measures", "by_code", "counts", "keys"),
-        *("runs", "steps", "languages", "recoveries"),
+        *("runs", "steps", "languages", "recoveries", "types", "shapes", "formats", "errors", "faults"),
+        *("tools_by_frequency", "schema_depth", "ref_chain", "argument_depth"),
     }
 )
 """Objects whose keys are data: names of tools, codes of rules, letters of runs."""
@@ -98,11 +100,35 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "replay-inject": _injected(),
             "replay-inject-all": [[*_injected(), not_possible("wrong-format", "it has no place")]],
             "data-score": _printed("data", "score", str(rows)),
-            "data-report": _printed("data", "report", str(rows)),
+            "data-report": [*_printed("data", "report", str(rows)), *_grouped_reports(folder)],
             "data-fix": _printed("data", "fix", str(rows)),
             "data-verify": _printed("data", "verify", str(rows)),
             "data-lint": _printed("data", "lint", str(rows), json_option=("--output", "json")),
         }
+
+
+def _grouped_reports(folder: Path) -> list[Json]:
+    """Reports by group, with a budget of tokens, goals and a second set, and that on a set without rows."""
+    arguments = '{"a": {"b": [1]}}'
+    called = {"id": "c1", "type": "function", "function": {"name": "g", "arguments": arguments}}
+    rows = [
+        {**ROWS[1], "source": "x"},
+        {
+            "messages": [{"role": "user", "content": "Go"}, {"role": "assistant", "tool_calls": [called]}],
+            "type": "single_tool_call",
+            "tools": [],
+        },
+    ]
+    path, goals, tokenizer = folder / "grouped.jsonl", folder / "goals.json", folder / "tokenizer.json"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    (folder / "empty.jsonl").write_text("", encoding="utf-8")
+    goals.write_text('{"steps": {"1": 0.5}, "should_call": {"yes": 0.4}, "languages": {"en": 1.0}}', encoding="utf-8")
+    Tokenizer(models.WordLevel({"?": 0}, unk_token="?")).save(str(tokenizer))
+    options = ("--by", "source", "--goals", str(goals), "--tokenizer", str(tokenizer), "--max-tokens", "9")
+    return [
+        *_printed("data", "report", str(path), *options, "--against", str(folder / "rows.jsonl")),
+        *_printed("data", "report", str(folder / "empty.jsonl")),
+    ]
 
 
 def _listed_tokens(folder: Path) -> list[Json]:
