@@ -118,10 +118,10 @@ def read_suites(paths: Iterable[str | Path]) -> list[ProbeRequest]:
     """The requests of suite files, numbered in order. SuiteError for a file, line or shape that cannot be read."""
     found: list[ProbeRequest] = []
     for path in map(Path, paths):
-        before = len(found)
-        found += (_numbered(request, len(found) + 1 + at) for at, request in enumerate(_read(path)))
-        if len(found) == before:
+        requests = _read(path)
+        if not requests:
             raise SuiteError(f"{path} contains no requests")
+        found += [_numbered(request, number) for number, request in enumerate(requests, len(found) + 1)]
     return found
 
 

@@ -94,6 +94,6 @@ def _call(name: str, arguments: dict) -> ToolCall:  # type: ignore[type-arg] # J
 def test_a_file_that_is_no_suite_is_refused_with_its_place(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "suite.jsonl"
     path.write_text(text)
-    with pytest.raises(SuiteError, match="suite.jsonl") as raised:
+    with pytest.raises(SuiteError, match=r"suite\.jsonl") as raised:
         read_suites([path])
     assert words in str(raised.value)
