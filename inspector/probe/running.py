@@ -345,6 +345,10 @@ class ProbeState(Struct):
     is_interrupted: bool = False
     bounds: SpendingBounds = field(default_factory=SpendingBounds)
 
+    def end(self, why: str) -> None:
+        """Stop sending; the first reason is kept."""
+        self.stop = self.stop or why
+
 
 class ProbeRun:
     """Runs a plan; `finished` is called with the answers of each request, on the event loop."""
@@ -367,7 +371,7 @@ class ProbeRun:
     def interrupt(self) -> None:
         """Stop now; finished requests are kept. Call this on the event loop."""
         self.state.is_interrupted = True
-        self.state.stop = self.state.stop or "interrupted"
+        self.state.end("interrupted")
         for task in self._tasks:
             task.cancel()
 
@@ -398,7 +402,7 @@ class ProbeRun:
             try:
                 answers = await self._probe(request, asker, raw)
             except ResendStoppedError as stopped:
-                self.state.stop = self.state.stop or str(stopped)
+                self.state.end(str(stopped))
                 return
             self.state.done += len(answers)
             self._finished(answers)
