@@ -26,12 +26,16 @@ from weaklink.inspector.model import FinishReason, Json, Provenance, ToolCall, T
 from weaklink.inspector.probe.answers import ProbeAnswer
 from weaklink.inspector.probe.promises import PROMISES, broken_promises
 from weaklink.inspector.probe.suite import ExpectedAnswer, ExpectedCall, ProbeRequest
+from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from weaklink.inspector.rules.rule import Severity
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 PROBE_SOURCE = "probe"
 """The source of the traces of requests that failed."""
 _QUOTED = 160
+_SPECIAL_TOKEN = lazy_pattern(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
+_REASONING_TAG = lazy_pattern(r"</?think(?:ing)?>|\[/?THINK\]")
 _ENFORCED = {
     "forced-call-missing": "`tool_choice` that forces a call leaves the model no answer without one.",
     "other-tool-than-forced": "`tool_choice` with a name leaves the model no other tool.",
@@ -49,7 +53,10 @@ _OF_THE_ANSWER = {
     "wrong-text": "The answer contains the words that the request states.",
     "wrong-json": "The answer is JSON of the form that the request states.",
     "streamed-differs": "The answer is the same, streamed and whole.",
+    "special-token-in-content": "Special tokens of the chat template are no text of the answer.",
+    "reasoning-in-content": "Reasoning is not part of the content.",
 }
+_LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _OF_THE_SERVER = {
     "no-answer": "The server answers.",
     "request-refused": "The server accepts the parameters that the API defines.",
@@ -137,7 +144,12 @@ class JudgedAnswer:
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The errors of the answer's calls and markers."""
-        return tuple(one for one in self.inspection.diagnostics if _is_of_answer(one, len(self.trace.turns)))
+        number = len(self.trace.turns)
+        return tuple(
+            one
+            for one in self.inspection.diagnostics
+            if _is_of_answer(one, number) and one.rule is not SPECIAL_TOKEN_LEAK
+        )
 
     @cached_property
     def findings(self) -> tuple[ProbeFinding, ...]:
@@ -206,21 +218,21 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     if not answer.choice:
         return
     found = [_of_diagnostic(one) for one in judged.diagnostics]
+    found += _leaks(judged)
     enforced = list(_enforced(judged))
     strict = {tool for tool, is_strict in _tools(answer.body).items() if is_strict}
-    for one, finding in zip(judged.diagnostics, found, strict=True):
-        name = _called_name(judged, one)
-        if one.rule.code.startswith("S2") and name in strict:
-            message = f"`{name}` is strict: {one.fault.message}"
-            evidence = _ENFORCED["strict-schema-violated"]
-            yield structs.replace(
-                finding, kind="strict-schema-violated", owner=Owner.SERVER, message=message, evidence=evidence
-            )
+    for finding in found:
+        name = _called_name(judged, finding.part)
+        if finding.code.startswith("S2") and name in strict:
+            message, evidence = f"`{name}` is strict: {finding.message}", _ENFORCED["strict-schema-violated"]
+            kind = "strict-schema-violated"
+            yield structs.replace(finding, kind=kind, owner=Owner.SERVER, message=message, evidence=evidence)
         else:
             yield finding
     yield from enforced
     if not judged.is_cut:
-        yield from _expected(judged, is_explained=bool(found or enforced))
+        is_explained = any(one.kind not in _LEAKS for one in found) or bool(enforced)
+        yield from _expected(judged, is_explained=is_explained)
 
 
 def _of_server(kind: str, message: str) -> ProbeFinding:
@@ -235,8 +247,20 @@ def _of_diagnostic(one: Diagnostic) -> ProbeFinding:
     )
 
 
-def _called_name(judged: JudgedAnswer, one: Diagnostic) -> str:
-    header = judged.answer.turn.call_header(one.location.part)
+def _leaks(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
+    """Special tokens and tags of reasoning in the content, unless the request itself mentions them."""
+    for kind, pattern, what in (
+        ("special-token-in-content", _SPECIAL_TOKEN, "the special token"),
+        ("reasoning-in-content", _REASONING_TAG, "the tag of reasoning"),
+    ):
+        match = pattern.search(judged.content)
+        if match is not None and match[0] not in write_json(judged.answer.body.get("messages"), ascii_only=False):
+            message = f"The content contains {what} `{match[0]}`: {_quoted(judged.content)}."
+            yield ProbeFinding(kind, Owner.UNKNOWN, message, part="text", range=Range(*match.span()))
+
+
+def _called_name(judged: JudgedAnswer, part: str) -> str:
+    header = judged.answer.turn.call_header(part)
     return (header.name or "") if header is not None else ""
 
 

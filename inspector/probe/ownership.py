@@ -29,6 +29,7 @@ from weaklink.inspector.segmentation import segment_whole
 from weaklink.inspector.text import Range
 
 _QUOTED = 160
+_LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _CONTENT_KINDS = frozenset({"wrong-text", "wrong-json", "streamed-differs"})
 _ENDS_REASONING = ("</think>", "[/THINK]", "</thinking>", "</reasoning>")
 
@@ -103,10 +104,11 @@ class ComparedDelivery:
         """Whether the text is a right answer to the request."""
         return answer_fits(self.judged.request.expected, self.written, self.content)
 
-    def faithful(self, call: ToolCall) -> bool:
-        """Whether the model wrote a delivered call: with the same arguments, or the same characters."""
+    def faithful(self, call: ToolCall, *, exactly: bool = False) -> bool:
+        """Whether the model wrote a delivered call: with the same characters or, unless `exactly`, the same values."""
         return any(
-            same_call(one, call) or (one.name == call.name and one.raw_arguments.strip() == call.raw_arguments.strip())
+            (one.name == call.name and one.raw_arguments.strip() == call.raw_arguments.strip())
+            or (not exactly and same_call(one, call))
             for one in self.written
         )
 
@@ -185,14 +187,13 @@ def _difference_for(finding: ProbeFinding, compared: ComparedDelivery) -> str:
         call = calls[int(index)]
         if finding.kind in ("call-repeated", "call-unwanted"):
             return compared.difference()
-        if compared.faithful(call):
+        if compared.faithful(call, exactly=finding.code.startswith("J")):
             return ""
         return compared.difference() or f"the model did not write the call {_shown(call)} that the server delivered"
-    if finding.code == SPECIAL_TOKEN_LEAK.code and finding.range is not None:
+    if finding.kind in _LEAKS and finding.range is not None:
         token = finding.range.of(compared.judged.content)
-        return (
-            f"`{token}` is a special token, and the server left it in the content" if token in compared.raw.text else ""
-        )
+        is_written = token in compared.raw.text
+        return f"`{token}` is markup, and the server left it in the content" if is_written else ""
     difference = compared.difference()
     if difference or finding.kind not in _CONTENT_KINDS:
         return difference

@@ -73,7 +73,9 @@ def _all(answer: ProbeAnswer) -> Iterator[tuple[str, str]]:
                 f"The answer has status {answer.status} and contains an error: {_quoted(value['error'])}.",
             )
     if not answer.choice:
-        yield "not-a-completion", f"The body has no choice: {_quoted(answer.raw[:400].decode('utf-8', 'replace'))}."
+        if not any(value.get("error") for value in answer.objects):
+            shown = _quoted(answer.raw[:400].decode("utf-8", "replace"))
+            yield "not-a-completion", f"The body has no choice: {shown}."
         return
     yield from _heads(answer)
     yield from _finish(answer)

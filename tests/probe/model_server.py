@@ -189,7 +189,7 @@ def whole_of(parsed: Parsed, body: Body, tokens: list[Body] | None) -> Body:
 
 
 def chunks_of(parsed: Parsed, body: Body, tokens: list[Body] | None) -> list[Any]:
-    """The answer as chunks: the role, text in pieces, each call's head and then its arguments, the finish, the usage."""
+    """The answer as chunks: the role, text in pieces, each call's head and its arguments, the finish, the usage."""
     deltas: list[Body] = [{"role": "assistant", "content": ""}]
     deltas += [{"reasoning_content": piece} for piece in _pieces(parsed.reasoning)]
     deltas += [{"content": piece} for piece in _pieces(parsed.content)]
@@ -202,7 +202,7 @@ def chunks_of(parsed: Parsed, body: Body, tokens: list[Body] | None) -> list[Any
     choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": parsed.finish})
     if tokens is not None:
-        choices[1 if len(choices) > 2 else 0]["logprobs"] = {"content": tokens}
+        choices[0]["logprobs"] = {"content": tokens}
     head = _head("chat.completion.chunk", body)
     last = {**head, "choices": [], "usage": usage(parsed)}
     return [*({**head, "choices": [choice]} for choice in choices), last]

@@ -11,6 +11,7 @@ import pytest
 from tests.probe.model_server import Body, Fault, Parsed, call_text, running
 from weaklink.inspector.probe.builtin_suite import builtin_suite
 from weaklink.inspector.probe.judging import Owner
+from weaklink.inspector.probe.measures import measure
 from weaklink.inspector.probe.results import ProbeMode
 from weaklink.inspector.probe.running import ProbedAnswer, ProbePlan, ProbeRun, endpoint_target
 from weaklink.inspector.probe.suite import ProbeRequest
@@ -52,6 +53,7 @@ def _set(*path: str | int, to: Any) -> Callable[[Any, Body], Any]:
 
 
 _REMOVED = object()
+_ERROR = {"error": {"message": "out of memory"}}
 
 
 def _inner(value: Any, step: str | int) -> Any:
@@ -255,7 +257,7 @@ BOTH_MODES: dict[str, tuple[Fault, tuple[str, ...], tuple[str, Owner]]] = {
     "a special token left": (
         _content(lambda text: text and f"{text}<|im_end|>"),
         _USED,
-        ("special-token-leak", _SERVER),
+        ("special-token-in-content", _SERVER),
     ),
     "the first characters lost": (_content(lambda text: text[3:]), _USED, ("wrong-text", _SERVER)),
     # what the request makes the server enforce
@@ -340,3 +342,114 @@ def test_a_planted_fault_is_found_in_both_modes_with_its_owner(name: str) -> Non
 
 def test_thirty_and_more_faults_are_planted() -> None:
     assert len(BOTH_MODES) >= 30
+
+
+def test_a_clean_server_has_no_finding_in_the_whole_suite() -> None:
+    found = probed(Fault(), tuple(_SUITE))
+    assert len(found) == 2 * len(_SUITE)
+    assert [one for answer in found for one in answer.record.findings] == []
+    measures = measure([answer.record for answer in found])
+    assert all(share.value == 1.0 and share.trials for share in measures.shares), measures
+    assert not any(measures.errors.values())
+    assert all(median.trials for median in measures.medians)
+
+
+def _every_piece(change: Callable[[Body], None]) -> Fault:
+    """A fault in the pieces of calls in a stream, after the first of each."""
+
+    def change_all(chunks: list[Any], _: Body) -> list[Any]:
+        for chunk in chunks:
+            for choice in chunk["choices"]:
+                for piece in choice["delta"].get("tool_calls", ()):
+                    change(piece)
+        return chunks
+
+    return Fault(chunks=change_all)
+
+
+def _joined(piece: Body) -> None:
+    """All calls under index 0, with one head: the arguments of both become one text."""
+    if piece["index"]:
+        piece["index"] = 0
+        piece.pop("id", None)
+        piece.pop("type", None)
+        piece["function"].pop("name", None)
+
+
+def _twice(chunks: list[Any], _: Body) -> list[Any]:
+    content = [chunk for chunk in chunks if chunk["choices"] and chunk["choices"][0]["delta"].get("content")]
+    last = max((chunks.index(chunk) for chunk in content), default=0)
+    return [*chunks[: last + 1], *content, *chunks[last + 1 :]]
+
+
+def _without_a_piece(chunks: list[Any], _: Body) -> list[Any]:
+    pieces = [chunk for chunk in chunks if chunk["choices"] and chunk["choices"][0]["delta"].get("tool_calls")]
+    return [chunk for chunk in chunks if chunk not in pieces[2:3]]
+
+
+def _finish_first(chunks: list[Any], _: Body) -> list[Any]:
+    """The finish reason comes before the last piece."""
+    *before, piece, finish, usage = chunks
+    return [*before, finish, piece, usage]
+
+
+def _whole_message(chunks: list[Any], _: Body) -> list[Any]:
+    for chunk in chunks:
+        for choice in chunk["choices"]:
+            choice["message"] = choice["delta"]
+            del choice["delta"]
+    return chunks
+
+
+def _set_id(chunks: list[Any], _: Body) -> list[Any]:
+    return [{**chunk, "id": f"chatcmpl-{number}"} for number, chunk in enumerate(chunks)]
+
+
+# name: fault, requests, a finding in the stream; the whole answer has none
+STREAMED: dict[str, tuple[Fault, tuple[str, ...], tuple[str, Owner]]] = {
+    "no end mark": (Fault(has_end=False), _USED, ("end-mark-missing", _SERVER)),
+    "ids change": (Fault(chunks=_set_id), _USED, ("id-changes", _SERVER)),
+    "an event is no JSON": (
+        Fault(chunks=lambda chunks, _: [chunks[0], "{broken", *chunks[1:]]),
+        _USED,
+        ("event-unreadable", _SERVER),
+    ),
+    "pieces without index": (
+        _every_piece(lambda piece: piece.pop("index")),
+        (_ONE,),
+        ("call-index-missing", _SERVER),
+    ),
+    "all calls have index 0": (
+        _every_piece(lambda piece: piece.update(index=0)),
+        (_TWO,),
+        ("call-index-reused", _SERVER),
+    ),
+    "the name comes again": (
+        _every_piece(lambda piece: piece["function"].update(name="get_weather")),
+        (_ONE,),
+        ("call-name-repeated", _SERVER),
+    ),
+    "messages instead of deltas": (Fault(chunks=_whole_message), (_TEXT,), ("delta-missing", _SERVER)),
+    "text after the finish": (Fault(chunks=_finish_first), (_ONE, _TEXT), ("text-after-finish", _SERVER)),
+    "no stream": (Fault(swap_modes=(True,)), _USED, ("stream-not-sent", _SERVER)),
+    "arguments joined": (_every_piece(_joined), (_TWO,), ("several-objects-in-one-call", _SERVER)),
+    "text streamed twice": (Fault(chunks=_twice), (_TEXT,), ("streamed-differs", _SERVER)),
+    "a piece of arguments lost": (Fault(chunks=_without_a_piece), (_ONE,), ("missing-value", _SERVER)),
+}
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_a_fault_of_the_stream_alone_is_found_there(name: str) -> None:
+    fault, ids, expected = STREAMED[name]
+    found = probed(fault, ids)
+    streamed = [one for answer in found if answer.record.mode is ProbeMode.STREAMED for one in answer.record.findings]
+    whole = [one for answer in found if answer.record.mode is ProbeMode.WHOLE for one in answer.record.findings]
+    assert expected in {(one.kind, one.owner) for one in streamed}, streamed
+    assert whole == []
+
+
+def test_a_stream_that_was_not_asked_for_is_found() -> None:
+    found = probed(Fault(swap_modes=(False,)))
+    assert {(one.kind, one.owner) for answer in found for one in answer.record.findings} == {
+        ("stream-not-asked", Owner.SERVER)
+    }
