@@ -23,6 +23,7 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import flag_of, object_of, objects_of, word_of, write_json
 from weaklink.inspector.model import FinishReason, Json, Provenance, ToolCall, Trace, Turn
+from weaklink.inspector.model.trace import PROBED
 from weaklink.inspector.probe.answers import ProbeAnswer
 from weaklink.inspector.probe.promises import PROMISES, broken_promises
 from weaklink.inspector.probe.suite import ExpectedAnswer, ExpectedCall, ProbeRequest
@@ -31,8 +32,6 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
-PROBE_SOURCE = "probe"
-"""The source of the traces of requests that failed."""
 _QUOTED = 160
 _SPECIAL_TOKEN = lazy_pattern(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
 _REASONING_TAG = lazy_pattern(r"</?think(?:ing)?>|\[/?THINK\]")
@@ -180,7 +179,7 @@ def trace_of(body: Mapping[str, Json], turn: Turn) -> Trace:
             tools_origin=sent.tools_origin,
         )
     turns = (*request.turns, structs.replace(turn, generation=sent))
-    return Trace(turns, model=request.model, provenance=Provenance(source=PROBE_SOURCE))
+    return Trace(turns, model=request.model, provenance=Provenance(source=PROBED))
 
 
 def is_json(text: str) -> bool:
