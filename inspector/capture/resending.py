@@ -42,6 +42,14 @@ class ResendStoppedError(WeaklinkError):
     """No more requests are sent because a bound is reached or the server refuses; the message says which."""
 
 
+class RequestRefusedError(ResendStoppedError):
+    """The server refused a request with `status`; the message has the server's own words."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
 @dataclass(frozen=True, slots=True)
 class ResendTarget:
     """Where requests go: the server's address up to the API's version, and the path after it.
@@ -149,16 +157,18 @@ class Resender(Struct):
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _until_s: float = 0.0
 
-    async def send(self, body: bytes, id: str, prompt: int, limit: int | None) -> tuple[int, str]:
+    async def send(
+        self, body: bytes, id: str, prompt: int, limit: int | None, *, target: ResendTarget | None = None
+    ) -> tuple[int, str]:
         """Send one request, with retries; returns the tokens reserved for it and why it failed (`""` if it did not).
 
-        ResendStoppedError if a bound is reached or the server refuses.
+        `target` is another path of the same server. ResendStoppedError if a bound is reached or the server refuses.
         """
         for attempt in count(1):
             await self._wait()
             reserved = self.bounds.reserve(prompt, limit)
             try:
-                failure, delay_s = await self._attempt(body, id)
+                failure, delay_s = await self._attempt(body, id, target or self.target)
             except BaseException:
                 self.bounds.settle(reserved, 0, 0)
                 raise
@@ -174,14 +184,14 @@ class Resender(Struct):
         while (left_s := self._until_s - _clock()) > 0:
             await self.sleep(left_s)
 
-    async def _attempt(self, body: bytes, id_: str) -> tuple[str, float | None]:
+    async def _attempt(self, body: bytes, id_: str, target: ResendTarget) -> tuple[str, float | None]:
         """One attempt: why it failed, and the delay before the next one in seconds (0: unknown, None: no retry)."""
         began_s = now_s()
         try:
             answer = await self.session.post(
-                URL(self.target.url, encoded=True),
+                URL(target.url, encoded=True),
                 data=body,
-                headers=list(self.target.headers),
+                headers=list(target.headers),
                 allow_redirects=False,
             )
         except (aiohttp.ClientError, OSError) as error:
@@ -191,9 +201,9 @@ class Resender(Struct):
                 return await self._refused(answer)
             head = RequestHead(
                 "POST",
-                self.target.path,
+                target.path,
                 ((SESSION_HEADER, id_),),
-                upstream=self.target.upstream,
+                upstream=target.upstream,
                 client="weaklink ask",
                 at_s=began_s,
             )
@@ -206,7 +216,7 @@ class Resender(Struct):
         message = self.hide(_error_message(await answer.read()))
         failure = f"the server answered {answer.status}{f': {message}' if message else ''}"
         if answer.status not in _BUSY:
-            raise ResendStoppedError(failure)
+            raise RequestRefusedError(failure, answer.status)
         delay_s = retry_after_s(answer.headers)
         if delay_s > _LONGEST_WAIT_S:
             raise ResendStoppedError(f"{failure}; it requests a wait of {delay_s:,.0f} seconds")

@@ -355,7 +355,9 @@ class ExternalId(Struct, frozen=True):
 
 ASKED_AGAIN = "ask"
 """The source of answers to a request that `weaklink ask` sent again."""
-EXPERIMENT_SOURCES = (ASKED_AGAIN, "doctor", "replay")
+PROBED = "probe"
+"""The source of answers to the requests of `weaklink probe` that failed."""
+EXPERIMENT_SOURCES = (ASKED_AGAIN, "doctor", "replay", PROBED)
 """The sources of traces that weaklink's own experiments recorded; others count as real sessions."""
 RECORDING_ID = "recording"
 """The name of the external id that weaklink gives to each trace that it records."""

@@ -94,6 +94,9 @@ COMMANDS = MappingProxyType(
         "ask": CommandEntry(
             "weaklink.ui.cli.commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE
         ),
+        "probe": CommandEntry(
+            "weaklink.ui.cli.commands.judging:probe", "Measure which tool calls an endpoint breaks, and why.", _JUDGE
+        ),
         "doctor": CommandEntry(
             "weaklink.ui.cli.commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE
         ),

@@ -62,17 +62,17 @@ class CheckJunit:
         fault, wrong = unread.fault, self._fails(unread.fault.rule.severity)
         self._tests += 1
         self._failures += wrong
-        shown = _text("\n".join(plain(line).rstrip() for line in fault_lines(unread, _WIDTH)))
-        head = f"<failure message={_attribute(fault.message)} type={_attribute(str(fault.rule))}>"
+        shown = xml_text("\n".join(plain(line).rstrip() for line in fault_lines(unread, _WIDTH)))
+        head = f"<failure message={xml_attribute(fault.message)} type={xml_attribute(str(fault.rule))}>"
         body = f"{head}{shown}</failure>\n" if wrong else f"<system-out>{shown}</system-out>\n"
         self._cases.write(_case(unread.path, unread.record or "the file itself", body))
 
     def file(self, file: check_report.CheckedFile) -> None:
         """Finish the file's suite."""
         for note in file.notes:
-            self._cases.write(_case(file.path, note, f"<skipped message={_attribute(note)}/>\n"))
+            self._cases.write(_case(file.path, note, f"<skipped message={xml_attribute(note)}/>\n"))
         tests = self._tests + len(file.notes)
-        head = f"<testsuite name={_attribute(file.path)} tests={_number(tests)} failures={_number(self._failures)}"
+        head = f"<testsuite name={xml_attribute(file.path)} tests={_number(tests)} failures={_number(self._failures)}"
         self._suites.write(f"{head} errors={_number(0)} skipped={_number(len(file.notes))}>\n")
         _copy(self._cases, self._suites)
         self._suites.write("</testsuite>\n")
@@ -96,14 +96,14 @@ def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]
     summary = (
         f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
     )
-    head = f"<failure message={_attribute(summary)} type={_attribute(str(first.rule))}>"
-    return f"{head}{_text(_shown(_results(trace)))}</failure>\n"
+    head = f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
+    return f"{head}{xml_text(_shown(_results(trace)))}</failure>\n"
 
 
 def _message_text(trace: check_report.CheckedTrace) -> str:
     """Findings that do not make the case fail, as output."""
     results = _results(trace)
-    return f"<system-out>{_text(_shown(results))}</system-out>\n" if results else ""
+    return f"<system-out>{xml_text(_shown(results))}</system-out>\n" if results else ""
 
 
 def _results(trace: check_report.CheckedTrace) -> tuple[check_report.Finding, ...]:
@@ -122,15 +122,17 @@ def _name(trace: check_report.CheckedTrace) -> str:
 
 
 def _case(path: str, name: str, inside: str) -> str:
-    opened = f"<testcase classname={_attribute(path)} name={_attribute(name)}"
+    opened = f"<testcase classname={xml_attribute(path)} name={xml_attribute(name)}"
     return f"{opened}>\n{inside}</testcase>\n" if inside else f"{opened}/>\n"
 
 
-def _attribute(text: str) -> str:
+def xml_attribute(text: str) -> str:
+    """A text as an attribute's value, in quotes."""
     return quoteattr(_allowed(text), {"\n": "&#10;", "\t": "&#9;"})
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """A text as the content of an element."""
     return escape(_allowed(text))
 
 

@@ -1,0 +1,482 @@
+"""Sends the requests of a suite to an endpoint, whole and streamed, and judges each answer.
+
+A request is one job: its whole answer, its streamed answer, the comparison of the two, and, only if one of them has a
+fault whose owner is unknown, further requests for the model's own text (`_RawTexts`). A finished job is handed to the
+caller at once, so an interrupt loses only jobs that are under way. Bounds, waiting for busy servers and `retry-after`
+are `capture.resending`'s.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct, field, structs
+
+from weaklink.inspector.apis.openai import chat
+from weaklink.inspector.capture.resending import (
+    SESSION_HEADER,
+    RequestRefusedError,
+    Resender,
+    ResendStoppedError,
+    ResendTarget,
+    SpendingBounds,
+    resending,
+    target_of,
+)
+from weaklink.inspector.capture.safeguards import now_s
+from weaklink.inspector.chain.layers import same_arguments
+from weaklink.inspector.json_text import list_of, word_of
+from weaklink.inspector.model import Json
+from weaklink.inspector.probe.answers import CHAT_PATH, ProbeAnswer
+from weaklink.inspector.probe.judging import JudgedAnswer, Owner, ProbeFinding
+from weaklink.inspector.probe.ownership import ComparedDelivery, RawMethod, RawText, owned
+from weaklink.inspector.probe.results import ProbeMode, ProbeRecord, record_of
+from weaklink.inspector.probe.suite import ProbeRequest, request_hash
+from weaklink.inspector.replay.resend import answer_limit
+from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, Headers, RequestHead, header_of
+
+FOLLOW_UPS = 6
+"""The most further requests for one answer with faults: a repetition, two that render the prompt, two that complete it,
+one that is not parsed."""
+_BYTES_PER_TOKEN = 4
+_SHORTEST_KEY = 8
+_HIDDEN = "*" * 8
+_TEMPLATE_TOKENS = 1024
+
+
+class ProbePlan(Struct, frozen=True):
+    """What to send where: the requests, in which modes, to which model (`""` keeps each request's own)."""
+
+    url: str
+    requests: tuple[ProbeRequest, ...]
+    model: str = ""
+    modes: tuple[ProbeMode, ...] = (ProbeMode.WHOLE, ProbeMode.STREAMED)
+    as_written: bool = False
+    concurrency: int = 4
+    is_owner_sought: bool = True
+
+    def bodies(self, request: ProbeRequest) -> list[dict[str, Json]]:
+        """The bodies to send for a request, one for each mode; `as_written`: only the one that its file has."""
+        if self.as_written:
+            return [{**request.body, **({"model": self.model} if self.model else {})}]
+        return [request.prepared(self.model, stream=mode is ProbeMode.STREAMED) for mode in self.modes]
+
+    @property
+    def count(self) -> int:
+        """The number of requests, without retries and further requests for answers with faults."""
+        return len(self.requests) * (1 if self.as_written else len(self.modes))
+
+    @property
+    def prompt_tokens(self) -> int:
+        """The estimated tokens of all prompts: a quarter of the bytes."""
+        return sum(estimated_tokens(body) for request in self.requests for body in self.bodies(request))
+
+    @property
+    def answer_tokens(self) -> int:
+        """The most tokens of all answers, as far as the requests limit them."""
+        return sum(answer_limit(body) or 0 for request in self.requests for body in self.bodies(request))
+
+
+def estimated_tokens(body: Mapping[str, Json]) -> int:
+    """The approximate number of tokens of a request's prompt."""
+    return max(1, len(_encoded(body)) // _BYTES_PER_TOKEN)
+
+
+def endpoint_target(url: str, variables: Mapping[str, str], key_variable: str | None = None) -> ResendTarget:
+    """The target for chat completions at a server's address, with the key of the environment."""
+    base = re.sub(r"/chat/completions/*\Z", "", url.rstrip("/"))
+    found = target_of(base, chat.API, CHAT_PATH, variables, key_variable=key_variable)
+    headers = (*found.headers, ("accept-encoding", "identity"))
+    return ResendTarget(found.upstream, found.path, headers, found.key)
+
+
+class ProbedAnswer(Struct, frozen=True):
+    """One finished answer: its record, and the judged answer itself."""
+
+    record: ProbeRecord
+    judged: JudgedAnswer
+
+
+class _Collected(ExchangeObserver):
+    """Keeps the status, the type and the pieces of one answer."""
+
+    def __init__(self, began_s: float) -> None:
+        self.began_s, self.ended_s = began_s, began_s
+        self.status: int | None = None
+        self.content_type, self.failure = "", ""
+        self.pieces: list[tuple[float, bytes]] = []
+
+    def request_arrived(self, raw: bytes) -> None:
+        """Nothing: the request is known."""
+
+    def answer_began(self, status: int, headers: Headers, at_s: float | None) -> None:
+        self.status, self.content_type = status, header_of(headers, "content-type")
+
+    def answer_arrived(self, raw: bytes, at_s: float | None) -> None:
+        self.ended_s = at_s or self.ended_s
+        self.pieces.append((self.ended_s, raw))
+
+    def ended(self, end: ExchangeEnd, at_s: float | None, message: str = "") -> None:
+        self.ended_s = at_s or self.ended_s
+        self.failure = message
+
+
+class _Collector:
+    """Observes all exchanges; the answer of a request is kept under its id."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, _Collected] = {}
+
+    def began(self, head: RequestHead) -> ExchangeObserver:
+        """An exchange begins."""
+        collected = _Collected(head.at_s or 0.0)
+        self.answers[header_of(head.headers, SESSION_HEADER)] = collected
+        return collected
+
+
+class Asker:
+    """Sends bodies to the paths of one endpoint, one answer each."""
+
+    def __init__(self, resender: Resender, collector: _Collector, hide: Callable[[bytes], bytes]) -> None:
+        self._resender, self._collector, self._hide = resender, collector, hide
+        self._count = 0
+        self._has_answered = False
+
+    async def ask(self, body: Mapping[str, Json], path: str = CHAT_PATH, *, at_root: bool = False) -> ProbeAnswer:
+        """The answer to a request. `at_root`: the path is below the server's address without the API's version.
+
+        ResendStoppedError if a bound is reached, or the server cannot be reached and has never been.
+        """
+        self._count += 1
+        id_ = f"{self._count}"
+        target = self._resender.target
+        base = _root_of(target.upstream) if at_root else target.upstream
+        target = ResendTarget(base, path, target.headers, target.key)
+        limit, tokens, began_s = answer_limit(dict(body)), estimated_tokens(body), now_s()
+        try:
+            reserved, failure = await self._resender.send(_encoded(body), id_, tokens, limit, target=target)
+        except RequestRefusedError as refused:
+            self._has_answered = True
+            return ProbeAnswer(body, refused.status, failure=str(refused), began_s=began_s, ended_s=now_s())
+        found = self._collector.answers.pop(id_, None)
+        if found is None or found.status is None:
+            if not self._has_answered and failure.startswith("no answer"):
+                raise ResendStoppedError(f"the server at {base} cannot be reached; {failure}")
+            return ProbeAnswer(body, None, failure=failure, began_s=began_s, ended_s=now_s())
+        self._has_answered = True
+        answer = ProbeAnswer(
+            body,
+            found.status,
+            failure=failure,
+            content_type=found.content_type,
+            pieces=[(at_s, self._hide(raw)) for at_s, raw in found.pieces],
+            began_s=found.began_s,
+            ended_s=found.ended_s,
+        )
+        generation = answer.turn.generation
+        usage = generation.usage if generation is not None else None
+        prompt = usage.input_tokens if usage is not None and usage.input_tokens is not None else tokens
+        self._resender.bounds.settle(reserved, prompt, (usage.output_tokens or 0) if usage is not None else 0)
+        return answer
+
+
+def _root_of(upstream: str) -> str:
+    return re.sub(r"/v\d+/*\Z", "", upstream)
+
+
+def _encoded(body: Mapping[str, Json]) -> bytes:
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+class _RawTexts:
+    """Gets the model's own text of an answer with faults, by what its server supports.
+
+    A method that the server refuses once, or that yields nothing, is not tried again. The methods:
+
+    * `__verbose`, `logprobs`: the answer itself has the text, or a repetition of the request with `logprobs: true` has
+      it. This is the text of the very answer that is parsed.
+    * `/apply-template` (llama.cpp), `/tokenize` (vLLM): the server renders the prompt, and `/v1/completions` continues
+      it with `skip_special_tokens: false`.
+    * The request with `tool_choice: none`, `skip_special_tokens: false`, `separate_reasoning: false`: vLLM and SGLang
+      do not parse it. Some servers leave the tools out then, so only a text with calls counts.
+    """
+
+    def __init__(self, asker: Asker) -> None:
+        self._asker = asker
+        self._unsupported: set[RawMethod] = set()
+
+    async def owned(self, judged: JudgedAnswer) -> list[ProbeFinding]:
+        """The findings of an answer with their owners, as far as they can be known."""
+        findings = list(judged.findings)
+        own = _own_text(judged.answer)
+        if own is not None:
+            return _owned(findings, ComparedDelivery(judged, own))
+        findings = await self._by_repetition(judged, findings)
+        for method, ask in (
+            (RawMethod.TEMPLATE, self._by_template),
+            (RawMethod.TOKENIZE, self._by_tokens),
+            (RawMethod.UNPARSED, self._unparsed),
+        ):
+            if not any(one.owner is Owner.UNKNOWN for one in findings):
+                return findings
+            if method in self._unsupported:
+                continue
+            text = await ask(judged)
+            if text:
+                findings = _owned(findings, ComparedDelivery(judged, RawText(text, method)))
+            elif text is None:
+                self._unsupported.add(method)
+        return [_explained(one) for one in findings]
+
+    async def equal_texts(self, whole: JudgedAnswer, streamed: JudgedAnswer, finding: ProbeFinding) -> ProbeFinding:
+        """The finding that two answers differ, with its owner: the server, if it changed the text of one of them."""
+        for judged in (streamed, whole):
+            again = await self._repeated(judged)
+            if again is None:
+                return _explained(finding)
+            found = owned(finding, ComparedDelivery(again, _repeated_text(again)))
+            if found.owner is Owner.SERVER:
+                return found
+        evidence = (
+            "In both modes the model's tokens are exactly what the server delivered: the model answered differently."
+        )
+        return structs.replace(finding, owner=Owner.MODEL, evidence=evidence)
+
+    async def _repeated(self, judged: JudgedAnswer) -> JudgedAnswer | None:
+        """The answer to the same request with `logprobs`, None if it has no tokens."""
+        if _own_text(judged.answer) is not None:
+            return judged
+        if RawMethod.LOGPROBS in self._unsupported:
+            return None
+        answer = await self._asker.ask({**judged.answer.body, "logprobs": True})
+        if answer.is_refused or (answer.is_answered and answer.token_text is None):
+            self._unsupported.add(RawMethod.LOGPROBS)
+        return JudgedAnswer(judged.request, answer) if answer.is_answered and answer.token_text is not None else None
+
+    async def _by_repetition(self, judged: JudgedAnswer, findings: list[ProbeFinding]) -> list[ProbeFinding]:
+        again = await self._repeated(judged)
+        if again is None:
+            return findings
+        compared = ComparedDelivery(again, _repeated_text(again))
+        same = {one.kind: owned(one, compared) for one in reversed(again.findings) if one.owner is Owner.UNKNOWN}
+        return [one if one.owner is not Owner.UNKNOWN else _as(one, same.get(one.kind)) for one in findings]
+
+    async def _by_template(self, judged: JudgedAnswer) -> str | None:
+        body = judged.answer.body
+        sent = _members(body, "messages", "tools", "chat_template_kwargs")
+        rendered = await self._asker.ask(sent, "/apply-template", at_root=True)
+        prompt = word_of(_first_object(rendered).get("prompt"))
+        return await self._completed(judged, prompt) if prompt else None
+
+    async def _by_tokens(self, judged: JudgedAnswer) -> str | None:
+        body = judged.answer.body
+        sent = _members(body, "model", "messages", "tools", "chat_template_kwargs")
+        rendered = await self._asker.ask({**sent, "add_generation_prompt": True}, "/tokenize", at_root=True)
+        tokens = list_of(_first_object(rendered).get("tokens"))
+        return await self._completed(judged, tokens) if tokens else None
+
+    async def _completed(self, judged: JudgedAnswer, prompt: Json) -> str | None:
+        body = judged.answer.body
+        kept = _members(body, "model", "temperature", "seed", "top_p")
+        limit = answer_limit(body) or _TEMPLATE_TOKENS
+        sent = {**kept, "prompt": prompt, "max_tokens": limit, "skip_special_tokens": False, "stream": False}
+        answer = await self._asker.ask(sent, "/completions")
+        for choice in list_of(_first_object(answer).get("choices")):
+            if isinstance(choice, dict) and isinstance(choice.get("text"), str):
+                return word_of(choice["text"])
+        return None
+
+    async def _unparsed(self, judged: JudgedAnswer) -> str | None:
+        body = {key: value for key, value in judged.answer.body.items() if key not in ("stream", "stream_options")}
+        extra: dict[str, Json] = {"tool_choice": "none", "skip_special_tokens": False, "separate_reasoning": False}
+        answer = await self._asker.ask({**body, **extra})
+        if not answer.is_answered:
+            return None if answer.is_refused else ""
+        text = word_of(answer.message.get("content"))
+        compared = ComparedDelivery(judged, RawText(text, RawMethod.UNPARSED))
+        return text if compared.written else ""
+
+
+def _as(one: ProbeFinding, twin: ProbeFinding | None) -> ProbeFinding:
+    """A finding of the first answer, with the owner of the same finding of the repeated one, if that has it."""
+    if twin is None:
+        return structs.replace(one, evidence="The request was repeated with `logprobs`, and did not fail in this way.")
+    return structs.replace(one, owner=twin.owner, evidence=twin.evidence)
+
+
+def _own_text(answer: ProbeAnswer) -> RawText | None:
+    if answer.verbose_text is not None:
+        return RawText(answer.verbose_text, RawMethod.VERBOSE)
+    text = answer.token_text
+    return RawText(text, RawMethod.LOGPROBS) if text is not None else None
+
+
+def _repeated_text(judged: JudgedAnswer) -> RawText:
+    found = _own_text(judged.answer)
+    assert found is not None, "only answers with a text are repeated"
+    return structs.replace(found, is_repeated=judged.answer.body.get("logprobs") is True)
+
+
+def _owned(findings: Sequence[ProbeFinding], compared: ComparedDelivery) -> list[ProbeFinding]:
+    return [owned(one, compared) if one.owner is Owner.UNKNOWN else one for one in findings]
+
+
+def _explained(one: ProbeFinding) -> ProbeFinding:
+    """A finding whose owner stays unknown, with the reason."""
+    if one.owner is not Owner.UNKNOWN or one.evidence:
+        return one
+    return structs.replace(one, evidence="The server gives no access to the model's own text, so the owner is unknown.")
+
+
+def _members(body: Mapping[str, Json], *names: str) -> dict[str, Json]:
+    return {name: body[name] for name in names if name in body}
+
+
+def _first_object(answer: ProbeAnswer) -> dict[str, Json]:
+    return answer.objects[0] if answer.objects and answer.status is not None and answer.status < 300 else {}
+
+
+class ProbeState(Struct):
+    """The state of a run: the answers so far, and the reason for an early end (`""` if there is none)."""
+
+    done: int = 0
+    stop: str = ""
+    is_interrupted: bool = False
+    bounds: SpendingBounds = field(default_factory=SpendingBounds)
+
+    def end(self, why: str) -> None:
+        """Stop sending; the first reason is kept."""
+        self.stop = self.stop or why
+
+
+class ProbeRun:
+    """Runs a plan; `finished` is called with the answers of each request, on the event loop."""
+
+    def __init__(
+        self,
+        plan: ProbePlan,
+        target: ResendTarget,
+        finished: Callable[[Sequence[ProbedAnswer]], None],
+        *,
+        bounds: SpendingBounds | None = None,
+        done: frozenset[str] = frozenset(),
+    ) -> None:
+        """`done` are the hashes of requests that have their results already, from an earlier run."""
+        self._plan, self._target, self._finished = plan, target, finished
+        self.state = ProbeState(bounds=bounds or SpendingBounds())
+        self._jobs = iter([one for one in plan.requests if not _is_done(plan, one, done)])
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def interrupt(self) -> None:
+        """Stop now; finished requests are kept. Call this on the event loop."""
+        self.state.is_interrupted = True
+        self.state.end("interrupted")
+        for task in self._tasks:
+            task.cancel()
+
+    async def run(self) -> ProbeState:
+        """Send requests until all are done, a bound is reached, or `interrupt` is called."""
+        collector = _Collector()
+        key = self._target.key if len(self._target.key) >= _SHORTEST_KEY else ""
+        async with resending(self._target, collector, self.state.bounds, lambda text: _without(key, text)) as resender:
+            hide = _hider(key)
+            asker = Asker(resender, collector, hide)
+            raw = _RawTexts(asker)
+            self._tasks = [asyncio.create_task(self._work(asker, raw)) for _ in range(self._plan.concurrency)]
+            try:
+                await asyncio.gather(*self._tasks)
+            except asyncio.CancelledError:
+                if not self.state.is_interrupted:
+                    raise
+            finally:
+                for task in self._tasks:
+                    task.cancel()
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+        return self.state
+
+    async def _work(self, asker: Asker, raw: _RawTexts) -> None:
+        for request in self._jobs:
+            if self.state.stop:
+                return
+            try:
+                answers = await self._probe(request, asker, raw)
+            except ResendStoppedError as stopped:
+                self.state.end(str(stopped))
+                return
+            self.state.done += len(answers)
+            self._finished(answers)
+
+    async def _probe(self, request: ProbeRequest, asker: Asker, raw: _RawTexts) -> list[ProbedAnswer]:
+        judged = [JudgedAnswer(request, await asker.ask(body)) for body in self._plan.bodies(request)]
+        findings = [await self._owned(one, raw) for one in judged]
+        equal = _equal(judged)
+        if equal is False and not any(_about_content(one) for found in findings for one in found):
+            finding = _differing(*judged)
+            if self._plan.is_owner_sought:
+                finding = await raw.equal_texts(judged[0], judged[1], finding)
+            findings[1].append(finding)
+        return [
+            ProbedAnswer(record_of(one, found, equal=equal if one.answer.asked_stream else None), one)
+            for one, found in zip(judged, findings, strict=True)
+        ]
+
+    async def _owned(self, judged: JudgedAnswer, raw: _RawTexts) -> list[ProbeFinding]:
+        is_unknown = any(one.owner is Owner.UNKNOWN for one in judged.findings)
+        if not is_unknown or not self._plan.is_owner_sought:
+            return list(judged.findings)
+        return await raw.owned(judged)
+
+
+def _is_done(plan: ProbePlan, request: ProbeRequest, done: frozenset[str]) -> bool:
+    return bool(done) and all(request_hash(body) in done for body in plan.bodies(request))
+
+
+def _about_content(one: ProbeFinding) -> bool:
+    """Whether a finding is about calls or text, and so explains that two answers differ."""
+    return one.kind not in _FORM_KINDS
+
+
+_FORM_KINDS = frozenset(
+    {
+        *("id-missing", "id-changes", "object-wrong", "model-missing", "role-wrong", "usage-missing", "usage-wrong"),
+        *("end-mark-missing", "call-id-missing", "call-id-repeated", "call-type-missing", "token-limit-exceeded"),
+    }
+)
+"""Findings about the form that leave calls, text and finish reason as they are."""
+
+
+def _equal(judged: Sequence[JudgedAnswer]) -> bool | None:
+    """Whether the two answers to one request are equal; None unless there are two."""
+    if len(judged) != 2 or not all(one.answer.is_answered for one in judged):
+        return None
+    return not any(_differences(*judged))
+
+
+def _differences(whole: JudgedAnswer, streamed: JudgedAnswer) -> Iterator[str]:
+    """How a streamed answer differs from the whole one, in words."""
+    if len(whole.calls) != len(streamed.calls):
+        yield f"{len(streamed.calls)} calls streamed, {len(whole.calls)} whole"
+    for one, other in zip(whole.calls, streamed.calls, strict=False):
+        if one.name != other.name or not same_arguments(one.raw_arguments, other.raw_arguments):
+            yield f"`{other.name}` with `{other.raw_arguments}` streamed, `{one.name}` with `{one.raw_arguments}` whole"
+    if whole.content.strip() != streamed.content.strip():
+        yield f"the content `{streamed.content[:80]}` streamed, `{whole.content[:80]}` whole"
+    if whole.answer.finish_reason != streamed.answer.finish_reason:
+        yield f"the finish reason `{streamed.answer.finish_reason}` streamed, `{whole.answer.finish_reason}` whole"
+
+
+def _differing(whole: JudgedAnswer, streamed: JudgedAnswer) -> ProbeFinding:
+    difference = next(_differences(whole, streamed))
+    return ProbeFinding(
+        "streamed-differs", Owner.UNKNOWN, f"The streamed answer differs from the whole one: {difference}."
+    )
+
+
+def _without(key: str, text: str) -> str:
+    return text.replace(key, _HIDDEN) if key else text
+
+
+def _hider(key: str) -> Callable[[bytes], bytes]:
+    raw = key.encode()
+    return (lambda data: data.replace(raw, _HIDDEN.encode())) if key else (lambda data: data)
