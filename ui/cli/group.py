@@ -88,6 +88,8 @@ COMMANDS = MappingProxyType(
         "diff": CommandEntry("weaklink.ui.cli.commands.reading:diff", "Show where runs of one task diverge.", _READ),
         "tui": CommandEntry("weaklink.ui.cli.commands.reading:tui", "Browse the traces in the terminal.", _READ),
         "web": CommandEntry("weaklink.ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
+        "mcp": CommandEntry("weaklink.ui.cli.commands.reading:mcp", "Serve the database to agents (MCP).", _READ),
+        "skill": CommandEntry("weaklink.ui.cli.commands.reading:skill", "Install a skill for coding agents.", _READ),
         "check": CommandEntry(
             "weaklink.ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE
         ),

@@ -12,12 +12,14 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
+from weaklink.ui.views.brief import brief
 from weaklink.ui.views.context import context_diff_lines, context_lines
 from weaklink.ui.views.links import read_link
 from weaklink.ui.views.redactions import redaction_lines
 from weaklink.ui.views.styled_text import counted, visible_line
 from weaklink.ui.views.trace import trace_lines
 from weaklink.ui.views.trace_json import trace_object
+from weaklink.ui.views.trace_summary import trace_title
 from weaklink.ui.views.turn import unfinished_turns
 from weaklink.ui.views.why import why_lines
 
@@ -36,10 +38,15 @@ def show(
     full: bool,
     redactions: bool,
     why: bool,
+    in_brief: bool,
     as_json: bool,
     color: str,
 ) -> None:
     """`weaklink show`; see its help."""
+    if in_brief and (
+        redactions or why or as_json or ranges is not None or context is not None or context_diff is not None
+    ):
+        raise click.UsageError("--brief prints the verdict alone; leave out the other options.")
     _refuse_together(
         named,
         last_broken=last_broken,
@@ -62,6 +69,8 @@ def show(
         render = context_diff_lines if context is None else context_lines
         turn = context_diff if context is None else context
         print_lines(render(trace, turn or 0, width=screen_width()), color=color)
+    elif in_brief:
+        sys.stdout.write(brief(number, trace_title(summary), trace, inspection, place=where or ""))
     elif why:
         print_lines(why_lines(trace, inspection, width=screen_width()), color=color)
     elif as_json:

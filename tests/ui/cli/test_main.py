@@ -89,7 +89,7 @@ def test_completion_scripts_are_printed(weaklink: Run, shell: str) -> None:
 
 def test_completion_offers_commands(weaklink: Run) -> None:
     done = weaklink(_WEAKLINK_COMPLETE="bash_complete", COMP_WORDS="weaklink s", COMP_CWORD="1")
-    names = ("serve", "segment", "show", "search", "stats", "sql", "schema")
+    names = ("serve", "segment", "show", "search", "skill", "stats", "sql", "schema")
     assert done.stdout.decode().split() == [f"plain,{name}" for name in names]
 
 

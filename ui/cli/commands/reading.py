@@ -1,4 +1,4 @@
-"""Commands that read: demo, segment, list, search, show, diff, tui and web."""
+"""Commands that read: demo, segment, list, search, show, diff, tui, web, mcp and skill."""
 
 import click
 
@@ -115,6 +115,7 @@ def search() -> None:
 @click.option("--last-broken", is_flag=True, help="Show the newest trace whose chain broke, instead of ID.")
 @click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
 @click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
+@click.option("--brief", "in_brief", is_flag=True, help="Print the verdict as Markdown of at most 2 kB, for an agent.")
 @click.option("--why", is_flag=True, help="Print which facts, words and places decided the verdict.")
 @click.option(
     "--context",
@@ -231,3 +232,30 @@ def web() -> None:
     can read every trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C
     to stop.
     """
+
+
+@click.command("mcp")
+@declaring.database_option
+@click.option("--http", is_flag=True, help="Serve streamable HTTP on this machine instead of standard streams.")
+@click.option("--port", default=8791, show_default=True, type=click.IntRange(1, 65535), help="The port for --http.")
+@click.option("--allow-run", default="", metavar="COMMAND", help="Let agents replay runs of just this command.")
+@declaring.implemented_by("weaklink.ui.cli.agents:mcp")
+def mcp() -> None:
+    """Serve the database to coding agents, as an MCP server.
+
+    Its tools list traces, tell why one broke, show characters, compare two runs, explain rules and check texts. They
+    only read; with `--allow-run` one more runs COMMAND with a recorded run's answers, offline. Answers are bounded, and
+    secrets in them are masked.
+    """
+
+
+@click.group("skill")
+def skill() -> None:
+    """Install weaklink's skill, a page that tells coding agents when and how to use it."""
+
+
+@skill.command("install")
+@click.option("--to", "folder", required=True, metavar="DIR", help="The agent's folder of skills: `.claude/skills`.")
+@declaring.implemented_by("weaklink.ui.cli.agents:install_skill")
+def install_skill() -> None:
+    """Write the skill to DIR/weaklink/SKILL.md, in place of an older one."""
