@@ -178,10 +178,10 @@ def _are_alike(one: str, other: str) -> bool:
 def _may_be_spared(step: Step) -> bool:
     """Whether a call may have been made on the side: it looks at something, or its program is not installed.
 
-    What an agent changes or runs, it needs, unless its tool is in no table.
+    What an agent changes or runs, it needs, if the user's words speak of it.
     """
     effect = main_effect(effects_of(step.call))
-    if effect is None or not has_known_effect(step.call) or is_interpreter(bare_name(step.call.name or "")):
+    if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
     looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
     return looks or (effect.kind is EffectKind.RUN and "not found" in (step.error or ""))

@@ -155,7 +155,7 @@ def _replacements(
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
-    same = SameEffect(steps, good, ran, intents)
+    same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
     for step in failed:
         if step.number not in found and (recovered := same.after(step)) is not None:
             found[step.number] = recovered

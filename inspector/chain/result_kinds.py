@@ -472,9 +472,12 @@ _COMMAND_TIMED_OUT = lazy_pattern(
 )
 
 
+_SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
+
+
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
-    last = last_line(text)
+    last = _SHELL_PREFIX.sub("", last_line(text))
     if _COMMAND_TIMED_OUT.match(last):
         return last
     if main_effect(effects) is None:

@@ -34,7 +34,8 @@ class SessionFacts:
         last = self.steps[-1] if self.steps else None
         speech = self.speeches[-1] if self.speeches else None
         if last is not None and ends_run(last.call):
-            words = speech.text if speech is not None and speech.turn >= last.location.turn else ""
+            before = max((known_turn(step) for step in self.steps[:-1]), default=0)
+            words = speech.text if speech is not None and speech.turn > before else ""
             texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
             turn = speech.turn if speech is not None and words else last.location.turn
             return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
@@ -106,9 +107,12 @@ class SessionFacts:
         return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
 
     def is_target_used(self, failed: Step) -> bool:
-        """Whether a call that worked names the target of a failed one."""
+        """Whether a call that worked names the target of a failed one, which for an unknown tool is any short value."""
         effect = main_effect(effects_of(failed.call))
-        targets = effect.targets if effect is not None else ()
+        targets: Sequence[str] = effect.targets if effect is not None else ()
+        if effect is not None and not targets and effect.command is None:
+            values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
+            targets = [value for value in values if 3 < len(value) < 80]
         good = (step for step in self.steps if step.is_good)
         return bool(targets) and any(
             target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
@@ -137,6 +141,10 @@ class SessionFacts:
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
+
+    def texts_before(self, failed: Step) -> str:
+        """All that the user had said before a step, in lower case."""
+        return "\n".join(text for turn, text in self.user_texts if turn < failed.location.turn)
 
     def request_before(self, failed: Step) -> str:
         """What the user last said before a step, in lower case; "" if nothing is recorded."""
