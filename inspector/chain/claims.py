@@ -58,8 +58,8 @@ _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|"
-    r"failures?|"
+    r"(?:pass(?:es|ed|ing)?|verified|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|"
+    r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"

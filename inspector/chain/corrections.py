@@ -80,8 +80,9 @@ class Corrections:
     def are_both_named(self, step: Step, failed: Step) -> bool:
         """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
         text = self._facts.texts_before(failed)
-        old, new = _values(failed), _values(step)
-        if any(value in text for value in old - new) and any(value in text for value in new - old):
+        old, new = _values(failed) - _values(step), _values(step) - _values(failed)
+        is_spelling = any(one in other or other in one for one in old for other in new)  # `W300`, `#W300`
+        if not is_spelling and any(value in text for value in old) and any(value in text for value in new):
             return True
         mine, theirs, named = _words(failed), _words(step), frozenset(folded_names(text))
         dropped, others = (frozenset(word[:4] for word in words & named) for words in (mine - theirs, theirs - mine))

@@ -81,6 +81,9 @@ class RecoveryAnalysis:
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED)
+        if not is_repaired and judged.said is Said.SILENT and facts.has_no_source(failed):
+            assertion = self._statements.assertion()
+            return judged if assertion is None else Judged(Said.CONCEALED, assertion)
         return judged
 
     def place_of(self, statement: Statement | None) -> Location | None:

@@ -15,6 +15,7 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
 
+_MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
 
@@ -125,6 +126,16 @@ class SessionFacts:
         targets = (target for effect in effects if effect.kind is EffectKind.WRITE for target in effect.targets)
         names = (target.rsplit("/", 1)[-1] for target in targets)
         return frozenset(word for name in names for word in (name, name.partition(".")[0]))
+
+    def has_no_source(self, failed: Step) -> bool:
+        """Whether the agent answered at length after failed looks alone: no call brought what the answer says."""
+        effect = main_effect(effects_of(failed.call))
+        looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
+        if not looks or self.answer is None or any(step.is_good and not ends_run(step.call) for step in self.steps):
+            return False
+        known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
+        new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
+        return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def words_of_other_tools(self, failed: Step) -> frozenset[str]:
         """The words, without plural endings, of the names of the tools that are called besides that of a step."""

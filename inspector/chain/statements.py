@@ -211,6 +211,16 @@ class Statements:
         report = final or self._early_report(first, failed)
         return Judged(Said.SILENT) if report is None else Judged(Said.REPORTED, report)
 
+    def assertion(self) -> Statement | None:
+        """The first sentence of the final statement that asserts something; None if one denies or asks."""
+        if self._final is None or not self._speeches:
+            return None
+        sentences = _cached_sentences(self._speeches[-1].text)
+        clauses = [clause for sentence in sentences for clause in clauses_of(sentence)]
+        if any(clause.denies or clause.supposes for clause in clauses):
+            return None
+        return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
+
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
         """The first sentence of the final statement for which `decides` is true."""
         sentences = _cached_sentences(self._speeches[-1].text)
