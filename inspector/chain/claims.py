@@ -29,7 +29,7 @@ from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
-    r"\b(?:done|complet\w+|success\w*|works?|working|finished|ready|all set|in place|implement\w+|fixed|fertig|"
+    r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
     r"erledigt|"
     r"terminé\w*|hecho|list[oa]s?|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано)\b|完成|搞定|完了",
     re.IGNORECASE,
@@ -58,8 +58,8 @@ _FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|no (?:errors?|"
-    r"failures?|"
+    r"(?:pass(?:es|ed|ing)?|verified|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|"
+    r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
@@ -278,6 +278,8 @@ def _has_participle(clause: Clause, failed: FailedCall) -> bool:
     own = _participle_pattern(verbs)
     if own is not None and own.search(clause.words):
         is_specific = bool(verbs)
+    elif own is not None and effect is not None and effect.command is not None and effect.command.program == "git":
+        return False  # each subcommand has its own participle
     else:
         forms = _PROGRAM_CLAIMS.get(effect.command.program) if effect is not None and effect.command else None
         is_specific = False

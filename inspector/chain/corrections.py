@@ -8,7 +8,8 @@ series ("read a.pdf, b.pdf, c.pdf"):
   before or beside it, or the user named what both act on, or the service was at fault: then it is the next item. A
   value that a result brought after the failure makes it a correction even after others;
 * a line of a shell corrects another of the same program if all words that it drops are numbers, options, or words that
-  the error quotes; code in a line that prints something is corrected by other code that prints, on one of its files;
+  the error quotes, or names if a result in between brought what is there instead;
+* code in a line that prints something is corrected by other code that prints, on one of its files;
 * an identical call that gets a negative answer has worked, too.
 
 What changes files, and a check that reports faults, are left to `inspector.chain.same_effect`.
@@ -26,14 +27,14 @@ from weaklink.inspector.chain.effects import (
     installs,
     main_effect,
 )
-from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 8
-_MIN_VALUE_CHARS = 3
+_MIN_VALUE_CHARS, _MAX_VALUE_CHARS = 3, 80
 _FILE = lazy_pattern(r"[\w./-]*\w\.[A-Za-z]\w{0,7}\b")
 _ACTS = (EffectKind.RUN, EffectKind.READ, EffectKind.PROBE)
 
@@ -60,7 +61,9 @@ class Corrections:
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
         if effect.command is not None:
-            return any(_corrects_line(later, step, failed, effect) for later in effects_of(step.call))
+            is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
+            lines = effects_of(step.call)
+            return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
         return is_same and not has_known_effect(failed.call) and not self._is_next_item(step, failed)
 
@@ -72,9 +75,18 @@ class Corrections:
             return True
         if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
             return False
-        if self._is_series(failed):
+        return self._is_series(failed) or self.are_both_named(step, failed)
+
+    def are_both_named(self, step: Step, failed: Step) -> bool:
+        """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
+        text = self._facts.texts_before(failed)
+        old, new = _values(failed) - _values(step), _values(step) - _values(failed)
+        is_spelling = any(one in other or other in one for one in old for other in new)  # `W300`, `#W300`
+        if not is_spelling and any(value in text for value in old) and any(value in text for value in new):
             return True
-        return any(map(self._facts.is_users, dropped)) and any(map(self._facts.is_users, new))
+        mine, theirs, named = _words(failed), _words(step), frozenset(folded_names(text))
+        dropped, others = (frozenset(word[:4] for word in words & named) for words in (mine - theirs, theirs - mine))
+        return bool(dropped - others) and bool(others - dropped)  # `ports` for `port` is the same, spelt right
 
     def _is_series(self, failed: Step) -> bool:
         """Whether calls of the same tool worked before a failed one, or beside it."""
@@ -107,11 +119,27 @@ def _values(step: Step) -> frozenset[str]:
     return frozenset(value[:MAX_READ_CHARS] for value in values if len(value) >= _MIN_VALUE_CHARS)
 
 
+def _words(step: Step) -> frozenset[str]:
+    """The words of the short values in a call's arguments."""
+    values = (value for value in _values(step) if len(value) <= _MAX_VALUE_CHARS)
+    return frozenset(word for value in values for word in folded_names(value) if len(word) >= _MIN_VALUE_CHARS)
+
+
+def _new_words(failed: Step, later: Step) -> frozenset[str]:
+    """The words of a later line that a failed one does not have."""
+    words = (later.call.raw_arguments, failed.call.raw_arguments)
+    new, old = (frozenset(_WORD.findall(text[:MAX_READ_CHARS].casefold())) for text in words)
+    return frozenset(word for word in new - old if len(word) >= _MIN_VALUE_CHARS)
+
+
+_WORD = lazy_pattern(r"[\w.@-]*[A-Za-z]\w*")
+
+
 def _result_of(step: Step) -> str:
     return step.result.content[:MAX_READ_CHARS].casefold() if step.result is not None else ""
 
 
-def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect) -> bool:
+def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, is_informed: bool) -> bool:
     """Whether a command of a later line is the failed one without what was wrong in it."""
     mine, theirs = effect.command, later.command
     if (
@@ -130,6 +158,8 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect) -> b
         return shows and not _files(code).isdisjoint(_files(later_code))
     dropped = [word for word in mine.words if word not in theirs.words]
     blamed = _quoted(failed)
+    if is_informed:
+        blamed |= frozenset(_WORD.findall(_error_of(failed)))
     return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
 
 
@@ -150,5 +180,8 @@ _QUOTED = lazy_pattern(r"[`'\"\u2018\u201c]([^`'\"\u2019\u201d\n]{1,120})[`'\"\u
 
 def _quoted(failed: Step) -> frozenset[str]:
     """What the error of a failed call quotes, in lower case."""
-    text = f"{failed.error or ''}\n{_result_of(failed)[:2_000]}".casefold()
-    return frozenset(_QUOTED.findall(text))
+    return frozenset(_QUOTED.findall(_error_of(failed)))
+
+
+def _error_of(failed: Step) -> str:
+    return f"{failed.error or ''}\n{_result_of(failed)[:2_000]}".casefold()

@@ -184,9 +184,16 @@ class FailedCall(Struct, frozen=True):
         return not self.dropped.isdisjoint(_tokens(text) | frozenset(_NUMBER.findall(text)))
 
     def describes(self, text: str) -> bool:
-        """Whether a text says what a check found: it has a name of its output, or two words that the call has not."""
-        if self.step.result_kind is not ResultKind.FINDING or self.step.result is None or not self.is_lost:
+        """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
+
+        One name of a check's output is enough.
+        """
+        if self.step.result is None or not self.is_lost:
             return False
+        if self.step.result_kind is not ResultKind.FINDING:
+            call = frozenset(_stems(_tokens(self.step.call.raw_arguments), 4))
+            echoed = frozenset(_stems(_tokens(self.step.error or ""), 4)) - call
+            return len(echoed & frozenset(_stems(_tokens(text), 4))) > 1
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
         names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)

@@ -6,8 +6,8 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   if the failed one was the last and nobody had asked for it, an earlier one that changed something;
 * no later call and no answer uses the step's target or a value of its result, and no value was made up in its place;
 * the final statement neither claims nor reports it;
-* the call only looked at something, or its program is not installed, or nobody knows what its tool does, or the user's
-  words do not speak of it (`generate` is spoken of by "regenerate the code"); what the user named, it needs;
+* the call only looked at something, or its program is not installed, or it came after the work and the user's words do
+  not speak of it (`generate` is spoken of by "regenerate the code"); what the user named, it needs;
 * it is no finding: a check that found faults is needed to the end.
 
 Some failures did no harm even if the agent mentions them at the end: the removal of what is not there and the making of
@@ -31,6 +31,7 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, changes, known_turn
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.statements import Judged
@@ -78,7 +79,9 @@ class Necessity:
             return True
         if facts.last_good_turn <= known and not self._is_afterthought(failed):
             return False
-        if not _may_be_spared(failed) and self._is_wanted(failed):
+        if not _may_be_spared(failed) and (self._is_wanted(failed) or facts.last_good_change > failed.number):
+            return False
+        if self._is_wanted_value(failed) or (_is_check(failed) and self._is_wanted(failed)):
             return False
         if changes(failed) and facts.is_asked(failed) and not facts.is_target_used(failed):
             return False
@@ -120,6 +123,14 @@ class Necessity:
             return True
         words = set(_words_of(failed, with_targets=not self._facts.is_target_used(failed)))
         return any(_are_alike(word, other) for word in words for other in spoken)
+
+    def _is_wanted_value(self, failed: Step) -> bool:
+        """Whether the user named what a lookup was to look up, and no call that worked did."""
+        if has_known_effect(failed.call) or self._facts.is_target_used(failed):
+            return False
+        text = self._facts.texts_before(failed)
+        values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
+        return any(len(value) > 2 and value in text for value in values)
 
     def _names(self, effect: Effect) -> bool:
         """Whether the user named a program, or the kind of check that it is."""
@@ -175,13 +186,18 @@ def _are_alike(one: str, other: str) -> bool:
     return len(shorter) > 2 and (shorter == longer or (len(shorter) > 3 and shorter[:6] in longer))
 
 
+def _is_check(step: Step) -> bool:
+    effect = main_effect(effects_of(step.call))
+    return effect is not None and effect.kind is EffectKind.CHECK
+
+
 def _may_be_spared(step: Step) -> bool:
     """Whether a call may have been made on the side: it looks at something, or its program is not installed.
 
-    What an agent changes or runs, it needs, unless its tool is in no table.
+    What an agent changes or runs, it needs, if the user's words speak of it.
     """
     effect = main_effect(effects_of(step.call))
-    if effect is None or not has_known_effect(step.call) or is_interpreter(bare_name(step.call.name or "")):
+    if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
     looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
-    return looks or (effect.kind is EffectKind.RUN and "not found" in (step.error or ""))
+    return looks or (effect.kind in (EffectKind.RUN, EffectKind.CHECK) and "not found" in (step.error or ""))

@@ -81,6 +81,9 @@ class RecoveryAnalysis:
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED)
+        if not is_repaired and judged.said is Said.SILENT and facts.has_no_source(failed):
+            assertion = self._statements.assertion()
+            return judged if assertion is None else Judged(Said.CONCEALED, assertion)
         return judged
 
     def place_of(self, statement: Statement | None) -> Location | None:
@@ -155,7 +158,7 @@ def _replacements(
     found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
-    same = SameEffect(steps, good, ran, intents)
+    same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
     for step in failed:
         if step.number not in found and (recovered := same.after(step)) is not None:
             found[step.number] = recovered

@@ -76,7 +76,8 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
-    r"network|could not resolve|is not installed|executable file not found|can't (?:open file|cd to)|cannot open|"
+    r"network|could not resolve|is not installed|is not set\b|command could not|"
+    r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: "
@@ -472,9 +473,12 @@ _COMMAND_TIMED_OUT = lazy_pattern(
 )
 
 
+_SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
+
+
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
-    last = last_line(text)
+    last = _SHELL_PREFIX.sub("", last_line(text))
     if _COMMAND_TIMED_OUT.match(last):
         return last
     if main_effect(effects) is None:

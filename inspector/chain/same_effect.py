@@ -13,12 +13,12 @@ next few are compared.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
+from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
@@ -39,13 +39,19 @@ class Recovered(Struct, frozen=True):
 class SameEffect:
     """The successful steps, indexed by every key of every intent of theirs.
 
-    `ran` are checks that reported faults: they replace a check that could not run at all.
+    `ran` are checks that reported faults: they replace a check that could not run at all. `are_both_named` is whether
+    the user named what a later call of a tool acts on beside what the failed one was to act on.
     """
 
     def __init__(
-        self, steps: Sequence[Step], good: Sequence[Step], ran: Sequence[Step], failed: Mapping[int, Intent]
+        self,
+        steps: Sequence[Step],
+        good: Sequence[Step],
+        ran: Sequence[Step],
+        failed: Mapping[int, Intent],
+        are_both_named: Callable[[Step, Step], bool],
     ) -> None:
-        self._steps, self._failed = steps, failed
+        self._steps, self._failed, self._are_both_named = steps, failed, are_both_named
         self._by_key: defaultdict[str, list[int]] = defaultdict(list)
         self._intents: dict[int, tuple[Intent, ...]] = {}
         self._ran = {step.number for step in ran}
@@ -70,6 +76,8 @@ class SameEffect:
             ):
                 continue
             if _is_part_of_check(failed, self._steps[number - 1]):
+                continue
+            if not has_known_effect(failed.call) and self._are_both_named(self._steps[number - 1], failed):
                 continue
             others = self._intents.get(number, ())
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):

@@ -15,6 +15,7 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
 
+_MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
 
@@ -34,7 +35,8 @@ class SessionFacts:
         last = self.steps[-1] if self.steps else None
         speech = self.speeches[-1] if self.speeches else None
         if last is not None and ends_run(last.call):
-            words = speech.text if speech is not None and speech.turn >= last.location.turn else ""
+            before = max((known_turn(step) for step in self.steps[:-1]), default=0)
+            words = speech.text if speech is not None and speech.turn > before else ""
             texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
             turn = speech.turn if speech is not None and words else last.location.turn
             return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
@@ -106,9 +108,12 @@ class SessionFacts:
         return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
 
     def is_target_used(self, failed: Step) -> bool:
-        """Whether a call that worked names the target of a failed one."""
+        """Whether a call that worked names the target of a failed one, which for an unknown tool is any short value."""
         effect = main_effect(effects_of(failed.call))
-        targets = effect.targets if effect is not None else ()
+        targets: Sequence[str] = effect.targets if effect is not None else ()
+        if effect is not None and not targets and effect.command is None:
+            values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
+            targets = [value for value in values if 3 < len(value) < 80]
         good = (step for step in self.steps if step.is_good)
         return bool(targets) and any(
             target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
@@ -121,6 +126,16 @@ class SessionFacts:
         targets = (target for effect in effects if effect.kind is EffectKind.WRITE for target in effect.targets)
         names = (target.rsplit("/", 1)[-1] for target in targets)
         return frozenset(word for name in names for word in (name, name.partition(".")[0]))
+
+    def has_no_source(self, failed: Step) -> bool:
+        """Whether the agent answered at length after failed looks alone: no call brought what the answer says."""
+        effect = main_effect(effects_of(failed.call))
+        looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
+        if not looks or self.answer is None or any(step.is_good and not ends_run(step.call) for step in self.steps):
+            return False
+        known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
+        new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
+        return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def words_of_other_tools(self, failed: Step) -> frozenset[str]:
         """The words, without plural endings, of the names of the tools that are called besides that of a step."""
@@ -137,6 +152,10 @@ class SessionFacts:
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
+
+    def texts_before(self, failed: Step) -> str:
+        """All that the user had said before a step, in lower case."""
+        return "\n".join(text for turn, text in self.user_texts if turn < failed.location.turn)
 
     def request_before(self, failed: Step) -> str:
         """What the user last said before a step, in lower case; "" if nothing is recorded."""

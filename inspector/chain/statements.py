@@ -55,7 +55,7 @@ _PLAN = lazy_pattern(
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
-    r"\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
+    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
     r"\b ?)(?:[^\s,.;:]{1,60} ){0,5}?"
     r"(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|lacks|does|did|can|"
     r"must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|holds|keeps|takes|requires|"
@@ -211,6 +211,16 @@ class Statements:
         report = final or self._early_report(first, failed)
         return Judged(Said.SILENT) if report is None else Judged(Said.REPORTED, report)
 
+    def assertion(self) -> Statement | None:
+        """The first sentence of the final statement that asserts something; None if one denies or asks."""
+        if self._final is None or not self._speeches:
+            return None
+        sentences = _cached_sentences(self._speeches[-1].text)
+        clauses = [clause for sentence in sentences for clause in clauses_of(sentence)]
+        if any(clause.denies or clause.supposes for clause in clauses):
+            return None
+        return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
+
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
         """The first sentence of the final statement for which `decides` is true."""
         sentences = _cached_sentences(self._speeches[-1].text)
@@ -253,7 +263,7 @@ class Statements:
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
-            return False
+            return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
         if not failed.is_only or (failed.step.outcome.failed and not failed.is_lost):
             return terms.are_touched(sentence)
         return any(clause.admits or _IS_NOT.search(clause.words) for clause in clauses)

@@ -224,11 +224,16 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             if any(url in arguments for url in urls) and _is_other_program(mine, later):
                 return Recovery.OTHER_TOOL
             kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
-            if later.kind not in kinds or not _is_other_program(mine, later):
+            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
             return None
+
+
+def _only_keeps(effect: Effect) -> bool:
+    """Whether a command records or moves what others made, as version control does."""
+    return effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
 
 
 _ARGUMENT = lazy_pattern(r"[\w.@+-]+")
@@ -318,7 +323,7 @@ class NamedWays:
                 continue
             if is_check and any(target in _text(step) for target in effect.targets):
                 return step.number
-            if not is_check and _is_alternative(effect, step):
+            if not is_check and (_is_alternative(effect, step) or not has_known_effect(failed.call)):
                 return step.number
         return None
 

@@ -76,3 +76,20 @@ def test_an_identical_look_that_finds_nothing_has_worked() -> None:
     look = 'search_code {"q": "redis"}'
     lines = f"call a: {look}", "result a!: rate limit exceeded", f"call b: {look}", "result b: 0 results"
     assert became(*lines) == ("same-intent", 2)
+
+
+def test_what_the_user_named_beside_it_does_not_stand_for_what_failed() -> None:
+    def send(name: str, id_: str) -> str:
+        return f'call {id_}: send_email {{"to": "{name}@x.org", "subject": "Minutes"}}'
+
+    lines = send("bob", "a"), "result a: Error: mailbox full", send("cleo", "b"), "result b: sent"
+    assert became(*lines, user="Send the minutes to Bob and Cleo.") == (None, None)
+    typo = send("cloe", "a"), "result a: Error: no such mailbox", send("cleo", "b"), "result b: sent"
+    assert became(*typo, user="Send the minutes to Cleo.") == ("same-intent", 2)
+
+
+def test_what_a_look_brought_corrects_what_the_error_names() -> None:
+    failed = run("ansible web -m ping", "Exit code 1\nCould not match supplied host pattern, ignoring: web", "a")
+    look = run("cat inventory/hosts", "[webservers]\nw1", "b")
+    again = run("ansible -i inventory/hosts webservers -m ping", "w1 | SUCCESS", "c")
+    assert became(*failed, *look, *again) == ("same-intent", 3)
