@@ -26,7 +26,7 @@ from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.api.refused_calls import read_error
 from weaklink.inspector.formats.detection import detect_format, expected_format
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
@@ -162,11 +162,13 @@ def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
 def format_of(trace: Trace, format: str = AUTO) -> Format:
     """The format to parse a trace with: the named one, else the trace's own, else the expected or the detected one.
 
-    In a recorded session whose requests offer tools, the server has to find the calls, in the format of the model.
+    In a recorded session whose requests offer tools, the server has to find the calls, in the format of the model. A
+    trace's own format may come from a chat template or a plug-in that is not registered here; then it is detected.
     """
-    named = trace.format if format == AUTO else format
-    if named:
-        return find_format(named)
+    if format != AUTO:
+        return find_format(format)
+    if trace.format and (own := known_format(trace.format)) is not None:
+        return own
     if any(one.name == RECORDING_ID for one in trace.external_ids) and _offers_tools(trace):
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
