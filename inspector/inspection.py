@@ -270,7 +270,7 @@ def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[Too
     """The faults of calls that are in an answer's content although its server parses calls into structured fields."""
     valid = [call for call in inspected.calls if call.valid]
     reply = layers.compare_reply(valid, parsed)
-    yield from layers.server_differences(turn, inspected.turn, reply, parsed)
+    yield from layers.server_differences(turn, inspected.turn, reply, parsed, _drafts(turn, inspected))
     for call in inspected.calls:
         if call in reply.lost:
             message = f"The model's call of {tool_named(call.name)} was correct; the server left it in the content."
@@ -283,6 +283,18 @@ def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[Too
             message = f"The content contains {what}: the server's parser left it there, so the client never saw a call."
             hint = f"Let the server parse `{inspected.format}` calls, and check whether this call has other faults."
             yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
+
+
+def _drafts(turn: Turn, inspected: PartInspection) -> str:
+    """The text of the calls that are drafted in reasoning within a part."""
+    part = turn.part(inspected.part)
+    drafts = (
+        child.range.of(part.text)
+        for span in inspected.spans
+        if part is not None and span.kind is SpanKind.REASONING
+        for child in span.children
+    )
+    return "\n".join(drafts)
 
 
 def _f311(call: ToolCall) -> Related:
