@@ -26,7 +26,7 @@ from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.api.refused_calls import read_error
 from weaklink.inspector.formats.detection import detect_format, expected_format
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
@@ -162,11 +162,13 @@ def _definitions(parts: Iterable[PartInspection]) -> Iterator[Location]:
 def format_of(trace: Trace, format: str = AUTO) -> Format:
     """The format to parse a trace with: the named one, else the trace's own, else the expected or the detected one.
 
-    In a recorded session whose requests offer tools, the server has to find the calls, in the format of the model.
+    In a recorded session whose requests offer tools, the server has to find the calls, in the format of the model. A
+    trace's own format may come from a chat template or a plug-in that is not registered here; then it is detected.
     """
-    named = trace.format if format == AUTO else format
-    if named:
-        return find_format(named)
+    if format != AUTO:
+        return find_format(format)
+    if trace.format and (own := known_format(trace.format)) is not None:
+        return own
     if any(one.name == RECORDING_ID for one in trace.external_ids) and _offers_tools(trace):
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
@@ -268,7 +270,7 @@ def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[Too
     """The faults of calls that are in an answer's content although its server parses calls into structured fields."""
     valid = [call for call in inspected.calls if call.valid]
     reply = layers.compare_reply(valid, parsed)
-    yield from layers.server_differences(turn, inspected.turn, reply, parsed)
+    yield from layers.server_differences(turn, inspected.turn, reply, parsed, _drafts(turn, inspected))
     for call in inspected.calls:
         if call in reply.lost:
             message = f"The model's call of {tool_named(call.name)} was correct; the server left it in the content."
@@ -281,6 +283,18 @@ def _left_in_content(turn: Turn, inspected: PartInspection, parsed: Sequence[Too
             message = f"The content contains {what}: the server's parser left it there, so the client never saw a call."
             hint = f"Let the server parse `{inspected.format}` calls, and check whether this call has other faults."
             yield Fault(CALL_LEFT_IN_CONTENT, call.range, message, hint).at(inspected.turn, inspected.part)
+
+
+def _drafts(turn: Turn, inspected: PartInspection) -> str:
+    """The text of the calls that are drafted in reasoning within a part."""
+    part = turn.part(inspected.part)
+    drafts = (
+        child.range.of(part.text)
+        for span in inspected.spans
+        if part is not None and span.kind is SpanKind.REASONING
+        for child in span.children
+    )
+    return "\n".join(drafts)
 
 
 def _f311(call: ToolCall) -> Related:

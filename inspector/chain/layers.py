@@ -186,8 +186,13 @@ def _bare(value: object) -> str:
     return str(value).strip().lower().lstrip("0")
 
 
-def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequence[ToolCall]) -> Iterator[Diagnostic]:
-    """What the server's structured reply changed or added; `parsed` are its calls, one for each call of the turn."""
+def server_differences(
+    turn: Turn, number: int, reply: ServerReply, parsed: Sequence[ToolCall], drafts: str
+) -> Iterator[Diagnostic]:
+    """What the server's structured reply changed or added; `parsed` are its calls, one for each call of the turn.
+
+    `drafts` is the text of the calls that the model drafted in its reasoning: some servers return them.
+    """
     headers = {id(call): header for call, header in zip(parsed, turn.calls, strict=False)}
     for call, one in reply.changed:
         wrote, has = quoted(call.raw_arguments), quoted(one.raw_arguments)
@@ -200,7 +205,9 @@ def server_differences(turn: Turn, number: int, reply: ServerReply, parsed: Sequ
         against = Location(number, headers[id(one)].part, one.range)
         yield Fault(rules.CALL_DELIVERED_TWICE, call.range, message, against=against).at(number, "text")
     for one in reply.invented:
-        message = f"The server's reply has a call of {tool_named(one.name)} that the model's text does not have."
+        is_drafted = bool(one.name) and one.name in drafts
+        how = "that the model only drafted in its reasoning" if is_drafted else "that the model's text does not have"
+        message = f"The server's reply has a call of {tool_named(one.name)} {how}."
         against = Location(number, "text", Range(0, 0))
         yield Fault(rules.CALL_INVENTED_BY_SERVER, one.range, message, against=against).at(
             number, headers[id(one)].part

@@ -135,18 +135,22 @@ def register_format(added: Format) -> None:
 
 def find_format(name: str) -> Format:
     """The format with that name or alias, ignoring case. Raises UnknownFormatError, which suggests the nearest name."""
-    lowered = name.lower()
-    if lowered in _BUILT_IN:
-        return _built_in(lowered)
-    found = _by_name(registered_formats()).get(lowered)
+    found = known_format(name)
     if found is not None:
         return found
+    lowered = name.lower()
     from difflib import get_close_matches  # noqa: PLC0415  # only a mistyped name needs it
 
     names = [name for known in formats() for name in (known.name, *known.aliases)]
     nearest = get_close_matches(lowered, names, n=1)
     hint = f"; did you mean `{nearest[0]}`?" if nearest else "; `weaklink formats` lists all formats"
     raise UnknownFormatError(f"unknown format `{name}`{hint}")
+
+
+def known_format(name: str) -> Format | None:
+    """The format with that name or alias, ignoring case; None if there is none."""
+    lowered = name.lower()
+    return _built_in(lowered) if lowered in _BUILT_IN else _by_name(registered_formats()).get(lowered)
 
 
 def broken_plugins() -> tuple[str, ...]:

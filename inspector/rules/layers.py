@@ -30,9 +30,9 @@ CALL_INVENTED_BY_SERVER = Rule(
     "L802",
     "call-invented-by-server",
     Severity.ERROR,
-    "The server's reply has a call that is not in the model's text.",
+    "The server's reply has a call that the model did not make.",
     "The content contains the model's whole text with every call, but the structured reply has an extra call. A "
-    "parser that guesses runs tools that the model never called.",
+    "parser that guesses, or that takes calls from closed reasoning, runs tools that the model never called.",
     "Compare the raw text with the parser's output, and report it to the server's maintainers.",
     bad=f'{_ASK}@assistant\n<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "Oslo"}}}}\n</tool_call>\n'
     f"{_CALL}@call:1 name=get_time id=call_2\n{{}}\n{_RESULT}@tool id=call_2\nnoon\n@assistant\n4 degrees.",

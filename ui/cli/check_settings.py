@@ -21,13 +21,14 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.check_baseline import Baseline, read_baseline
 from weaklink.ui.cli.check_files import CheckOptions
+from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
 from weaklink.ui.reports.check_report import BROKEN
 
 NEVER = "never"
 """The value of `fail-on` with which no fault fails the check."""
 _FAIL_ON = (NEVER, BROKEN, *Severity)  # each value also fails for what those before it fail for
 
-_PYPROJECT, _WEAKLINK_TOML = "pyproject.toml", "weaklink.toml"
+_PYPROJECT = "pyproject.toml"
 
 
 class ConfigError(WeaklinkError):
@@ -62,7 +63,7 @@ def find_config(folder: Path) -> CheckConfig:
     ConfigError and UnreadableFileError.
     """
     for place in (folder, *folder.parents):
-        for name in (_WEAKLINK_TOML, _PYPROJECT):
+        for name in (WEAKLINK_TOML, _PYPROJECT):
             if (place / name).is_file():
                 found = _table(place / name)
                 if found is not None:
@@ -97,7 +98,7 @@ def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
     if not isinstance(section, dict):
         raise ConfigError(f"{path}: `{root}check` must be a table")
     config = CheckConfig(file=str(path))
-    shared = {key: value for key, value in table.items() if key != "check"}
+    shared = {key: value for key, value in table.items() if key not in ("check", "formats")}
     for place, values in ((root, shared), (f"{root}check.", section)):
         config = structs.replace(config, **dict(_values(path, place, values)))
     return config

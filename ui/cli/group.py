@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -207,6 +208,19 @@ def weaklink() -> None:
     Data goes to stdout, everything else to stderr. The exit code is 0 when the command ran, whatever it found, and 2
     when it could not run. `check`, `data lint` and `data verify` exit with 1 when they found a fault to fail on.
     """
+    _register_formats()
+
+
+def _register_formats() -> None:
+    """Register the formats of the nearest weaklink.toml."""
+    try:
+        folder = Path.cwd()
+    except OSError:  # the folder was deleted
+        return
+    if any((place / "weaklink.toml").is_file() for place in (folder, *folder.parents)):
+        from weaklink.ui.cli.configured_formats import register_configured_formats  # noqa: PLC0415  # few folders need it
+
+        register_configured_formats(folder)
 
 
 def run() -> int:

@@ -27,7 +27,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from weaklink.inspector.formats.format_table import FormatTable
 from weaklink.storage import open_store
+from weaklink.ui.cli.configured_formats import register_configured_formats, register_table
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.files import (
@@ -57,7 +59,7 @@ ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 
 
 class ImportOptions(Struct, frozen=True):
-    """The options of the command on how files are read."""
+    """The options of the command on how files are read; `format_table` is the format that the texts are in."""
 
     source: str | None = None
     patterns: tuple[str, ...] = ()
@@ -65,14 +67,17 @@ class ImportOptions(Struct, frozen=True):
     no_content: bool = False
     database: str | None = None
     project: str | None = None
+    format_table: FormatTable | None = None
 
     def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
         """The records of each task, read in this process. Traces that `database` contains are not inspected again."""
         redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
+        register_configured_formats(Path.cwd())  # for a worker, which has just begun
+        format = register_table(self.format_table, self.format_table.name) if self.format_table is not None else ""
         with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
             kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
             for file, share in tasks:
-                yield read_records(file, self.source, redacts, kept, share, project=self.project)
+                yield read_records(file, self.source, redacts, kept, share, project=self.project, format=format)
 
 
 def collect_rarely() -> None:

@@ -27,6 +27,7 @@ from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
 from weaklink.ui.cli.paths import separate_files, with_groups
 from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.server_parser_options import kept_table
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces
@@ -67,6 +68,7 @@ def import_paths(
     dry_run: bool,
     jobs: int | None,
     verbose: bool,
+    chat_template: str | None,
     to: str | None,
     engine: str,
     block_size: float,
@@ -80,7 +82,16 @@ def import_paths(
         ctx.exit(0 if discover else _COULD_NOT_RUN)
     paths = paths if discovered is None else discovered
     if to is not None:
-        if watch or dry_run or patterns or no_redact or no_content or project is not None or STDIN in paths:
+        if (
+            watch
+            or dry_run
+            or patterns
+            or no_redact
+            or no_content
+            or project is not None
+            or chat_template
+            or STDIN in paths
+        ):
             raise click.UsageError("--to can be combined with PATHs, --source, --jobs, --engine and --json only.")
         import_results(paths, to, source, engine_of(jobs, engine, block_size, ray_address), as_json=as_json)
         return
@@ -92,7 +103,14 @@ def import_paths(
         )
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
-    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
+    options = ImportOptions(
+        source,
+        patterns,
+        no_redact=no_redact,
+        no_content=no_content,
+        project=project,
+        format_table=kept_table(chat_template) if chat_template else None,
+    )
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:

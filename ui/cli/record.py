@@ -67,6 +67,7 @@ def record(
     no_default_upstreams: bool,
     format: str,
     server_parser: str,
+    chat_template: str | None,
     idle_after: float,
     quiet: bool,
     no_redact: bool,
@@ -76,7 +77,7 @@ def record(
     """`weaklink record`; see its help."""
     environment = os.environ if command else None
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=environment)
-    expected = expected_format_name(format, server_parser)
+    expected = expected_format_name(format, server_parser, chat_template)
     if command:
         if len(upstreams) > 1:
             raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")

@@ -57,6 +57,7 @@ def run(
     no_default_upstreams: bool,
     format: str,
     server_parser: str,
+    chat_template: str | None,
     no_redact: bool,
     no_content: bool,
     color: str,
@@ -72,7 +73,7 @@ def run(
         check=check,
         quiet=quiet,
         no_default_upstreams=no_default_upstreams,
-        format=expected_format_name(format, server_parser),
+        format=expected_format_name(format, server_parser, chat_template),
         color=color,
     )
 

@@ -1,18 +1,27 @@
-"""The options `--format` and `--server-parser`: in which format a server expects the calls of its model."""
+"""The options `--format`, `--server-parser` and `--chat-template`: how a server expects the calls of its model."""
+
+from pathlib import Path
 
 import click
 
 from weaklink.inspector.errors import UnknownFormatError
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.format_table import FormatTable
+from weaklink.inspector.formats.registry import find_format, registered_formats
 from weaklink.inspector.formats.server_parsers import formats_of_parser
 from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli.configured_formats import WEAKLINK_TOML, register_table
+from weaklink.ui.cli.console import print_notice
 
 
-def expected_format_name(format: str, server_parser: str) -> str:
+def expected_format_name(format: str, server_parser: str, chat_template: str | None = None) -> str:
     """The name of the format that the options name, `""` if none is named.
 
-    UsageError for an unknown name, or if both options are given and do not fit each other.
+    UsageError for an unknown name, or if options are given that do not fit each other.
     """
+    if chat_template is not None:
+        if format not in ("", AUTO) or server_parser:
+            raise click.UsageError("--chat-template excludes --format and --server-parser.")
+        return register_table(kept_table(chat_template), chat_template)
     try:
         named = "" if format in ("", AUTO) else find_format(format).name
         readable = formats_of_parser(server_parser) if server_parser else ()
@@ -23,3 +32,22 @@ def expected_format_name(format: str, server_parser: str) -> str:
     if named and named not in readable:
         raise click.UsageError(f"the parser `{server_parser}` reads {' and '.join(readable)}, not {named}")
     return named or readable[0]
+
+
+def kept_table(chat_template: str) -> FormatTable:
+    """The table of a chat template whose format traces will name; later commands know it only from weaklink.toml.
+
+    Prints how to register it there, if it is not. Raises ChatTemplateError, FormatTableError and UnreadableFileError.
+    """
+    from weaklink.ui.cli.chat_templates import format_table  # noqa: PLC0415  # what only this option needs
+
+    table = format_table(chat_template)
+    if table.name not in (known.name for known in registered_formats()):
+        file = Path(chat_template)
+        first = "" if file.suffix == ".toml" else f"`weaklink formats --derive {file} > {table.name}.toml`, and then "
+        toml = file if file.suffix == ".toml" else f"{table.name}.toml"
+        print_notice(
+            f"later commands read these calls too if the format is registered: {first}"
+            f'`{table.name} = "{toml}"` under `[formats]` in {WEAKLINK_TOML}'
+        )
+    return table

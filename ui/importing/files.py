@@ -107,10 +107,11 @@ def read_records(
     share: RecordShare = _ALL_RECORDS,
     *,
     project: str | None = None,
+    format: str = "",
 ) -> Iterator[FileRecord]:
     """The records of a file that belong to a share, redacted and inspected, in order, then the file's end.
 
-    With a `project`, traces of other projects are left out.
+    With a `project`, traces of other projects are left out. `format` names the format of the texts; "" detects it.
     """
     numbers = {name: number for number, name in reversed(list(enumerate((file.name, *file.with_it))))}
     try:
@@ -120,6 +121,8 @@ def read_records(
             records = (one for one in records if isinstance(one, Skipped) or one.project == project)
         for record in islice(records, share.index, None, share.of):
             name = record.file if isinstance(record, Skipped) else record.provenance.file
+            if format and not isinstance(record, Skipped):
+                record = structs.replace(record, format=format)  # noqa: PLW2901  # the same record, completed
             yield _read_record(record, numbers.get(name, 0), redacts, kept)
     except UnreadableFileError as error:
         yield ReadEnd(refused=redacts.text(str(error)))

@@ -30,6 +30,7 @@ _report_option = click.option(
 @declaring.no_default_upstreams_option
 @declaring.expected_format_option
 @declaring.server_parser_option
+@declaring.chat_template_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
 @declaring.redaction_options
@@ -153,6 +154,7 @@ def serve() -> None:
 @declaring.no_default_upstreams_option
 @declaring.expected_format_option
 @declaring.server_parser_option
+@declaring.chat_template_option
 @click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
 @click.option(
     "--idle-after",
@@ -227,6 +229,7 @@ def log() -> None:
 @click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.chat_template_option
 @click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
 @click.option(
