@@ -299,9 +299,17 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
     listed = [decoded_list(one) for one in listed]
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):
-        if not tool.name or not isinstance(listed[at - 1], dict):
+        if not tool.name or not _is_named(listed[at - 1]):
             return OfferedList(tuple(one for one in tools if one.name), key, f"tool {at} in `{key}` has no name")
     return OfferedList(tools, key)
+
+
+def _is_named(definition: Json) -> bool:
+    """Whether a definition has a name, if it is a function's."""
+    if not isinstance(definition, dict):
+        return False
+    function = definition.get("function")
+    return not isinstance(function, dict) or bool(function.get("name"))
 
 
 def _offered_in_text(sample: Sample) -> OfferedList:
