@@ -89,7 +89,7 @@ def analyse(
     def flow() -> DataFlow:
         return trace_values(trace, called, definitions, has_places=False)
 
-    if len(linked) > 1:  # the first call uses no other's result
+    if len({step.location.turn for step in linked}) > 1:  # calls of one turn use no results of each other
         linked = with_dependencies(linked, flow())
     acting = tuple(with_originals(linked))
     recovery = RecoveryAnalysis(trace, acting, speeches)

@@ -468,9 +468,9 @@ def _normal(targets: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) -> Effect:
-    if is_interpreter(tool):
-        return Effect(EffectKind.RUN, tool)
     listed = _TOOLS.get(tool)
+    if listed is None or is_interpreter(tool):
+        return _effect_of_other(tool)
     targets = _argument_targets(arguments)
     if listed == "write" and arguments.get("command") in _VIEW_COMMANDS:
         listed = "read"
@@ -478,8 +478,16 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
         targets = _patched(call.raw_arguments.replace("\\n", "\n") if call.raw_arguments else "")
     if listed == "check":
         return Effect(EffectKind.CHECK, _TASK_WORDS.get(tool.rsplit("_", 1)[-1], "test"), _normal(targets))
-    if listed is not None and (targets or listed != "write" or tool in ("apply_patch", "file_change")):
+    if targets or listed != "write" or tool in ("apply_patch", "file_change"):
         return Effect(EffectKind(listed), tool, _normal(targets))
+    return _effect_of_other(tool)
+
+
+@lru_cache(1_024)
+def _effect_of_other(tool: str) -> Effect:
+    """The effect of a tool by its name alone."""
+    if is_interpreter(tool):
+        return Effect(EffectKind.RUN, tool)
     kind = {ToolKind.READS: EffectKind.READ, ToolKind.WRITES: EffectKind.RUN, ToolKind.UNKNOWN: EffectKind.RUN}
     return Effect(kind[kind_of(tool)], tool)
 

@@ -442,15 +442,9 @@ def judged_result(
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
     failure = find_error(result, placed.call)
-    if failure is None and (line := hidden_finding(placed.call, result, _known_code(result))) is not None:
+    if failure is None and (line := hidden_finding(placed.call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
-
-
-def _known_code(result: ToolResult) -> int | None:
-    if result.recorded is not None and result.recorded.exit_code is not None:
-        return result.recorded.exit_code
-    return stated_exit_code(result.content)

@@ -409,16 +409,16 @@ def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState |
     return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", (ResultEvidence("words", quote),))
 
 
-def hidden_finding(call: ToolCall, result: ToolResult, code: int | None) -> str | None:
+def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     """The line in which a check reports faults although no exit code says so; None if there is none.
 
-    The source records none, or the code is that of a later program (`npm test | tail`).
+    Neither the source nor the text states a code, or it is that of a later program (`npm test | tail`).
     """
     effects = effects_of(call)
     effect = main_effect(effects)
     if effect is None or effect.kind is not EffectKind.CHECK:
         return None
-    if (code is not None or result.is_error is False) and effects[-1] is effect:
+    if effects[-1] is effect and (result.is_error is False or _known_code(result) is not None):
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
         match = _FINDINGS.search(end) or _LOCATED.search(end)
@@ -426,6 +426,12 @@ def hidden_finding(call: ToolCall, result: ToolResult, code: int | None) -> str 
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
+
+
+def _known_code(result: ToolResult) -> int | None:
+    if result.recorded is not None and result.recorded.exit_code is not None:
+        return result.recorded.exit_code
+    return stated_exit_code(result.content)
 
 
 _NOTHING_FAILED = lazy_pattern(r"\b(?:0|no) (?:failed|failures?|errors?)\b", re.IGNORECASE)
@@ -498,10 +504,11 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
     """
     text = result.content
-    head = text[:300].strip()
-    is_refusal = _REJECTED.match(head.casefold()) or _NOT_RUN.match(head.casefold())
-    if len(text) <= 600 and is_refusal and " " in head:
-        return head.partition("\n")[0]
+    if len(text) <= 600:
+        head = text[:300].strip()
+        folded = head.casefold()
+        if " " in head and (_REJECTED.match(folded) or _NOT_RUN.match(folded)):
+            return head.partition("\n")[0]
     effects = effects_of(call)
     effect = main_effect(effects)
     if any(part.command is not None for part in effects):

@@ -393,7 +393,7 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
     if isinstance(prompt, str | list) and key is not None:
         return candidate_of(prompt, row[key], tools=row.get("tools"), format=format, facts=row)
     kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
-    sample = read_sample(DataRow("", "line 1", 1, kept, _NO_BYTES), format=format or "auto")
+    sample = read_sample(DataRow("", "line 1", 1, kept, _NO_BYTES), format=format or "auto", is_public=False)
     if sample.shape is None and key is None:
         raise ValueError(f"the row has {refusal(row)}")
     if key is None or sample.shape is Shape.COMPLETION:

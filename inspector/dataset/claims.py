@@ -16,10 +16,22 @@ _NUMBER = lazy_pattern(r"(?<![\w.#/-])[-−]?\d+(?:[,_\u202f']\d{3}(?!\d))*(?:\.
 _LIST_ITEM = lazy_pattern(r"^\s*(?:[-*+]\s*)?\d{1,3}[.)]\s", re.MULTILINE)
 _CODE = lazy_pattern(r"```.*?(?:```|$)", re.DOTALL)
 _ACTION = lazy_pattern(
-    r"\b(?:I(?:['’]ve| have)?(?: (?:just|now|already|successfully))?|(?:has|have) been(?: successfully)?|"
+    r"\b(?:I(?:['’]m| am) now (?:playing|sending|booking|ordering|calling|dialing|deleting|transferring|turning)\b|"
+    r"(?:I(?:['’]ve| have)?(?: (?:just|now|already|successfully))?|(?:has|have) been(?: successfully)?|"
     r"(?:is|are) now) (?P<verb>sent|e-?mailed|booked|reserved|scheduled|created|added|deleted|removed|cancell?ed|"
     r"updated|ordered|purchased|paid|transferred|refunded|uploaded|posted|submitted|saved|set up|turned o(?:n|ff)|"
-    r"moved|renamed|notified|shared|published|deployed|installed|restarted|converted|translated into the file)\b",
+    r"moved|renamed|notified|shared|published|deployed|installed|restarted|converted|translated into the file)\b)",
+    re.IGNORECASE,
+)
+_ANNOUNCEMENT = lazy_pattern(
+    r"\b(?:let me|I(?:['’]ll| will)(?: now| just)?|I(?:['’]m| am)(?: now)? going to) (?:now |just |quickly |first )?"
+    r"(?:check|look (?:that|it|this|them)? ?up|search|find|calculate|compute|fetch|get|retrieve|query|book|send|"
+    r"convert|translate|run|call|use|pull up|track|schedule|create|add|turn|play|set)\b",
+    re.IGNORECASE,
+)
+_CONDITION = lazy_pattern(
+    r"\b(?:once|if|when|after|until|unless|as soon as|first need|please|could you|can you|let me know|unable|cannot|"
+    r"can['’]t|don['’]t|without|sorry)\b",
     re.IGNORECASE,
 )
 _MOST_VALUES = 60
@@ -64,6 +76,13 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
         if not _is_known(value, digits, derived):
             return Claim(claimed, "a value that must be looked up")
     return None
+
+
+def announced_action(answer: str) -> str | None:
+    """The words by which an answer announces something that it then does not do; None if it asks or offers first."""
+    words = _CODE.sub(" ", answer)
+    found = _ANNOUNCEMENT.search(words) if "?" not in words else None
+    return found[0] if found is not None and not _CONDITION.search(words) else None
 
 
 def claimed_action(answer: str) -> str | None:

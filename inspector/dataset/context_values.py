@@ -27,7 +27,6 @@ The cost is linear in the texts. Folded texts are cached, because the rows of a 
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
@@ -352,8 +351,10 @@ def allowed_key(value: Json) -> str:
 
 def scripts_of(text: str) -> frozenset[Script]:
     """The scripts of the letters of a text, of which each must have two: Latin ones, and all others."""
-    letters = Counter(Script.LATIN if one < "\u0250" else Script.OTHER for one in text[:_MAX_LETTERS] if one.isalpha())
-    return frozenset(script for script, count in letters.items() if count > 1)
+    letters = "".join(filter(str.isalpha, text[:_MAX_LETTERS]))
+    latin = len(letters) if letters.isascii() else sum(one < "\u0250" for one in letters)
+    counts = ((Script.LATIN, latin), (Script.OTHER, len(letters) - latin))
+    return frozenset(script for script, count in counts if count > 1)
 
 
 def _as_number(text: str) -> float | None:

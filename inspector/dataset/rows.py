@@ -181,19 +181,20 @@ def _rejected(
 
 def _table_rows(block: Block, batches: Callable[[Block], Iterator[Any]]) -> Iterator[DataRow | RejectedRow]:
     path, number = block.path, block.first - 1
-    arrow = _arrow()
+    arrow = load_arrow()
     try:
         for batch in batches(block):
-            decoded = _json_columns(batch.schema.metadata)
+            decoded = json_columns(batch.schema.metadata)
             for value in batch.to_pylist(maps_as_pydicts="lossy"):
                 number += 1
-                yield from _instances(_table_row(path, number, value, decoded))
+                yield from _instances(table_row(path, number, value, decoded))
     except (arrow.ArrowException, OSError, ValueError) as error:
         message = " ".join(str(error).split())
         yield RejectedRow(path, f"row {number + 1}" if number else "file", f"cannot read the table: {message}")
 
 
-def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
+def table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[str]) -> DataRow | RejectedRow:
+    """A row of a table, from 1, without null members; the columns `decoded` are JSON text."""
     row: JsonObject = {key: _plain(one) for key, one in value.items() if one is not None}
     for key in decoded:
         text = row.get(key)
@@ -206,7 +207,8 @@ def _table_row(path: str, number: int, value: dict[str, Any], decoded: Sequence[
     return DataRow(path, f"row {number}", number, row)
 
 
-def _json_columns(metadata: dict[bytes, bytes] | None) -> tuple[str, ...]:
+def json_columns(metadata: dict[bytes, bytes] | None) -> tuple[str, ...]:
+    """The columns that weaklink wrote as JSON text, by the metadata of a table's schema."""
     raw = (metadata or {}).get(_JSON_COLUMNS)
     try:
         listed: Json = json.loads(raw) if raw else []
@@ -234,7 +236,7 @@ def _plain(value: Any) -> Json:
 
 
 def _parquet_batches(block: Block) -> Iterator[Any]:
-    _arrow()
+    load_arrow()
     groups = range(block.start, block.end) if block.kind == "rows" else None
     with open_parquet(block) as file:
         yield from file.iter_batches(batch_size=_BATCH_ROWS, row_groups=groups)
@@ -242,7 +244,7 @@ def _parquet_batches(block: Block) -> Iterator[Any]:
 
 def _arrow_batches(block: Block) -> Iterator[Any]:
     """The batches of an Arrow file as `datasets` writes it: in the stream format or the file format."""
-    arrow = _arrow()
+    arrow = load_arrow()
     with arrow.memory_map(block.path) if block.content is None else arrow.PythonFile(block.content.open()) as mapped:
         is_file = mapped.read(6) == b"ARROW1"
         mapped.seek(0)
@@ -256,7 +258,8 @@ def _arrow_batches(block: Block) -> Iterator[Any]:
                 yield batch.slice(start, _BATCH_ROWS)
 
 
-def _arrow() -> Any:
+def load_arrow() -> Any:
+    """The module pyarrow, with `ipc`. Raises MissingLibraryError if it is not installed."""
     try:
         import pyarrow  # noqa: PLC0415  # 50 ms, and optional
         import pyarrow.ipc  # noqa: PLC0415  # the same
@@ -277,7 +280,7 @@ def open_row_file(path: str, inputs: Iterable[str] = ()) -> Iterator[RowWriter]:
     """
     refuse_inputs(path, inputs)
     if path.lower().endswith(".parquet"):
-        _arrow()
+        load_arrow()
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as spool:
             yield JsonLinesWriter(spool)
             with whole_file(path) as stream:
@@ -314,12 +317,12 @@ class JsonLinesWriter:
 
 
 def _write_parquet(spool: TextIO, target: BinaryIO) -> None:
-    arrow = _arrow()
+    arrow = load_arrow()
     from pyarrow import parquet  # noqa: PLC0415  # 60 ms, and optional
 
     schema = _common_schema(arrow, spool)
     with parquet.ParquetWriter(target, schema) as writer:
-        as_json = frozenset(_json_columns(schema.metadata))
+        as_json = frozenset(json_columns(schema.metadata))
         for rows in _spooled(spool):
             columns = [
                 arrow.array([_cell(row.get(name), name, as_json) for row in rows], schema.field(name).type)

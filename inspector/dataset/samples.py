@@ -24,7 +24,7 @@ from weaklink.inspector.checks.tools import nearest_word
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row
+from weaklink.inspector.importers.data.public_shapes import decoded_list
 from weaklink.inspector.importers.data.training_rows import Shape, read_conversation_rows, read_training_row
 from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
@@ -245,15 +245,16 @@ class Sample(Struct, frozen=True, dict=True):
         return found
 
 
-def read_sample(row: DataRow, *, format: str = AUTO) -> Sample:
-    """The sample of a row. Never raises, whatever the row contains."""
+def read_sample(row: DataRow, *, format: str = AUTO, is_public: bool = True) -> Sample:
+    """The sample of a row. Never raises, whatever the row contains. `is_public` is that of `read_training_row`."""
     unit, _, number = row.record.partition(" ")
     raw = row.raw or write_json(row.value).encode()
-    read = read_training_row(Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw))
+    read = read_training_row(
+        Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw), is_public=is_public
+    )
     if read is None:
         return Sample(row, None, _no_trace(row), format=format)
-    public = public_row(row.value)
-    row = row if public is None else structs.replace(row, value=public)
+    row = row if read.public is None else structs.replace(row, value=read.public)
     shape, value, messages, trace = read.shape, read.value, read.messages, read.trace
     before = len(trace.turns) - len(messages) if messages else 0
     first = 2 if before == 1 and isinstance(value.get("system"), str) else 1
@@ -298,9 +299,17 @@ def _offered_in_field(value: Json, key: str) -> OfferedList:
     listed = [decoded_list(one) for one in listed]
     tools = read_tools(listed)
     for at, tool in enumerate(tools, 1):
-        if not tool.name or not isinstance(listed[at - 1], dict):
+        if not tool.name or not _is_named(listed[at - 1]):
             return OfferedList(tuple(one for one in tools if one.name), key, f"tool {at} in `{key}` has no name")
     return OfferedList(tools, key)
+
+
+def _is_named(definition: Json) -> bool:
+    """Whether a definition has a name, if it is a function's."""
+    if not isinstance(definition, dict):
+        return False
+    function = definition.get("function")
+    return not isinstance(function, dict) or bool(function.get("name"))
 
 
 def _offered_in_text(sample: Sample) -> OfferedList:

@@ -93,6 +93,49 @@ PLANTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
     ),
     "action without a call": ([USER, said("I have sent the email.")], ["D710 info"]),
     "good, no action": ([USER, said("I can send the email if you like.")], []),
+    "action in progress without a call": ([USER, said("I'm now playing Blue Train.")], ["D710 info"]),
+    "announced call that never comes": ([USER, said("Sure, let me check that with the tool.")], ["D710 info"]),
+    "good, announced under a condition": ([USER, said("I will check that once you name the city.")], []),
+    "good, announced with a question": ([USER, said("Let me check that. Which city?")], []),
+    "rendered turn in the user's message": (
+        [{**USER, "content": "<|start_header_id|>user<|end_header_id|>\n\nHow is the weather?"}, ANSWER],
+        ["D713 error"],
+    ),
+    "the user's words in the answer": (
+        [USER, CALLED, RESULT, said("It rains.\nUser: Thanks!\nAssistant: You are welcome.")],
+        ["D713 warning"],
+    ),
+    "a result in the answer": ([USER, CALLED, RESULT, said("Observation: rain\nIt rains.")], ["D713 warning"]),
+    "good, a dialogue was asked for": (
+        [{**USER, "content": "Write a dialogue."}, said("User: Hi\nAssistant: Hello.")],
+        [],
+    ),
+    "good, an observation": ([USER, CALLED, RESULT, said("It rains. Observation: bring a coat.")], []),
+    "no user": ([ANSWER], ["D706 info"]),
+    "other surname behind a title": (
+        [USER, CALLED, {**RESULT, "content": "Dr. Haugen is free."}, said("It rains, says Dr. Berg.")],
+        ["D710 info"],
+    ),
+    "good, surname behind a title": (
+        [USER, CALLED, {**RESULT, "content": "Kari Haugen is free."}, said("It rains, says Dr. Haugen.")],
+        [],
+    ),
+    "other name of the same kind": (
+        [USER, CALLED, {**RESULT, "content": '{"name": "Hotel Turia"}'}, said("Rain at your Hotel Alameda.")],
+        ["D710 info"],
+    ),
+    "other time": (
+        [{**USER, "content": "Rain in Oslo on 2025-05-12 at 09:30 UTC?"}, CALLED, RESULT, said("Rain at 10:30 UTC.")],
+        ["D710 info"],
+    ),
+    "good, time after a duration": (
+        [{**USER, "content": "Rain at 09:30, and in 1 hour?"}, CALLED, RESULT, said("Rain until 10:30.")],
+        [],
+    ),
+    "good, time with an offset": (
+        [USER, CALLED, {**RESULT, "content": "2025-05-12T09:30:00+01:00"}, said("Rain until 10:30.")],
+        [],
+    ),
     "answer in German": (
         [USER, CALLED, RESULT, said("In Oslo regnet es gerade, und der Wind weht ziemlich stark aus Westen.")],
         ["D718 warning"],
@@ -170,3 +213,17 @@ def test_the_order_of_roles_is_that_which_llama_factory_requires(case: str) -> N
     orders = [one for one in found if "LLaMA-Factory" in one.fault.message]
     assert len(orders) == errors
     assert {one.rule.code for one in found} <= {"D706"}
+
+
+@pytest.mark.parametrize(
+    ("tools", "severity", "says"),
+    [
+        ([TOOL, TOOL], "warning", "two tools with the name `get_weather`"),
+        ([TOOL, {"type": "function", "function": {**TOOL, "name": ""}}], "error", "tool 2 in `tools` has no name"),
+    ],
+)
+def test_a_list_in_which_a_name_says_no_tool_is_reported(tools: list[Any], severity: str, says: str) -> None:
+    row: dict[str, Any] = {"messages": [USER, said("Hello.")], "tools": tools}
+    (found,) = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
+    assert (found.rule.code, found.rule.severity.value) == ("D708", severity)
+    assert says in found.fault.message

@@ -9,7 +9,6 @@ Workers are spawned. The server process of `forkserver` would find modules by it
 and would fail in a folder with another `inspector/`.
 """
 
-import gc
 import os
 import pickle
 import signal
@@ -31,6 +30,7 @@ from weaklink.inspector.formats.format_table import FormatTable
 from weaklink.storage import open_store
 from weaklink.ui.cli.configured_formats import register_configured_formats, register_table
 from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.importing.block_jobs import collect_rarely
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.files import (
     FileRecord,
@@ -50,7 +50,6 @@ _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # size from which several processes read a file
 _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
-_ALLOCATIONS = 50_000
 _CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
@@ -78,12 +77,6 @@ class ImportOptions(Struct, frozen=True):
             kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
             for file, share in tasks:
                 yield read_records(file, self.source, redacts, kept, share, project=self.project, format=format)
-
-
-def collect_rarely() -> None:
-    """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
-    gc.freeze()
-    gc.set_threshold(_ALLOCATIONS)
 
 
 def job_count(files: Sequence[PlacedFile]) -> int:

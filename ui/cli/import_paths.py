@@ -24,12 +24,12 @@ from weaklink.storage import Store, open_store
 from weaklink.ui.cli.console import interrupt_on_signals, line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
-from weaklink.ui.cli.import_jobs import ImportOptions, collect_rarely, job_count, read_in_order
+from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
 from weaklink.ui.cli.paths import separate_files, with_groups
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import kept_table
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
-from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import EngineOptions, engine_of
 from weaklink.ui.importing.file_places import PlacedFile, files_below

@@ -10,6 +10,7 @@ later run with the same plan and options reads its answers from there. Memory: a
 pieces that the parent process has not received yet.
 """
 
+import gc
 import hashlib
 import os
 import pickle
@@ -33,11 +34,18 @@ from weaklink.ui.importing.engine import EngineOptions
 
 _Answer = TypeVar("_Answer")
 _AHEAD = 64
+_ALLOCATIONS = 50_000
 _CONTEXT = get_context("spawn")  # a forked process would share threads and connections
 
 
 class UnsafeFolderError(WeaklinkError):
     """A folder to resume from is owned by another user or writable by others; the message has its path."""
+
+
+def collect_rarely() -> None:
+    """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS)
 
 
 def run_blocks(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
@@ -157,6 +165,7 @@ class _BlockWorker(Generic[_Answer]):
 
 def _work(work: BlockWork[Any], outbox: Connection) -> None:
     """The main loop of a worker."""
+    collect_rarely()
     ready: Queue[bytes] = Queue(_AHEAD)
     Thread(target=_send, args=(ready, outbox), daemon=True).start()
     while True:

@@ -152,8 +152,17 @@ def _belongs(found: Diagnostic, step: Step) -> bool:
 
 
 def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
-    """D708 for a list of tools in a separate field; for a list in a text, the engine has the position of the fault."""
+    """D708 for a list of tools in a separate field; for a list in a text, the engine has the position of the fault.
+
+    Two tools of one name are a warning.
+    """
     offered = sample.offered
+    names = [tool.name for tool in offered.tools]
+    if offered.error is None and len(set(names)) < len(names):
+        twice = next(name for index, name in enumerate(names) if name in names[:index])
+        message = f"The list has two tools with the name {quoted(twice)}: which one a call means is unclear."
+        found = row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one.")
+        yield with_severity(found, Severity.WARNING)
     if offered.error is not None and offered.place != "system":
         message = f"The offered tools cannot be read: {offered.error}."
         yield row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Write the list as JSON.")

@@ -4,9 +4,9 @@ The evidence is the text of results, user turns, system turns and arguments. A n
 evidence equals it after rounding, as a percentage, in another common unit, or as the sum, difference, product, mean or
 share of such numbers, or if it is the number of elements of a list. A date with a month is supported by the same day in
 any notation (`inspector.dataset.lint.dates`); other dates and times are split into their numbers. A name is a run of
-two or more capitalised words within a sentence, an address, or an identifier with digits; it is supported if one of its
-words is in the evidence. Only answers after a result that is not an error are checked, because any other answer may use
-the model's own knowledge. Headings are no claims.
+two or more capitalised words within a sentence, one behind a title, an address, or an identifier with digits; it is
+supported if one of its words is in the evidence, except for kinds of things (`hotel`). Only answers after a result that
+is not an error are checked, because any other answer may use the model's own knowledge. Headings are no claims.
 
 A claim without evidence may still be true: general knowledge, a translated name, a computed value. So it is an info. It
 is a warning if it contradicts a result: it has a number, a date, a time, an identifier or an address where the results
@@ -26,7 +26,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from weaklink.inspector.dataset.claims import claimed_action
+from weaklink.inspector.dataset.claims import announced_action, claimed_action
 from weaklink.inspector.dataset.lint.dates import MONTHS, DateEvidence, dates_in
 from weaklink.inspector.dataset.lint.structure import with_severity
 from weaklink.inspector.dataset.samples import Sample
@@ -41,7 +41,7 @@ _NUMBER = lazy_pattern(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+
 _DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")
 _LIST_MARK = lazy_pattern(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORECASE | re.MULTILINE)
 _CODE = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
-_CLOCK = lazy_pattern(r"\b(\d{1,2}):(\d{2})(?::\d{2})?\b")
+_CLOCK = lazy_pattern(r"(?:\b|(?<=\dT))(\d{1,2}):(\d{2})(?::\d{2})?\b")
 _NAME = lazy_pattern(
     r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
 )
@@ -49,6 +49,8 @@ _IDENTIFIER = lazy_pattern(
     r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b"  # A-55812
     r"|\b[A-Z]{1,3}\d{3,6}\b"  # SK803
 )
+_TITLED = lazy_pattern(r"\b(?:Dr|Prof|Mr|Mrs|Ms)\. (?:[A-Z][a-zà-ž]+[ -])?[A-Z][a-zà-ž]+\b")
+_MAY_BE_TITLED = lazy_pattern(r"\b(?:Dr|Prof|Mrs?|Ms)\. ")
 _CAPITALISED = lazy_pattern(r"(?<=[a-z,;] )[A-ZÀ-Þ][a-zà-ž]{2,}\b(?!['’:]| [A-ZÀ-Þ])")
 _RESULT_NAME = lazy_pattern(
     r"\"(?:\w*name|city|country|state|region|capital|location|place|town|title|author|director|artist|company|airline|"
@@ -61,6 +63,13 @@ _NO_NAMES = frozenset(
         *("kelvin", "euro", "euros", "english", *MONTHS),
     )
 )
+_KINDS_OF_THINGS = frozenset(
+    (
+        *("hotel", "restaurant", "museum", "airport", "station", "street", "road", "avenue", "square", "park"),
+        *("university", "college", "school", "hospital", "bank", "café", "cafe", "theater", "theatre", "stadium"),
+        *("tower", "bridge", "beach", "island", "lake", "river", "mountain", "airlines", "company", "team", "city"),
+    )
+)
 _ADDRESS = lazy_pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
 _DIGIT = lazy_pattern(r"\d")
 _MAY_BE_ADDRESS = lazy_pattern(r"@|https?:")
@@ -71,6 +80,7 @@ _CLAIMS = (
     (_IDENTIFIER, "identifier", _DIGIT),
     (_CLOCK, "time", _DIGIT),
     (_NUMBER, "number", _DIGIT),
+    (_TITLED, "name", _MAY_BE_TITLED),
     (_NAME, "name", _MAY_BE_NAME),
 )
 """The patterns of claims, each with a quick pattern that matches every text with such a claim."""
@@ -82,6 +92,11 @@ _WORDS = (
 _TENS = {"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90}
 _NUMBER_WORDS = {**{word: at for at, word in enumerate(_WORDS)}, **_TENS, "hundred": 100, "dozen": 12}
 _WORD = lazy_pattern(r"[^\W\d_]+")
+# Words of durations and of differences between time zones.
+_MAY_SHIFT = lazy_pattern(
+    r"\d ?h\b|\bhours?\b|\bhrs?\b|\bmin(?:ute)?s?\b|durat|offset|time_?\s?zone|(?:utc|gmt)\s?[+−-]|ahead|behind"
+    r"|later|earlier|stunde|minut|heure|hora|\bore\b|\buur|小时|小時|时|時|分|час|мин|시간|분"
+)
 _SCALES = (1.0, 100.0, 1e3, 1e6, 1e9, 1e12, 60.0, 3600.0, 24.0, 86400.0, 7.0, 12.0, 1024.0, 1048576.0, 1073741824.0)
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
 _MOST_NUMBERS = 60
@@ -121,11 +136,11 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
-    """D710, as an info: the final answer says that the agent acted, and a sample that offers tools has no call."""
+    """D710, as an info: the final answer says that the agent acted or will act, and a sample with tools has no call."""
     if not sample.offered.tools or len(sample.inspection.chain.steps):
         return
     answer = _final_answer(sample)
-    action = claimed_action(answer[1]) if answer is not None else None
+    action = claimed_action(answer[1]) or announced_action(answer[1]) if answer is not None else None
     if answer is not None and action is not None:
         turn, text, _ = answer
         start = text.find(action)
@@ -330,6 +345,13 @@ class _Evidence:
         return frozenset((int(hours) * 60 + int(minutes)) % _HALF_DAY for hours, minutes in clocks)
 
     @cached_property
+    def _gaps(self) -> frozenset[float]:
+        """The minutes by which a time may differ from one of the evidence: an offset, or a number if it has a unit."""
+        if _MAY_SHIFT.search(self._folded) is None:
+            return frozenset(self._times)
+        return frozenset(minutes for one in self._numbers for minutes in (one, one * 60)) | self._times
+
+    @cached_property
     def _numbers(self) -> frozenset[float]:
         return frozenset(number for text in self._texts for number in _numbers_of(text))
 
@@ -366,7 +388,7 @@ class _Evidence:
         if minutes == 0 and float(hours) in self._numbers:
             return True
         gaps = {(value - one) % _HALF_DAY for one in self._times} | {(one - value) % _HALF_DAY for one in self._times}
-        return any(gap in self._numbers or gap / 60 in self._numbers for gap in gaps)
+        return not gaps.isdisjoint(self._gaps)
 
     def has_number(self, claim: str) -> bool:
         """Whether one interpretation of the number is supported."""
@@ -385,11 +407,16 @@ class _Evidence:
         return any(_is_combined(value, one, other, near) for one in few for other in few)
 
     def has_name(self, claim: str) -> bool:
-        """Whether the name, or one of its words with more than three letters, is in the evidence."""
+        """Whether the name, or a word of it with more than three letters that is no kind of thing, is in the evidence.
+
+        Of a name behind a title, the last word must be.
+        """
         folded = claim.casefold()
         if folded in self._folded or folded.rstrip("/.") in self._folded:
             return True
-        return any(len(word) > 3 and word in self._folded for word in _WORD.findall(folded)) and " " in claim
+        words = [word for word in _WORD.findall(folded) if len(word) > 3 or ". " in claim]
+        words = words[-1:] if ". " in claim else [word for word in words if word not in _KINDS_OF_THINGS] or words
+        return any(word in self._folded for word in words) and " " in claim
 
 
 def _numbers_of(text: str) -> Iterator[float]:

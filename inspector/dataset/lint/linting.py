@@ -138,6 +138,7 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     unmade_actions,
     annotation_mismatches,
     templates.unsafe_texts,
+    templates.others_words,
     language_mismatch,
     missing_reasoning,
 )

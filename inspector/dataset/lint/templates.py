@@ -5,11 +5,13 @@ from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.chain.faults import is_placeholder
 from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.dataset.lint.structure import with_severity
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.model import Role, SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import PLACEHOLDER_ARGUMENT
+from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.rules.training import PLACEHOLDER_LEFT, TEMPLATE_MISMATCH, TEMPLATE_UNSAFE
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -27,6 +29,15 @@ _TURN_MARKS = lazy_pattern(
     r"<\|(?:im_start|im_end|endoftext|eot_id|begin_of_text|end_of_text|start_header_id|end_header_id|end_of_turn|"
     r"START_OF_TURN_TOKEN|END_OF_TURN_TOKEN)\|>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>|\A<s>|</s>\s*\Z"
     r"|<｜(?:begin|end)▁of▁sentence｜>|<｜(?:User|Assistant)｜>"
+)
+# A result that ReAct's models write themselves, and a dialogue in one answer: the model goes on for the others.
+_OTHERS_WORDS = lazy_pattern(
+    r"\A\s*Observation:[ \n]"
+    r"|^(?:User|Human|Customer):[^\n]*\n(?:[^\n]*\n){0,20}?(?:Assistant|AI|Bot|Agent):[ \n]",
+    re.MULTILINE,
+)
+_DIALOGUE = lazy_pattern(
+    r"\b(?:dialog\w*|conversation|script|transcript|interview|role-?play|scene|chat)\b", re.IGNORECASE
 )
 _PLACEHOLDER = lazy_pattern(
     r"<(?:previous|prior|last)[_ ](?:result|output|response|step)s?>"
@@ -124,8 +135,6 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
         part = turn.part("text")
         if part is None or turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
-        if _has_template(part.text):
-            continue
         own_markers = _own_markers(sample) if own_markers is None else own_markers
         found = next(
             (one for one in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), one)), None
@@ -153,6 +162,24 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
         yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)
 
 
+def others_words(sample: Sample) -> Iterator[Diagnostic]:
+    """D713: an answer that goes on with a result, or with words of the user, in a text without calls."""
+    if sample.shape in _RAW:
+        return
+    for part in sample.inspection.parts:
+        turn = sample.trace.turns[part.turn - 1]
+        text = turn.part("text") if part.part == "text" and turn.role is Role.ASSISTANT else None
+        if text is None or part.calls or ":" not in text.text:
+            continue
+        found = _OTHERS_WORDS.search(text.text)
+        if found is None or any(map(_DIALOGUE.search, (*sample.texts(Role.USER), *sample.texts(Role.SYSTEM)))):
+            continue
+        first = found[0].strip().partition(":")[0]
+        message = f"The answer goes on with words of another role (`{first}:`); a model learns to write them itself."
+        fault = Fault(TEMPLATE_UNSAFE, Range(*found.span()), message, "Cut the answer there.")
+        yield with_severity(fault.at(part.turn, part.part), Severity.WARNING)
+
+
 def _own_markers(sample: Sample) -> dict[int, list[Range]]:
     """The markers around definitions and results in the format that the row names, by turn."""
     named = sample.declared_format
@@ -170,11 +197,6 @@ def _own_markers(sample: Sample) -> dict[int, list[Range]]:
 
 def _is_within(markers: Sequence[Range], found: re.Match[str]) -> bool:
     return any(marker.covers(Range(*found.span())) for marker in markers)
-
-
-def _has_template(text: str) -> bool:
-    """Whether a text is a rendered prompt, with its template's header."""
-    return text.lstrip().startswith(("<|im_start|>", "<|begin_of_text|>", "<|start_header_id|>", "<s>", "<bos>"))
 
 
 def format_of(sample: Sample) -> str | None:

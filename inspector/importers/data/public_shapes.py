@@ -39,7 +39,7 @@ def public_row(row: JsonObject) -> JsonObject | None:
     for shape in PUBLIC_SHAPES:
         if is_read and "messages" not in shape.keys:
             continue
-        if all(row.get(key) is not None for key in shape.keys):
+        if row.get(shape.keys[0]) is not None and all(row.get(key) is not None for key in shape.keys):
             found = shape.read(row)
             if found is not None:
                 return found
@@ -75,7 +75,8 @@ def _objects(value: Json) -> list[JsonObject]:
     """The objects of a list, which may be JSON text, as may each of them; a single object is a list of one."""
     listed = decoded_list(value)
     items = listed if isinstance(listed, list) else [listed]
-    return [one for one in map(decoded_list, items) if isinstance(one, dict)]
+    decoded = (one if isinstance(one, dict) else decoded_list(one) for one in items)
+    return [one for one in decoded if isinstance(one, dict)]
 
 
 # ---------------------------------------------------------------- tools

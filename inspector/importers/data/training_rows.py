@@ -40,13 +40,14 @@ class Shape(StrEnum):
 class TrainingRow(Struct, frozen=True):
     """A row that was read: its shape, the row with its list under the shape's name, its messages, its trace.
 
-    `messages` is empty if the row is one text.
+    `messages` is empty if the row is one text. `public` is the row as OpenAI's messages if it had a shape of its own.
     """
 
     shape: Shape
     value: JsonObject
     messages: list[Json]
     trace: Trace
+    public: JsonObject | None = None
 
 
 class TrainingDataImporter:
@@ -90,19 +91,22 @@ def _trace(row: Row) -> Trace | Skipped:
     return read.trace if read is not None else Skipped(row.record, f"the row has {refusal(row.value)}")
 
 
-def read_training_row(row: Row) -> TrainingRow | None:
-    """The conversation of a row; None if it has none, such as a row of a log that is one message."""
-    shape, value, messages = _conversation(row.value)
+def read_training_row(row: Row, *, is_public: bool = True) -> TrainingRow | None:
+    """The conversation of a row; None if it has none, such as a row of a log that is one message.
+
+    `is_public`: the row may have a shape of its own; false for one that `public_row` has already read.
+    """
+    public = public_row(row.value) if is_public else None
+    shape, value, messages = _conversation(public or row.value)
     if shape is None:
         return None
     read = {Shape.SHAREGPT: sharegpt_trace, Shape.COMPLETION: completion_trace, Shape.SEGMENTS: completion_trace}
     trace = read.get(shape, messages_trace)(Row(row.unit, row.number, value, row.raw))
-    return None if isinstance(trace, Skipped) else TrainingRow(shape, value, messages, trace)
+    return None if isinstance(trace, Skipped) else TrainingRow(shape, value, messages, trace, public)
 
 
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
-    """The shape of a row, the row in the form that its importer takes, and its messages."""
-    row = public_row(row) or row
+    """The shape of a row that has no shape of its own, in the form that its importer takes, and its messages."""
     for key in _LISTS:
         listed = decoded_list(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import parquet
 
 from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
@@ -100,13 +101,17 @@ def test_fix_repairs_rows_of_other_shapes(weaklink: Run, tmp_path: Path, row: di
     assert (tmp_path / "fixed").read_text(encoding="utf-8") == before.replace(json.dumps(BROKEN), json.dumps(ANSWER))
 
 
-def test_fix_of_a_table_names_what_to_do(weaklink: Run, tmp_path: Path) -> None:
-    path = str(tmp_path / "a.parquet")
+def test_fix_repairs_a_table_under_its_own_names(weaklink: Run, tmp_path: Path) -> None:
+    path, copy = str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")
     with open_row_file(path) as writer:
-        writer.write({"messages": DIALOG})
-    done = weaklink("data", "fix", path)
-    assert done.returncode == 2
-    assert b"to_json" in done.stderr
+        writer.write({"talk": DIALOG, "apis": [TOOL], "type": 1})
+        writer.write({"talk": [DIALOG[0], {"role": "assistant", "content": BROKEN}, *DIALOG[2:]], "apis": [TOOL]})
+    done = weaklink("data", "fix", path, "--map", "talk=messages,apis=tools", "--output", copy)
+    assert done.returncode == 0, done.stderr
+    before, after = parquet.read_table(path), parquet.read_table(copy)
+    assert after.schema.equals(before.schema, check_metadata=True)
+    assert after.slice(0, 1) == before.slice(0, 1)
+    assert after["talk"][1].as_py()[1]["content"] == ANSWER
 
 
 @pytest.mark.parametrize("layout", ["jsonl", "json"])

@@ -3,10 +3,13 @@
 import json
 import os
 import random
+from datetime import date
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.ui.conftest import Run
 
@@ -278,3 +281,85 @@ def _damaged(text: str, rng: random.Random) -> str:
             text[:at] + rng.choice(["", ",", "'", '"', "}", "\n", "True", "\\", "]"]) + text[at + rng.randint(0, 1) :]
         )
     return text
+
+
+def _tables(path: Path, rows: pa.Table) -> None:
+    """The rows as a file of the kind that the name says."""
+    if path.suffix == ".parquet":
+        parquet.write_table(rows, path, row_group_size=2, compression="zstd")
+        return
+    new = pa.ipc.new_stream if path.stem == "stream" else pa.ipc.new_file
+    with path.open("wb") as out, new(out, rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=2)
+
+
+def _read(path: Path) -> tuple[pa.Table, list[int]]:
+    """The rows of a file, and the sizes of its row groups or batches."""
+    if path.suffix == ".parquet":
+        file = parquet.ParquetFile(path)
+        assert file.metadata.row_group(0).column(0).compression == "ZSTD"
+        return file.read(), [file.metadata.row_group(at).num_rows for at in range(file.num_row_groups)]
+    with path.open("rb") as stored:
+        reader = pa.ipc.open_stream(stored) if path.stem.endswith("stream") else pa.ipc.open_file(stored)
+        rows = reader.read_all()
+    return rows, [len(batch) for batch in rows.to_batches()]
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "stream.arrow", "file.arrow"])
+def test_a_table_is_copied_as_the_same_kind_of_file(weaklink: Run, tmp_path: Path, name: str) -> None:
+    kinds = {"instruction": pa.string(), "input": pa.string(), "output": pa.string(), "day": pa.date32()}
+    kinds |= {"more": pa.map_(pa.string(), pa.int8()), "raw": pa.binary(), "score": pa.float32()}
+    rows = [
+        {
+            "instruction": "Go",
+            "input": "",
+            "output": text,
+            "day": date(2025, 1, at),
+            "more": [("x", at)],
+            "raw": b"\xff",
+        }
+        for at, text in enumerate((SOUND, COMMA, SOUND, COMMA, COMMA), 1)
+    ]
+    schema = pa.schema(kinds.items(), metadata={"huggingface": "{}"})
+    table = pa.Table.from_pylist(rows, schema=schema)
+    _tables(tmp_path / name, table)
+    copied = f"fixed-{name}"
+    done = weaklink("data", "fix", name, "--output", copied)
+    assert done.returncode == 0, done.stderr
+    before, after = _read(tmp_path / name), _read(tmp_path / copied)
+    assert after[1] == before[1] == [2, 2, 1]
+    assert after[0].schema.equals(before[0].schema, check_metadata=True)
+    assert after[0].drop_columns(["output"]) == before[0].drop_columns(["output"])
+    outputs = after[0]["output"].to_pylist()
+    assert (outputs[0], outputs[2]) == (SOUND, SOUND)
+    assert all(one != COMMA and ",}" not in one for one in outputs)
+    again = weaklink("data", "fix", copied, "--json")
+    assert json.loads(again.stdout)["changes"] == []
+
+
+def test_a_repair_that_a_column_cannot_hold_is_reported_and_not_made(weaklink: Run, tmp_path: Path) -> None:
+    chat = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+    row = {"type": "no_tool_call", "annotation": {"should_call_tool": False}, "tool_call_count": "3", "messages": chat}
+    _tables(tmp_path / "file.arrow", pa.Table.from_pylist([row]))
+    done = weaklink("data", "fix", "file.arrow", "--output", "copy.arrow", "--json")
+    found = json.loads(done.stdout)
+    assert (found["changes"], [(one["code"], one["why"]) for one in found["left"]]) == ([], [("D704", "unplaced")])
+    assert _read(tmp_path / "copy.arrow")[0].to_pylist() == [row]
+
+
+def test_a_cut_table_leaves_no_copy(weaklink: Run, tmp_path: Path) -> None:
+    _tables(tmp_path / "stream.arrow", pa.table({"text": [COMMA] * 400}))
+    whole = (tmp_path / "stream.arrow").read_bytes()
+    (tmp_path / "stream.arrow").write_bytes(whole[: len(whole) // 2])
+    done = weaklink("data", "fix", "stream.arrow", "--output", "copy.arrow")
+    assert done.returncode == 2
+    assert b"stream.arrow: cannot read the table after row" in done.stderr
+    assert not (tmp_path / "copy.arrow").exists()
+
+
+def test_the_copy_of_a_table_is_not_named_as_json(weaklink: Run, tmp_path: Path) -> None:
+    _tables(tmp_path / "file.arrow", pa.table({"text": [COMMA]}))
+    done = weaklink("data", "fix", "file.arrow", "--output", "copy.jsonl")
+    assert done.returncode == 2
+    assert b"file.arrow is a table, and so is its copy; name it *.parquet or *.arrow" in done.stderr
+    assert not (tmp_path / "copy.jsonl").exists()

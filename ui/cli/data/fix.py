@@ -32,6 +32,7 @@ from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.data.options import NO_COLUMNS, column_map
 from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
 from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
+from weaklink.ui.cli.data.table_copies import TableCopy
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
 from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
@@ -66,15 +67,12 @@ class FixOptions(Struct, frozen=True):
 def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
     """Write the repaired copy of a file to `out`, report each repair, and return the file's summary.
 
-    Holds one trace in memory at a time. Raises UnreadableFileError if the file cannot be read to its end or is of a
-    kind that is not repaired; `out` is then incomplete.
+    Holds one trace in memory at a time, of a table one row group or batch. Raises UnreadableFileError if the file
+    cannot be read to its end or is of a kind that is not repaired; `out` is then incomplete.
     """
     file = SourceFile(path)
     if _is_table(file):
-        raise UnreadableFileError(
-            f"{path}: `fix` copies JSON, because a copy differs only where it repairs; write the table as JSON lines "
-            "first, with `Dataset.to_json` of `datasets`"
-        )
+        return _table_fixed(path, options, out, report)
     if options.columns:
         reading = SourceReading(SAMPLE_SOURCE, "members named by --map", renamed_traces(file, options.columns))
     else:
@@ -90,14 +88,14 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     copy = copy_text(file, out) if is_text else copy_records(file, out)
     copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)
-    for record in reading.records:
-        if isinstance(record, Skipped):
-            fixer.skipped += 1
-            print_notice(f"{record.file or path}: {record.record}: {record.reason}")
-        else:
-            fixer.trace(record)
-    copy.close()
-    return FixedFile(path, reading.source, fixer.traces, fixer.skipped, fixer.records, fixer.changes, fixer.left)
+    return fixer.all_of(reading.records, reading.source)
+
+
+def _table_fixed(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:
+    table = TableCopy(path, out)
+    copy = RenamedCopy(table, options.columns) if options.columns else table
+    fixer = _FileFixer(path, options, copy, report, rewrite_record)
+    return fixer.all_of(table.traces(options.columns), SAMPLE_SOURCE)
 
 
 def _is_table(file: SourceFile) -> bool:
@@ -117,7 +115,19 @@ class _FileFixer:
         self._path, self._options, self._copy, self._report, self._rewrite = path, options, copy, report, rewrite
         self.traces = self.skipped = self.records = self.changes = self.left = 0
 
+    def all_of(self, records: Iterable[Trace | Skipped], source: str) -> FixedFile:
+        """Repair all records, and finish the copy."""
+        for record in records:
+            if isinstance(record, Skipped):
+                self.skipped += 1
+                print_notice(f"{record.file or self._path}: {record.record}: {record.reason}")
+            else:
+                self.trace(record)
+        self._copy.close()
+        return FixedFile(self._path, source, self.traces, self.skipped, self.records, self.changes, self.left)
+
     def trace(self, trace: Trace) -> None:
+        """Repair one record."""
         self.traces += 1
         try:
             repair = repair_trace(trace, self._options.examine, rules=self._options.rules, unsafe=self._options.unsafe)
@@ -143,8 +153,10 @@ class _FileFixer:
         if repair.changes:
             rewritten = self._rewrite(rewritten.text, trace, repair)
         text, of_row = self._row_repaired(rewritten.text, trace, repair) if is_row else (rewritten.text, ())
-        self._copy.put(text.encode("utf-8", "surrogateescape") if rewritten.changes or of_row else raw)
-        return (*rewritten.changes, *of_row), rewritten.unplaced
+        is_changed = rewritten.changes or of_row
+        if self._copy.put(text.encode("utf-8", "surrogateescape") if is_changed else raw):
+            return (*rewritten.changes, *of_row), rewritten.unplaced
+        return (), (*rewritten.changes, *of_row, *rewritten.unplaced)
 
     def _row_repaired(self, text: str, trace: Trace, repair: Repair) -> tuple[str, tuple[AppliedRepair, ...]]:
         """The row with its own members repaired too, and those repairs."""
@@ -227,6 +239,8 @@ def _fixed(path: str, target: str | None, options: FixOptions, report: FixReport
 def _written(path: str, target: str | None, options: FixOptions, report: FixReport) -> FixedFile:
     if target is None:
         return fix_file(path, options, _Discarded(), report)
+    if target.lower().endswith((".json", ".jsonl")) and _is_table(SourceFile(path)):
+        raise UnreadableFileError(f"{path} is a table, and so is its copy; name it *.parquet or *.arrow, not {target}")
     with open_output(target) as stream:
         return fix_file(path, options, stream.buffer, report)
 

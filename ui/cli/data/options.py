@@ -13,7 +13,7 @@ from weaklink.inspector.dataset import rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli.console import print_notice, progress_bar
-from weaklink.ui.importing.block_jobs import run_blocks
+from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 
 _Answer = TypeVar("_Answer")
@@ -90,6 +90,7 @@ def map_rows(
     """
     if columns:
         work = partial(_with_columns, work, dict(columns))
+    collect_rarely()
     with progress_bar(label) as advance:
         for answer in _answers(paths, work, jobs):
             advance(1)

@@ -21,8 +21,8 @@ class RecordCopy(Protocol):
         """
         ...
 
-    def put(self, raw: bytes) -> None:
-        """Write these bytes in place of the record that was found."""
+    def put(self, raw: bytes) -> bool:
+        """Write these bytes in place of the record that was found; False if they cannot be, and the record stays."""
         ...
 
     def close(self) -> None:
@@ -53,8 +53,9 @@ class _TextCopy:
     def find(self, record: str) -> bytes | None:
         return self._content if record == "file" else None
 
-    def put(self, raw: bytes) -> None:
+    def put(self, raw: bytes) -> bool:
         self._content = raw
+        return True
 
     def close(self) -> None:
         self._out.write(self._content)
@@ -82,8 +83,9 @@ class _NumberedLines:
         self._ending = raw[len(content) :]
         return content
 
-    def put(self, raw: bytes) -> None:
+    def put(self, raw: bytes) -> bool:
         self._out.write(raw + self._ending)
+        return True
 
     def close(self) -> None:
         while block := self._stream.read(1 << 20):
@@ -114,8 +116,9 @@ class _ElementCopy:
                 return self._content[start:end]
         return None
 
-    def put(self, raw: bytes) -> None:
+    def put(self, raw: bytes) -> bool:
         self._out.write(raw)
+        return True
 
     def close(self) -> None:
         self._out.write(self._content[self._at :])

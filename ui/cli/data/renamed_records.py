@@ -13,7 +13,7 @@ from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_b
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.json_scanner import JsonMember, read_json
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Trace
+from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.text import decode
 from weaklink.ui.cli.data.record_copies import RecordCopy
 
@@ -23,17 +23,21 @@ _SET_ASIDE = " (set aside by --map)"
 def renamed_traces(file: SourceFile, columns: Mapping[str, str]) -> Iterator[Trace | Skipped]:
     """The conversation of each row; `columns` maps the rows' names to those that weaklink reads."""
     for row in read_conversation_rows(file):
-        if isinstance(row, Skipped):
-            yield row
-            continue
-        raw = _encoded(_renamed(decode(row.raw), columns)) if not row.instance else row.raw
+        yield row if isinstance(row, Skipped) else read_renamed(row, columns)
+
+
+def read_renamed(row: Row, columns: Mapping[str, str]) -> Trace | Skipped:
+    """The conversation of one row under these names."""
+    value: Json = row.value
+    if columns and not row.instance:
+        raw = _encoded(_renamed(decode(row.raw), columns))
         try:
             value = parse_json_bytes(raw)
         except NotJsonError as error:
-            yield Skipped(row.record, str(error))
-            continue
-        read = read_training_row(Row(row.unit, row.number, value, raw)) if isinstance(value, dict) else None
-        yield read.trace if read is not None else Skipped(row.record, f"the row has {refusal(row.value)}")
+            return Skipped(row.record, str(error))
+        row = Row(row.unit, row.number, value, raw) if isinstance(value, dict) else row
+    read = read_training_row(row) if isinstance(value, dict) else None
+    return read.trace if read is not None else Skipped(row.record, f"the row has {refusal(row.value)}")
 
 
 class RenamedCopy:
@@ -51,16 +55,15 @@ class RenamedCopy:
         self._original = raw
         return _encoded(_renamed(decode(raw), self._columns))
 
-    def put(self, raw: bytes) -> None:
-        """Write the record under its own names."""
+    def put(self, raw: bytes) -> bool:
+        """Write the record under its own names; see `RecordCopy.put`."""
         keys = [member.key_range.of(decode(self._original)) for member in _members(decode(self._original))]
         text = decode(raw)
         members = _members(text)
         if len(members) != len(keys):
-            self._copy.put(self._original)
-            return
+            return self._copy.put(self._original)
         edits = [Edit(member.key_range, key) for member, key in zip(members, keys, strict=True)]
-        self._copy.put(_encoded(edited(text, edits)))
+        return self._copy.put(_encoded(edited(text, edits)))
 
     def close(self) -> None:
         """Copy the rest."""
