@@ -15,7 +15,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], float]] = {
     "--version": (("--version",), 4),
     "--help": (("--help",), 4),
     "segment, of a line": (("segment", "LINE"), 10),
-    "rule": (("rule", "J104"), 15),
+    "rules": (("rules", "J104"), 15),
     "check, of a small file": (("check", "FILE"), 15),
     "list": (("list", "--db", "STORE"), 15),
     "stats --help": (("stats", "--help"), 8),

@@ -7,7 +7,7 @@ and chunks of its turns. They cannot be rebuilt; everything else is computed fro
   value was changed, as only the sum of the turns tells, the provenance says so from then on: the new sum would hide it.
 * If they agree with a sum that weaklink 0.2.0 computed (`storage.salvage`), nothing is lost, and nothing is said.
 * The inspection and the rows that filters and statistics read are computed again if they differ from what they come
-  from. Inspections by another version of weaklink stay as they are if they can be read (`weaklink reinspect`).
+  from. Inspections by another version of weaklink stay as they are if they can be read (`weaklink db reinspect`).
 * If a packed value is damaged, the trace stays as it is: it is shown as far as it can be read, and a backup may have
   the rest. The verdict in lists is still that on the intact trace.
 """

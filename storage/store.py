@@ -69,7 +69,7 @@ def upgrade_store(where: str | Path | None = None) -> bool:
     """Upgrade the database to this weaklink's version of the tables; whether that changed it.
 
     Records stay as they are. A trace whose inspection has the layout of another version of weaklink is inspected
-    whenever it is read, until `reinspect` stores a new inspection. Raises StoreError like `open_store`.
+    whenever it is read, until `db reinspect` stores a new inspection. Raises StoreError like `open_store`.
     """
     place = place_of(where)
     check_file(place, create=False)

@@ -111,7 +111,7 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rule", "J104"], 190),
+        (lambda _: ["rules", "J104"], 190),
         (_segment, 145),
         (_check, 316),
         (_list, 139),
@@ -129,7 +129,7 @@ def test_a_command_runs_with_the_garbage_collector_that_its_start_did_without(tm
 
 
 def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:
-    for words in (["rule", "J104"], _segment(tmp_path)):
+    for words in (["rules", "J104"], _segment(tmp_path)):
         assert "weaklink.inspector.importers.registry" not in _run(*words).stderr.split()
 
 

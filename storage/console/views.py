@@ -73,7 +73,7 @@ VIEWS: tuple[View, ...] = (
             ("errors", "diagnostics of severity error"),
             ("warnings", "diagnostics of severity warning"),
             ("context_share", "the largest share of its context window that a turn used, or null"),
-            ("certainty", "how sure the status is, `high` or `low`; null before `weaklink reinspect`"),
+            ("certainty", "how sure the status is, `high` or `low`; null before `weaklink db reinspect`"),
             ("reasoning", "`on`, `off` or `mixed`"),
             ("prompt", "a hash of its system prompt and tools", "prompt_hash"),
             ("break_step", "the step that broke the chain, or null"),

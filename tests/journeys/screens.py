@@ -30,7 +30,7 @@ def dashboard(home: Path, database: Path) -> Iterator[str]:
 
 
 class Recordings:
-    """Models that write into `weaklink log`, and do not finish; as many as are wanted at the moment."""
+    """Models that write into `weaklink record -`, and do not finish; as many as are wanted at the moment."""
 
     def __init__(self, home: Path, database: Path) -> None:
         self._home, self._database = home, database
@@ -48,7 +48,7 @@ class Recordings:
         return self._ids
 
     def _begun(self) -> ExitStack:
-        command = [WEAKLINK, "log", "--db", str(self._database), "--name", "still going on"]
+        command = [WEAKLINK, "record", "-", "--db", str(self._database), "--name", "still going on"]
         stack = ExitStack()
         process, _ = stack.enter_context(
             started(["sh", "-c", 'echo begun; exec "$@"', "sh", *command], self._home, "(begun)")

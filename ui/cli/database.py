@@ -1,4 +1,4 @@
-"""`weaklink db`, `weaklink reinspect` and `weaklink join`: maintenance of the database and its traces."""
+"""`weaklink db`, `weaklink db reinspect` and `weaklink db join`: maintenance of the database and its traces."""
 
 import sys
 import time
@@ -294,7 +294,7 @@ def _agreed(store: Store, doomed: int) -> bool:
 
 @click.pass_context
 def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
-    """`weaklink reinspect`; see its help."""
+    """`weaklink db reinspect`; see its help."""
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
@@ -326,7 +326,7 @@ def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
 
 
 def join(first: str, second: str | None, where: str | None, *, undo: bool) -> None:
-    """`weaklink join`; see its help."""
+    """`weaklink db join`; see its help."""
     if undo == (second is not None):
         raise click.UsageError("name two traces to join them, or one trace and --undo.")
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

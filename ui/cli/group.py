@@ -46,7 +46,7 @@ class WholeWords(BashComplete):
 
 
 class CommandEntry(NamedTuple):
-    """Where a subcommand is (`module:attribute`), its line in the list of commands, and the section of that list."""
+    """Where a subcommand is (`module:attribute` in `weaklink.ui.cli`), its line and its section in the list."""
 
     place: str
     summary: str
@@ -56,82 +56,70 @@ class CommandEntry(NamedTuple):
 _RECORD, _READ, _JUDGE, _DATA, _KEEP = "Record", "Read", "Judge", "Training data", "Keep"
 COMMANDS = MappingProxyType(
     {
-        "run": CommandEntry(
-            "weaklink.ui.cli.commands.recording:run", "Run a command and record its requests to models.", _RECORD
-        ),
+        "run": CommandEntry("commands.recording:run", "Run a command and record its requests to models.", _RECORD),
         "replay": CommandEntry(
-            "weaklink.ui.cli.commands.recording:replay", "Run a command again, offline, with recorded answers.", _RECORD
-        ),
-        "serve": CommandEntry("weaklink.ui.cli.commands.recording:serve", "Answer requests from a recording.", _RECORD),
-        "record": CommandEntry(
-            "weaklink.ui.cli.commands.recording:record",
-            "Record requests to models: a proxy for model servers.",
+            "commands.recording:replay",
+            "Run a command again, or serve it, with recorded answers.",
             _RECORD,
         ),
-        "log": CommandEntry(
-            "weaklink.ui.cli.commands.recording:log", "Record a model's output from a pipe or a growing file.", _RECORD
+        "record": CommandEntry(
+            "commands.recording:record",
+            "Record requests to models by a proxy, or output from a pipe.",
+            _RECORD,
         ),
-        "import": CommandEntry(
-            "weaklink.ui.cli.commands.recording:import_paths", "Import log files into the database.", _RECORD
-        ),
-        "tail": CommandEntry("weaklink.ui.cli.commands.recording:tail", "Follow what is being recorded.", _RECORD),
-        "demo": CommandEntry("weaklink.ui.cli.commands.reading:demo", "Try weaklink on sample traces.", _READ),
+        "import": CommandEntry("commands.recording:import_paths", "Import log files into the database.", _RECORD),
+        "tail": CommandEntry("commands.recording:tail", "Follow what is being recorded.", _RECORD),
+        "demo": CommandEntry("commands.reading:demo", "Try weaklink on sample traces.", _READ),
         "segment": CommandEntry(
-            "weaklink.ui.cli.commands.reading:segment_text", "Split one raw model output into spans and calls.", _READ
+            "commands.reading:segment_text", "Split one raw model output into spans and calls.", _READ
         ),
-        "list": CommandEntry(
-            "weaklink.ui.cli.commands.reading:list_traces", "List traces, with status and break.", _READ
-        ),
-        "show": CommandEntry(
-            "weaklink.ui.cli.commands.reading:show", "Show one trace, and what is wrong with it.", _READ
-        ),
-        "search": CommandEntry("weaklink.ui.cli.commands.reading:search", "Find words in the texts of traces.", _READ),
-        "diff": CommandEntry("weaklink.ui.cli.commands.reading:diff", "Show where runs of one task diverge.", _READ),
-        "tui": CommandEntry("weaklink.ui.cli.commands.reading:tui", "Browse the traces in the terminal.", _READ),
-        "web": CommandEntry("weaklink.ui.cli.commands.reading:web", "Browse the traces in a browser.", _READ),
-        "mcp": CommandEntry("weaklink.ui.cli.commands.reading:mcp", "Serve the database to agents (MCP).", _READ),
-        "skill": CommandEntry("weaklink.ui.cli.commands.reading:skill", "Install a skill for coding agents.", _READ),
-        "check": CommandEntry(
-            "weaklink.ui.cli.commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE
-        ),
-        "ask": CommandEntry(
-            "weaklink.ui.cli.commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE
-        ),
+        "list": CommandEntry("commands.reading:list_traces", "List traces, with status and break.", _READ),
+        "show": CommandEntry("commands.reading:show", "Show one trace, and what is wrong with it.", _READ),
+        "search": CommandEntry("commands.reading:search", "Find words in the texts of traces.", _READ),
+        "diff": CommandEntry("commands.reading:diff", "Show where runs of one task diverge.", _READ),
+        "tui": CommandEntry("commands.reading:tui", "Browse the traces in the terminal.", _READ),
+        "web": CommandEntry("commands.reading:web", "Browse the traces in a browser.", _READ),
+        "mcp": CommandEntry("commands.reading:mcp", "Serve the database to agents (MCP).", _READ),
+        "skill": CommandEntry("commands.reading:skill", "Install a skill for coding agents.", _READ),
+        "check": CommandEntry("commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE),
+        "ask": CommandEntry("commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE),
         "probe": CommandEntry(
-            "weaklink.ui.cli.commands.judging:probe", "Measure which tool calls an endpoint breaks, and why.", _JUDGE
+            "commands.judging:probe", "Measure which tool calls an endpoint breaks, and why.", _JUDGE
         ),
-        "doctor": CommandEntry(
-            "weaklink.ui.cli.commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE
-        ),
-        "stats": CommandEntry(
-            "weaklink.ui.cli.commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE
-        ),
-        "sql": CommandEntry("weaklink.ui.cli.commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),
-        "report": CommandEntry(
-            "weaklink.ui.cli.commands.judging:report", "Write HTML pages about what breaks.", _JUDGE
-        ),
-        "rule": CommandEntry("weaklink.ui.cli.commands.judging:rule", "Explain one rule.", _JUDGE),
-        "rules": CommandEntry("weaklink.ui.cli.commands.judging:rules", "List every rule.", _JUDGE),
+        "doctor": CommandEntry("commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE),
+        "stats": CommandEntry("commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE),
+        "sql": CommandEntry("commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),
+        "report": CommandEntry("commands.judging:report", "Write HTML pages about what breaks.", _JUDGE),
+        "rules": CommandEntry("commands.judging:rules", "List the rules, or explain one.", _JUDGE),
         "formats": CommandEntry(
-            "weaklink.ui.cli.commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
+            "commands.judging:formats", "List the formats, or detect the format of a text.", _JUDGE
         ),
-        "data": CommandEntry(
-            "weaklink.ui.cli.commands.training:data", "Lint, score, verify and make training data.", _DATA
-        ),
-        "export": CommandEntry(
-            "weaklink.ui.cli.commands.keeping:export", "Write traces as files for other tools.", _KEEP
-        ),
-        "join": CommandEntry("weaklink.ui.cli.commands.keeping:join", "Join two traces of one session.", _KEEP),
-        "reinspect": CommandEntry(
-            "weaklink.ui.cli.commands.keeping:reinspect", "Inspect the traces in the database again.", _KEEP
-        ),
-        "db": CommandEntry(
-            "weaklink.ui.cli.commands.keeping:database", "Upgrade, check, back up, measure or prune it.", _KEEP
-        ),
-        "schema": CommandEntry("weaklink.ui.cli.reference:schema", "Print the schema of a command's JSON.", _KEEP),
-        "completion": CommandEntry("weaklink.ui.cli.reference:completion", "Complete commands in your shell.", _KEEP),
+        "data": CommandEntry("commands.training:data", "Lint, score, verify and make training data.", _DATA),
+        "export": CommandEntry("commands.keeping:export", "Write traces as files for other tools.", _KEEP),
+        "db": CommandEntry("commands.keeping:database", "Upgrade, check, back up, measure or prune it.", _KEEP),
+        "schema": CommandEntry("reference:schema", "Print the schema of a command's JSON.", _KEEP),
+        "completion": CommandEntry("reference:completion", "Complete commands in your shell.", _KEEP),
+        "help": CommandEntry("reference:help_pages", "Print help on a command or on exit codes.", _KEEP),
     }
 )
+EVERYDAY = frozenset(
+    ("run", "replay", "record", "import", "tail", "demo", "segment", "list", "show", "search", "diff", "tui", "web")
+) | {"check", "rules"}
+"""What `weaklink --help` lists; `weaklink help --all` lists the rest too."""
+
+LISTS_ALL = "weaklink.lists_all"
+"""The key in a context's `meta` with which `--help` lists every command."""
+
+RENAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "rule": ("rules",),
+        "serve": ("replay", "--serve"),
+        "log": ("record", "--log"),
+        "reinspect": ("db", "reinspect"),
+        "join": ("db", "join"),
+    }
+)
+"""The names of 0.2 and the words that replace them; they go with the release after 0.3."""
 
 
 add_completion_class(WholeWords)
@@ -154,7 +142,7 @@ class LazyGroup(click.Group):
         if entry is None:
             return None
         module, _, attribute = entry.place.partition(":")
-        command = getattr(import_module(module), attribute)
+        command = getattr(import_module(f"weaklink.ui.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
 
@@ -162,15 +150,19 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Like Click's, but suggests a name of the table for a mistyped one."""
+        if ctx.parent is None:
+            args = _current_words(args, is_quiet=ctx.resilient_parsing)
         if args[0] not in self.table and not args[0].startswith("-") and not ctx.resilient_parsing:
             raise click.UsageError(_unknown_command(args[0], self.table, ctx.command_path), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The lists of subcommands in `--help`, from the table."""
+        """The lists of subcommands in `--help`: of the whole command those that a day of debugging needs, else all."""
+        is_whole = ctx.parent is None and not ctx.meta.get(LISTS_ALL)
         sections: dict[str, list[tuple[str, str]]] = {}
         for name, entry in self.table.items():
-            sections.setdefault(entry.section, []).append((name, entry.summary))
+            if name in EVERYDAY or not is_whole:
+                sections.setdefault(entry.section, []).append((name, entry.summary))
         for title, listed in sections.items():
             with formatter.section(title):
                 formatter.write_dl(listed)
@@ -198,15 +190,17 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="`weaklink COMMAND --help` has details. Start with `weaklink demo`.",
+    epilog="`weaklink COMMAND --help` has details, `weaklink help --all` lists every command, "
+    "`weaklink help exit-codes` the exit codes. Start with `weaklink demo`.",
 )
 @click.version_option(__version__, message="weaklink %(version)s")
-def weaklink() -> None:
+@click.option("--db", "where", metavar="PATH_OR_URL", help="The database; also after the command.")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), help="Use colours; also after the command.")
+def weaklink(where: str | None, color: str | None) -> None:  # `WeaklinkCommand` passes them on
     """Find the link where an LLM agent's tool chain broke.
 
     Reads raw model output and the logs of agents, and marks what is wrong with each tool call at the exact characters.
-    Data goes to stdout, everything else to stderr. The exit code is 0 when the command ran, whatever it found, and 2
-    when it could not run. `check`, `data lint` and `data verify` exit with 1 when they found a fault to fail on.
+    Data goes to stdout, everything else to stderr.
     """
     _register_formats()
 
@@ -250,6 +244,19 @@ def _fail(sentence: str) -> int:
     """Print why the command could not run, and return the exit code for that."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
     return _COULD_NOT_RUN
+
+
+def _current_words(words: list[str], *, is_quiet: bool) -> list[str]:
+    """The words with the command's present name; says so on stderr if that differs, unless `is_quiet`."""
+    name, rest = words[0], words[1:]
+    current = ("run", "--") if name == "record" and "--" in rest else RENAMED.get(name)
+    if current is None:
+        return words
+    if not is_quiet:
+        old, new = ("record -- COMMAND", "run -- COMMAND") if name == "record" else (name, " ".join(current))
+        new = new.replace("--log", "FILE` or `weaklink record -")
+        sys.stderr.write(f"weaklink: `weaklink {old}` is now `weaklink {new}`; the old name will go with 0.4.\n")
+    return ["run", *rest] if name == "record" else [*current, *rest]
 
 
 def _unknown_command(name: str, table: Iterable[str], group: str) -> str:

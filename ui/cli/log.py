@@ -1,4 +1,4 @@
-"""`weaklink log`: record a model's output from standard input or a file as a trace, while it is written."""
+"""`weaklink record FILE`: record a model's output from standard input or a file as a trace, while it is written."""
 
 import os
 import sys
@@ -426,7 +426,6 @@ def _stat(path: str) -> os.stat_result | None:
         return None
 
 
-@click.pass_context
 def log(
     ctx: click.Context,
     file: str,
@@ -447,7 +446,7 @@ def log(
     no_content: bool,
     color: str,
 ) -> None:
-    """`weaklink log`; see its help."""
+    """Record FILE or standard input as one turn, as `weaklink record` describes."""
     if follow and file == STDIN:
         raise click.UsageError("--follow requires a FILE; standard input is followed anyway.")
     if to is not None and ctx.get_parameter_source("where") is ParameterSource.COMMANDLINE:

@@ -1,21 +1,23 @@
 """`weaklink record`: the recording proxy on the command line, with a line for each request."""
 
 import asyncio
-import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_upstream, run_proxy
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
 from weaklink.inspector.capture.recorder_process import RecorderProcess
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.files import STDIN
+from weaklink.ui.cli.log import log
 from weaklink.ui.cli.recording import RequestLines, farewell, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.run import run_command
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
@@ -53,8 +55,62 @@ class RecordingError(WeaklinkError):
     """The proxy cannot listen on its address."""
 
 
+@click.pass_context
 def record(
-    command: tuple[str, ...],
+    ctx: click.Context,
+    file: str | None,
+    *,
+    reads_text: bool,
+    follow: bool,
+    model: str,
+    name: str,
+    prompt: str,
+    tool_file: str | None,
+    form: str,
+    to: str | None,
+    **options: Any,
+) -> None:
+    """`weaklink record`; see its help."""
+    _refuse_mixed_options(ctx, _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS, file or reads_text)
+    if not file and not reads_text:
+        _record_requests(**options)
+        return
+    text_options = {key: value for key, value in options.items() if key not in _PROXY_OPTIONS}
+    log(
+        ctx,
+        file or STDIN,
+        follow=follow,
+        model=model,
+        name=name,
+        prompt=prompt,
+        tool_file=tool_file,
+        form=form,
+        to=to,
+        **text_options,
+    )
+
+
+_PROXY_OPTIONS = frozenset(
+    ("upstreams", "port", "host", "token", "connect_timeout", "read_timeout", "no_default_upstreams", "idle_after")
+)
+_TEXT_OPTIONS = frozenset(("follow", "model", "name", "prompt", "tool_file", "form", "to"))
+
+
+def _refuse_mixed_options(ctx: click.Context, names: frozenset[str], reads_text: object) -> None:
+    """Raise UsageError for an option of the other way to record that is on the command line."""
+    for param in ctx.command.params:
+        if param.name in names and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            if reads_text:
+                raise click.UsageError(f"{param.opts[0]} is for recording requests, which takes no FILE.")
+            raise click.UsageError(
+                f"{param.opts[0]} requires a FILE, or `-` for standard input. Requests are recorded into `--db`, "
+                "a file or the team's PostgreSQL (postgresql://HOST/NAME)."
+                if param.name == "to"
+                else f"{param.opts[0]} requires a FILE, or `-` for standard input."
+            )
+
+
+def _record_requests(
     upstreams: tuple[str, ...],
     patterns: tuple[str, ...],
     where: str | None,
@@ -74,27 +130,14 @@ def record(
     no_content: bool,
     color: str,
 ) -> None:
-    """`weaklink record`; see its help."""
-    environment = os.environ if command else None
-    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=environment)
+    """Run the proxy until the user ends it."""
+    redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     expected = expected_format_name(format, server_parser, chat_template)
-    if command:
-        if len(upstreams) > 1:
-            raise click.UsageError("a COMMAND's clients have their own upstreams; give at most one --upstream for all")
-        upstream = upstreams[0] if upstreams else None
-        run_command(
-            command,
-            upstream,
-            where,
-            redacts,
-            check=False,
-            quiet=quiet,
-            no_default_upstreams=no_default_upstreams,
-            format=expected,
-            color=color,
-        )
     if not upstreams:
-        raise click.UsageError("Missing option '--upstream': the server to forward to, or `-- COMMAND` to run.")
+        raise click.UsageError(
+            "Missing option '--upstream': the server to forward to. To record a command, use "
+            "`weaklink run -- COMMAND`; to record a model's output, name its FILE, or `-`."
+        )
     config = ProxyConfig(
         upstreams=tuple(map(parse_upstream, upstreams)),
         host=host,

@@ -1,4 +1,4 @@
-"""`weaklink schema` and `weaklink completion`: JSON Schemas of command output, and completion scripts."""
+"""`weaklink help`, `schema` and `completion`: help pages, JSON Schemas of command output, completion scripts."""
 
 import sys
 from importlib import resources
@@ -6,12 +6,56 @@ from importlib import resources
 import click
 from click.shell_completion import get_completion_class
 
+from weaklink.ui.cli.commands.declaring import command
+from weaklink.ui.cli.group import LISTS_ALL
 from weaklink.ui.views.styled_text import visible_line
 
 _SUFFIX = ".json"
+_EXIT_CODES_PAGE = "exit-codes"
+EXIT_CODES = (
+    ("0", "The command ran, whatever it found."),
+    (
+        "1",
+        (
+            "Something to fail on: a fault or a broken chain for `check`; a fault, a row that fails or one that cannot "
+            "be read for `data`; a broken or aborted trace for `run --check`; a difference for "
+            "`doctor --fail-on-findings`; damage for `db check`, damage that is left for `db repair`, a secret that is "
+            "left for `db scan`, a copy that differs for `db copy`, a damaged record for `db reinspect`."
+        ),
+    ),
+    ("2", "The command could not run: a wrong option, nothing that can be read, no answer from a server."),
+    ("3", "`replay`: a request is not in the recording, or a recorded one was never made."),
+    ("125", "`run`, `replay` and `doctor`: weaklink itself failed."),
+    ("126", "`run`, `replay` and `doctor`: COMMAND exists but could not be started."),
+    ("127", "`run`, `replay` and `doctor`: COMMAND was not found."),
+    ("128+N", "`run` and `replay`: signal N ended COMMAND."),
+    ("130", "Ctrl-C ended weaklink; commands that run until Ctrl-C end with 0."),
+)
 
 
-@click.command("schema")
+@command("help")
+@click.argument("words", metavar=f"[COMMAND... | {_EXIT_CODES_PAGE}]", nargs=-1)
+@click.option("--all", "lists_all", is_flag=True, help="List every command.")
+@click.pass_context
+def help_pages(ctx: click.Context, words: tuple[str, ...], lists_all: bool) -> None:  # noqa: FBT001  # Click's option
+    """Print the help of a command, or what the exit codes mean; `help --all` lists every command."""
+    root = ctx.find_root()
+    if words == (_EXIT_CODES_PAGE,):
+        formatter = ctx.make_formatter()
+        with formatter.section("Exit codes"):
+            formatter.write_dl(EXIT_CODES)
+        text = formatter.getvalue()
+        text += "\nOtherwise `run` and `replay` end with the exit code of COMMAND.\n"
+        sys.stdout.write(text)
+        return
+    if words:
+        root.command.main([*words, "--help"], "weaklink", standalone_mode=False)
+        return
+    root.meta[LISTS_ALL] = lists_all
+    click.echo(root.get_help())
+
+
+@command("schema")
 @click.argument("words", metavar="[COMMAND]...", nargs=-1)
 def schema(words: tuple[str, ...]) -> None:
     """Print the JSON Schema of what COMMAND prints with --json; without COMMAND, list the commands that have one.
@@ -44,7 +88,7 @@ def schema_text(name: str) -> str:
     return (resources.files("weaklink.ui.reports") / "json_schemas" / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
-@click.command()
+@command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

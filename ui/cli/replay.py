@@ -1,4 +1,4 @@
-"""`weaklink replay ID -- COMMAND` and `weaklink serve ID`: a recording answers instead of model servers."""
+"""`weaklink replay ID -- COMMAND` and `weaklink replay ID --serve`: a recording answers instead of model servers."""
 
 import asyncio
 import json
@@ -61,8 +61,27 @@ def replay(
     as_json: bool,
     quiet: bool,
     color: str,
+    serve: bool,
+    port: int,
 ) -> None:
     """`weaklink replay`; see its help."""
+    if serve:
+        if command or upstream or fork_after is not None or inject is not None or on_divergence != OnDivergence.STOP:
+            raise click.UsageError("--serve excludes COMMAND, --on-divergence, --upstream, --fork and --inject.")
+        _serve(
+            word,
+            port,
+            patterns,
+            where,
+            pace=pace,
+            strict=strict,
+            allow_unused=allow_unused,
+            as_json=as_json,
+            quiet=quiet,
+            color=color,
+        )
+    if not command:
+        raise click.UsageError("Missing argument '-- COMMAND...', or `--serve` to answer any client.")
     if not upstream and (on_divergence == OnDivergence.LIVE or fork_after is not None):
         raise click.UsageError("Requests that continue live require `--upstream`.")
     if inject == "all":
@@ -95,7 +114,7 @@ def replay(
     _end(server, ended.code, kept, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
 
 
-def serve(
+def _serve(
     word: str,
     port: int,
     patterns: tuple[str, ...],
@@ -105,15 +124,16 @@ def serve(
     strict: bool,
     allow_unused: bool,
     as_json: bool,
+    quiet: bool,
     color: str,
-) -> None:
-    """`weaklink serve`; see its help."""
+) -> NoReturn:
+    """Answer requests until the user ends it, and exit."""
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     recording = load_recording(word, where).recording
     server = ReplayServer(_replayer(recording, redactor, strict=strict), redactor, pace)
     _announce(recording)
     asyncio.run(_served(server, port))
-    _end(server, 0, None, allow_unused=allow_unused, as_json=as_json, quiet=False, color=color)
+    _end(server, 0, None, allow_unused=allow_unused, as_json=as_json, quiet=quiet, color=color)
 
 
 def _replayer(recording: Recording, redactor: Redacts, *, strict: bool) -> Replayer:

@@ -1,4 +1,4 @@
-"""`weaklink rule` and `weaklink rules`: explain rules and list them."""
+"""`weaklink rules`: list the rules, or explain one."""
 
 import sys
 
@@ -8,19 +8,20 @@ from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.views.rule import read_example, rule_lines, rule_object, rule_table
 
 
-def rule(word: str, *, as_json: bool, color: str) -> None:
-    """`weaklink rule`; see its help."""
-    found = find_rule(word)
-    if as_json:
-        sys.stdout.write(write_json(rule_object(found)) + "\n")
-        return
-    bad, good = (read_example(text, found.format) if text else None for text in (found.bad, found.good))
-    print_lines(rule_lines(found, bad, good, width=screen_width()), color=color)
-
-
-def rules(*, as_json: bool, color: str) -> None:
+def rules(word: str | None, *, as_json: bool, color: str) -> None:
     """`weaklink rules`; see its help."""
+    if word is not None:
+        _explain(word, as_json=as_json, color=color)
+    elif as_json:
+        sys.stdout.write(write_json([rule_object(rule) for rule in RULES]) + "\n")
+    else:
+        print_lines(rule_table(FAMILIES, width=screen_width()), color=color)
+
+
+def _explain(word: str, *, as_json: bool, color: str) -> None:
+    rule = find_rule(word)
     if as_json:
-        sys.stdout.write(write_json([rule_object(one) for one in RULES]) + "\n")
+        sys.stdout.write(write_json(rule_object(rule)) + "\n")
         return
-    print_lines(rule_table(FAMILIES, width=screen_width()), color=color)
+    bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
+    print_lines(rule_lines(rule, bad, good, width=screen_width()), color=color)

@@ -236,4 +236,4 @@ def verdict(diagnostics: tuple[Diagnostic, ...]) -> Line:
             many = "infos" if severity is Severity.INFO else ""
             counts += (Run(", " if counts else ""), Run(counted(number, severity.value, many), style_of(severity)))
     worst = min(diagnostics, key=lambda one: list(Severity).index(one.rule.severity))
-    return (*counts, Run(f"; `weaklink rule {worst.rule.code}` explains {worst.rule.code}.", Style.DIM))
+    return (*counts, Run(f"; `weaklink rules {worst.rule.code}` explains {worst.rule.code}.", Style.DIM))

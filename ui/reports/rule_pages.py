@@ -40,7 +40,7 @@ def rule_page(rule: Rule, family: str, cases: Sequence[Case], case_file: str) ->
     if other_cases:
         lines += ["## In other cases", "\n".join(other_cases)]
     lines.append(
-        f"[All cases]({case_file}) · `weaklink rule {rule.code}` shows this page in the terminal, "
+        f"[All cases]({case_file}) · `weaklink rules {rule.code}` shows this page in the terminal, "
         f"`weaklink {'data lint' if rule.format == DATA_FORMAT else 'check'} --ignore {rule.name}` ignores it."
     )
     return "\n\n".join(lines) + "\n"

@@ -128,7 +128,7 @@ class RulesScreen(UpperScreen):
 
     def action_copy(self) -> None:
         """Copy the command that prints the page."""
-        command = f"weaklink rule {self.rule.code}"
+        command = f"weaklink rules {self.rule.code}"
         self.app.copy_to_clipboard(command)
         self.toast(f"Copied: {command}")
 

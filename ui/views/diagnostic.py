@@ -309,7 +309,7 @@ def break_lines(
     else:
         yield from _facts("at", (Run(place_words(place, index)),), width)
     if cause is not None:
-        yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rule {cause.rule.code}` explains it)"), width)
+        yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rules {cause.rule.code}` explains it)"), width)
     yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
     hint = cause.fault.hint if cause is not None else None
     yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)

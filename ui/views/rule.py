@@ -162,7 +162,7 @@ def _numbers(words: str) -> Iterator[int]:
 
 
 def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: int) -> Iterator[Line]:
-    """The lines of `weaklink rule`; `bad` and `good` are the rule's parsed examples, or None if it has none."""
+    """The lines of `weaklink rules`; `bad` and `good` are the rule's parsed examples, or None if it has none."""
     readable = min(width, _WIDEST)
     yield (Run(f"{rule.severity.value}[{rule.code}]", style_of(rule.severity)), Run(f" {rule.name}", Style.STRONG))
     yield ()

@@ -131,7 +131,7 @@ def _sentences(found: Statistics, whole: GroupFigures) -> Iterator[str]:
         yield sentence
     if found.uncounted:
         one = counted(found.uncounted, "trace")
-        yield f"{one} could not be counted; `weaklink reinspect` tries again."
+        yield f"{one} could not be counted; `weaklink db reinspect` tries again."
 
 
 def _most(found: Statistics) -> str:
@@ -507,7 +507,7 @@ def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
     if stats.not_indexed:
         yield from _fact("not indexed", f"{stats.not_indexed:,}; the next search reads them")
     if stats.outdated:
-        yield from _fact("outdated", f"{stats.outdated:,}; `weaklink reinspect` inspects them again")
+        yield from _fact("outdated", f"{stats.outdated:,}; `weaklink db reinspect` inspects them again")
 
 
 def stats_object(stats: StoreStats, place: str) -> JsonObject:

@@ -1,4 +1,4 @@
-"""The certainty of verdicts, the kinds of results, and what agents said of them; `weaklink reinspect` fills them in."""
+"""The certainty of verdicts, kinds of results, and what agents said of them; `weaklink db reinspect` fills them in."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -41,14 +41,14 @@ def ids(path: Path) -> list[int]:
 
 
 def test_reinspect_says_how_many(weaklink: Run, database: Path) -> None:
-    done = weaklink("reinspect", "--db", "t.db")
+    done = weaklink("db", "reinspect", "--db", "t.db")
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode() == f"3 traces inspected again by weaklink {__version__}\n"
 
 
 def test_reinspect_takes_ids_and_each_counts_once(weaklink: Run, database: Path) -> None:
-    assert weaklink("reinspect", "2", "2", "--db", "t.db").stdout.startswith(b"1 trace inspected again")
-    done = weaklink("reinspect", "77", "--db", "t.db")
+    assert weaklink("db", "reinspect", "2", "2", "--db", "t.db").stdout.startswith(b"1 trace inspected again")
+    done = weaklink("db", "reinspect", "77", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"no trace `" in done.stderr
 
@@ -56,7 +56,7 @@ def test_reinspect_takes_ids_and_each_counts_once(weaklink: Run, database: Path)
 def test_reinspect_keeps_what_was_recorded(weaklink: Run, database: Path) -> None:
     with open_store(database) as store:
         before = store.trace(1)
-    weaklink("reinspect", "--db", "t.db")
+    weaklink("db", "reinspect", "--db", "t.db")
     with open_store(database) as store:
         assert store.trace(1) == before
 
@@ -178,7 +178,7 @@ def test_list_says_that_sqlite_calls_the_database_malformed(weaklink: Run, datab
 def test_reinspect_leaves_a_damaged_trace_and_does_the_rest(weaklink: Run, database: Path) -> None:
     with closing(sqlite3.connect(database)) as connection, connection:
         connection.execute("UPDATE part SET text = x'3c00000000ff' WHERE trace_id = 1")
-    done = weaklink("reinspect", "--db", str(database))
+    done = weaklink("db", "reinspect", "--db", str(database))
     assert done.returncode == 1
     assert b"trace 1 is damaged: Turn 1: the text of its part `text` is damaged" in done.stderr
     assert b"inspected again by weaklink" in done.stdout

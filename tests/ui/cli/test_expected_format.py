@@ -65,7 +65,7 @@ def test_record_and_log_take_the_parser_too(tmp_path: Path) -> None:
     tools = '[{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]'
     (tmp_path / "tools.json").write_text(tools)
     for named in (("--server-parser", "hermes"), ("--model", _HERMES)):
-        done = run_text(tmp_path, "log", "text", "--db", "t.db", "--tools", "tools.json", *named)
+        done = run_text(tmp_path, "record", "text", "--db", "t.db", "--tools", "tools.json", *named)
         assert done.returncode == 0, done.stderr
         assert "F309" in done.stdout + done.stderr
     with open_store(tmp_path / "t.db") as store:

@@ -18,7 +18,7 @@ _ROOT = Path(__file__).parents[3]
     [
         (["tail", "--db", "t.db"], b"waiting"),
         (["import", "--watch", "--db", "t.db", "."], b"watching"),
-        (["log", "-f", "hermes", "--follow", "--to", "a.jsonl", "out.txt"], b"J104"),
+        (["record", "-f", "hermes", "--follow", "--to", "a.jsonl", "out.txt"], b"J104"),
     ],
 )
 def test_a_command_that_runs_until_ctrl_c_ends_by_an_interrupt(tmp_path: Path, words: list[str], said: bytes) -> None:

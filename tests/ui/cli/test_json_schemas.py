@@ -80,7 +80,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "stats": [*_printed("stats", "--db", db), *_printed("stats", "--db", db, "--by", "model")],
             "diff": [*_printed("diff", "1", "2", "3", "--db", db), *_printed("diff", "4", "9", "--db", db)],
             "diff-task": _printed("diff", "--filter", "model:*", "--db", db),
-            "rule": [*_printed("rule", "J104"), *_printed("rule", "D701")],
+            "rule": [*_printed("rules", "J104"), *_printed("rules", "D701")],
             "rules": _printed("rules"),
             "formats": _printed("formats"),
             "segment": [

@@ -1,4 +1,4 @@
-"""`weaklink log`: a pipe or a growing file is recorded as it comes, passed on unchanged, and its faults are told."""
+"""`weaklink record FILE`: a pipe or a growing file is recorded live, passed on unchanged, its faults reported."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def logging(tmp_path: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
     """The command while it runs; whoever uses it ends it."""
     pipe = subprocess.PIPE
     process = subprocess.Popen(
-        [*START, "log", *words],
+        [*START, "record", *words],
         stdin=pipe,
         stdout=pipe,
         stderr=pipe,
@@ -73,7 +73,7 @@ def said_until(process: "subprocess.Popen[bytes]", wanted: str) -> str:
 
 
 def test_a_pipe_is_recorded_and_passed_on_unchanged(weaklink: Run, tmp_path: Path) -> None:
-    done = weaklink("log", "--format", "hermes", "--db", "runs.db", "--name", "piped", stdin=RAW)
+    done = weaklink("record", "-", "--format", "hermes", "--db", "runs.db", "--name", "piped", stdin=RAW)
     assert (done.returncode, done.stdout) == (0, RAW)
     said = done.stderr.decode()
     assert "J104" in said
@@ -105,7 +105,7 @@ def test_bytes_are_passed_on_although_nobody_records_them_yet(monkeypatch: pytes
 
 def test_an_output_that_fails_ends_the_trace(weaklink: Run, tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:
-        words = [*START, "log", "--db", "a.db"]
+        words = [*START, "record", "-", "--db", "a.db"]
         pipe, own = subprocess.PIPE, environment(tmp_path)
         done = subprocess.run(words, input=b"Hello.", stdout=full, stderr=pipe, cwd=tmp_path, env=own, check=False)
     assert done.returncode != 0
@@ -114,15 +114,15 @@ def test_an_output_that_fails_ends_the_trace(weaklink: Run, tmp_path: Path) -> N
 
 
 def test_quiet_passes_nothing_on_and_an_empty_pipe_leaves_no_trace(weaklink: Run, tmp_path: Path) -> None:
-    done = weaklink("log", "--quiet", "--to", "a.jsonl", stdin=b"Hello")
+    done = weaklink("record", "-", "--quiet", "--to", "a.jsonl", stdin=b"Hello")
     assert (done.returncode, done.stdout) == (0, b"")
-    empty = weaklink("log", "--to", "a.jsonl")
+    empty = weaklink("record", "-", "--to", "a.jsonl")
     assert (empty.returncode, empty.stdout, empty.stderr) == (0, b"", b"")
     assert [text_of(trace) for trace in traces_in(tmp_path / "a.jsonl")] == ["Hello"]
 
 
 def test_faults_are_told_and_bytes_passed_on_while_the_model_still_writes(tmp_path: Path) -> None:
-    with logging(tmp_path, "-f", "hermes", "--to", "a.jsonl") as process:
+    with logging(tmp_path, "-", "-f", "hermes", "--to", "a.jsonl") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         feed(process, CALL.encode())
@@ -144,7 +144,7 @@ def test_faults_are_told_and_bytes_passed_on_while_the_model_still_writes(tmp_pa
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_ends_the_trace_as_aborted(tmp_path: Path, by: signal.Signals) -> None:
-    with logging(tmp_path, "-f", "hermes", "--to", "a.jsonl") as process:
+    with logging(tmp_path, "-", "-f", "hermes", "--to", "a.jsonl") as process:
         feed(process, b"half a ")
         assert process.stdout is not None
         assert process.stdout.read(7) == b"half a "
@@ -161,7 +161,7 @@ def test_an_interrupt_ends_the_trace_as_aborted(tmp_path: Path, by: signal.Signa
 
 @pytest.mark.slow
 def test_a_reader_that_left_ends_the_trace_quietly(tmp_path: Path) -> None:
-    with logging(tmp_path, "-f", "hermes", "--to", "a.jsonl") as process:
+    with logging(tmp_path, "-", "-f", "hermes", "--to", "a.jsonl") as process:
         assert process.stdout is not None
         process.stdout.close()
         feed(process, b"unread")
@@ -187,7 +187,7 @@ STREAM = scripted.chat_tool_stream("weather", '{"city": ', '"Oslo",}')
 def test_a_captured_stream_is_decoded(
     weaklink: Run, tmp_path: Path, body: bytes, words: tuple[str, ...], api: str
 ) -> None:
-    done = weaklink("log", *words, "--to", "a.jsonl", stdin=body)
+    done = weaklink("record", "-", *words, "--to", "a.jsonl", stdin=body)
     assert (done.returncode, done.stdout) == (0, body)
     (trace,) = traces_in(tmp_path / "a.jsonl")
     (turn,) = trace.turns
@@ -203,7 +203,7 @@ def test_a_captured_stream_is_decoded(
 def test_calls_are_checked_against_the_tools_that_were_offered(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "tools.json").write_text('[{"name": "weather", "parameters": {"type": "object"}}]')
     raw = b'<tool_call>\n{"name": "wether", "arguments": {}}\n</tool_call>'
-    done = weaklink("log", "--tools", "tools.json", "--to", "a.jsonl", stdin=raw)
+    done = weaklink("record", "-", "--tools", "tools.json", "--to", "a.jsonl", stdin=raw)
     assert "T401" in done.stderr.decode()
     (trace,) = traces_in(tmp_path / "a.jsonl")
     assert trace.turns[0].generation is not None
@@ -212,13 +212,13 @@ def test_calls_are_checked_against_the_tools_that_were_offered(weaklink: Run, tm
 
 def test_as_text_keeps_a_stream_as_it_stands(weaklink: Run, tmp_path: Path) -> None:
     body = scripted.chat_stream("Hello").body
-    weaklink("log", "--as", "text", "--to", "a.jsonl", stdin=body)
+    weaklink("record", "-", "--as", "text", "--to", "a.jsonl", stdin=body)
     assert text_of(traces_in(tmp_path / "a.jsonl")[0]).encode() == body
 
 
 def test_a_file_is_read_to_its_end_and_not_printed(weaklink: Run, tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_bytes(RAW)
-    done = weaklink("log", "out.txt", "--to", "a.jsonl")
+    done = weaklink("record", "out.txt", "--to", "a.jsonl")
     assert (done.returncode, done.stdout) == (0, b"")
     assert "out.txt:2:" in done.stderr.decode()
     (trace,) = traces_in(tmp_path / "a.jsonl")
@@ -273,7 +273,7 @@ def test_a_named_pipe_ends_with_its_writer(tmp_path: Path) -> None:
 def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> None:
     raw = b"a long story " * 50_000
     env = environment(tmp_path, PYTHONDONTWRITEBYTECODE="1")  # Python would leave cut byte code behind, for everyone
-    start = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *START, "log", "-f", "hermes", "--to", "a.jsonl"]
+    start = ["sh", "-c", 'ulimit -f 16; exec "$@"', "sh", *START, "record", "-", "-f", "hermes", "--to", "a.jsonl"]
     done = subprocess.run(start, input=raw, capture_output=True, cwd=tmp_path, env=env, timeout=120, check=False)
     assert (done.returncode, done.stdout == raw) == (2, True)
     said = " ".join(done.stderr.decode().split())
@@ -295,7 +295,7 @@ def test_a_full_disk_stops_no_pipe_and_is_told_at_the_end(tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_run_says_why(weaklink: Run, words: tuple[str, ...], says: str) -> None:
-    done = weaklink("log", *words, stdin=b"Hello")
+    done = weaklink("record", *(() if words == ("none.txt",) else ("-",)), *words, stdin=b"Hello")
     assert (done.returncode, done.stdout) == (2, b"")
     assert says in done.stderr.decode()
     assert "Traceback" not in done.stderr.decode()

@@ -1,6 +1,7 @@
 """The command itself: help, versions, mistakes, and completion."""
 
 import inspect
+import re
 import signal
 import subprocess
 import sys
@@ -12,18 +13,82 @@ import pytest
 
 from tests.ui.conftest import START, Run, environment
 from weaklink.inspector.version import __version__
-from weaklink.ui.cli.group import COMMANDS
+from weaklink.ui.cli.group import COMMANDS, EVERYDAY
 from weaklink.ui.cli.group import weaklink as whole
+from weaklink.ui.cli.reference import EXIT_CODES
+
+DOCS = Path(__file__).parents[3] / "docs" / "commands.md"
 
 
-def test_help_lists_every_command_and_imports_none_of_them() -> None:
-    start = "import sys\nsys.argv = ['weaklink', '--help']\nfrom ui.cli.group import run\n"
+def test_help_lists_the_commands_of_most_days_and_imports_none(weaklink: Run) -> None:
+    start = "import sys\nsys.argv = ['weaklink', '--help']\nfrom weaklink.ui.cli.group import run\n"
     script = f"{start}run()\nprint(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert all(f"  {name} " in done.stdout for name in COMMANDS)
+    assert [name for name in COMMANDS if f"  {name} " in done.stdout] == [name for name in COMMANDS if name in EVERYDAY]
+    assert len(EVERYDAY) == 15
     loaded = set(done.stderr.split())
-    assert not loaded & {entry.place.partition(":")[0] for entry in COMMANDS.values()}
+    assert not loaded & {f"weaklink.ui.cli.{entry.place.partition(':')[0]}" for entry in COMMANDS.values()}
     assert not loaded & {"rich", "pygments", "msgspec", "sqlalchemy", "weaklink.inspector.segmentation"}
+
+
+def test_help_lists_every_command_on_request_and_shows_one(weaklink: Run) -> None:
+    every = weaklink("help", "--all").stdout.decode()
+    assert all(f"  {name} " in every for name in COMMANDS)
+    assert weaklink("help").stdout == weaklink("--help").stdout
+    for words in (("show",), ("db", "stats")):
+        assert weaklink("help", *words).stdout == weaklink(*words, "--help").stdout
+    assert weaklink("help", "shwo").returncode == 2
+
+
+def test_the_documentation_has_the_page_of_exit_codes(weaklink: Run) -> None:
+    page = weaklink("help", "exit-codes", COLUMNS="80").stdout.decode()
+    codes = [line.split()[0] for line in page.splitlines()[1:] if line[2:3].strip()]
+    assert codes[:9] == ["0", "1", "2", "3", "125", "126", "127", "128+N", "130"]
+    shown = re.search(r"<!-- exit-codes -->\n(.*?)<!-- /exit-codes -->", DOCS.read_text("utf-8"), re.DOTALL)
+    assert shown is not None
+    table = "".join(f"| {code} | {meaning} |\n" for code, meaning in EXIT_CODES)
+    assert shown[1] == f"| exit code | meaning |\n| --- | --- |\n{table}"
+
+
+def test_options_are_listed_by_sections_those_for_scale_last(weaklink: Run) -> None:
+    titles = re.findall(r"^(\w[\w ]*):$", weaklink("check", "--help").stdout.decode(), re.MULTILINE)
+    assert titles == ["Options", "Report", "General", "At scale"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("rule", "J104"), ("rules", "J104")),
+        (("rule", "no-such-rule"), ("rules", "no-such-rule")),
+        (("serve", "no.jsonl"), ("replay", "--serve", "no.jsonl")),
+        (("log", "no.txt"), ("record", "no.txt")),
+        (("log", "--to", "out.jsonl"), ("record", "-", "--to", "out.jsonl")),
+        (("reinspect", "1", "--db", "no.db"), ("db", "reinspect", "1", "--db", "no.db")),
+        (("join", "1", "2", "--db", "no.db"), ("db", "join", "1", "2", "--db", "no.db")),
+        (("record", "--", "no-such-program"), ("run", "--", "no-such-program")),
+    ],
+)
+def test_a_former_name_works_and_says_the_present_one(
+    weaklink: Run, old: tuple[str, ...], new: tuple[str, ...]
+) -> None:
+    former, present = weaklink(*old, stdin=b"Hello"), weaklink(*new, stdin=b"Hello")
+    notice, _, rest = former.stderr.decode().partition("\n")
+    assert notice.startswith(f"weaklink: `weaklink {old[0]}")
+    assert f"is now `weaklink {new[0]}" in notice
+    assert (former.returncode, former.stdout) == (present.returncode, present.stdout)
+    assert rest.replace(f"weaklink {old[0]} ", "") == present.stderr.decode().replace(f"weaklink {old[0]} ", "")
+
+
+def test_the_database_and_colours_may_be_named_before_the_command(weaklink: Run, tmp_path: Path) -> None:
+    weaklink("--db", "a.db", "record", "-", "-q", stdin=b"Hello")
+    assert (tmp_path / "a.db").exists()
+    assert b"no.db" in weaklink("--db", "a.db", "list", "--db", "no.db").stderr
+    assert weaklink("--db", "a.db", "list", WEAKLINK_DB="no.db").stdout.count(b"\n") == 1
+    assert weaklink("--db", "a.db", "db", "check").returncode == 0
+    assert b"\x1b[" in weaklink("--color", "always", "rules", "J104").stdout
+    assert b"\x1b[" not in weaklink("--color", "always", "rules", "J104", "--color", "never").stdout
+    for words in (("rules", "--db", "a.db"), ("schema", "--color", "never")):
+        assert weaklink(*words).returncode == 0
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -89,7 +154,7 @@ def test_completion_scripts_are_printed(weaklink: Run, shell: str) -> None:
 
 def test_completion_offers_commands(weaklink: Run) -> None:
     done = weaklink(_WEAKLINK_COMPLETE="bash_complete", COMP_WORDS="weaklink s", COMP_CWORD="1")
-    names = ("serve", "segment", "show", "search", "skill", "stats", "sql", "schema")
+    names = ("segment", "show", "search", "skill", "stats", "sql", "schema")
     assert done.stdout.decode().split() == [f"plain,{name}" for name in names]
 
 

@@ -306,12 +306,21 @@ def _wait_until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize(
-    "words", [("--to", "https://debug.example"), ("--to-token=x",), ("--queue", "q"), ("--queue-size", "1GB")]
-)
+@pytest.mark.parametrize("words", [("--to-token=x",), ("--queue", "q"), ("--queue-size", "1GB")])
 def test_an_option_that_was_removed_names_what_to_use_instead(weaklink: Run, words: tuple[str, ...]) -> None:
     done = weaklink("record", "--upstream", "http://127.0.0.1:9", *words)
     name = words[0].partition("=")[0]
     instead = "recorders write to the team's PostgreSQL directly: use --db postgresql://HOST/NAME"
     assert done.returncode == 2
     assert f"{name} was removed; {instead}." in " ".join(done.stderr.decode().split())
+
+
+def test_options_of_one_way_to_record_are_refused_with_the_other(weaklink: Run) -> None:
+    to = weaklink("record", "--upstream", "http://127.0.0.1:9", "--to", "https://debug.example")
+    assert (to.returncode, to.stdout) == (2, b"")
+    assert "into `--db`, a file or the team's PostgreSQL" in " ".join(to.stderr.decode().split())
+    port = weaklink("record", "-", "--port", "0")
+    assert "--port is for recording requests, which takes no FILE." in port.stderr.decode()
+    nothing = " ".join(weaklink("record").stderr.decode().split())
+    assert "weaklink run -- COMMAND" in nothing
+    assert "its FILE, or `-`" in nothing

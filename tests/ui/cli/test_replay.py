@@ -1,4 +1,4 @@
-"""`weaklink replay` and `weaklink serve`: a recording answers, and what differs from it is named at its characters."""
+"""`weaklink replay`, also with `--serve`: a recording answers, and what differs from it is named at its characters."""
 
 import json
 import os
@@ -235,7 +235,7 @@ def test_an_imported_session_replays_whole_answers_and_says_so(tmp_path: Path) -
 @contextmanager
 def _serving(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", dict[str, str]]]:
     process = subprocess.Popen(
-        [*START, "serve", "latest", "--port", "0"],
+        [*START, "replay", "latest", "--serve", "--port", "0"],
         cwd=folder,
         env=environment(folder, WEAKLINK_DB="t.db"),
         stdout=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""`weaklink rule`, `rules` and `formats`."""
+"""`weaklink rules`, `rules` and `formats`."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ from weaklink.inspector.rules.catalogue import RULES
 
 @pytest.mark.parametrize("word", ["J104", "j104", "trailing-comma", "Trailing-Comma"])
 def test_a_rule_is_explained_with_carets(weaklink: Run, word: str) -> None:
-    done = weaklink("rule", word)
+    done = weaklink("rules", word)
     assert done.returncode == 0
     shown = done.stdout.decode()
     assert shown.startswith("error[J104] trailing-comma\n")
@@ -21,7 +21,7 @@ def test_a_rule_is_explained_with_carets(weaklink: Run, word: str) -> None:
 
 
 def test_a_rule_as_json(weaklink: Run) -> None:
-    found = json.loads(weaklink("rule", "J104", "--json").stdout)
+    found = json.loads(weaklink("rules", "J104", "--json").stdout)
     assert list(found) == [
         "code",
         "name",
@@ -36,7 +36,7 @@ def test_a_rule_as_json(weaklink: Run) -> None:
 
 
 def test_an_unknown_rule_names_the_nearest(weaklink: Run) -> None:
-    done = weaklink("rule", "trailing-coma")
+    done = weaklink("rules", "trailing-coma")
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"weaklink: unknown rule `trailing-coma`; did you mean `trailing-comma`?\n"
 

@@ -82,7 +82,7 @@ def test_color_outweighs_everything(folder: Path, weaklink: Run, choice: str, co
     assert (
         b"\x1b[" in on_terminal(folder, "segment", "r.txt", "--color", choice, variables={"NO_COLOR": "1"})
     ) is coloured
-    assert (b"\x1b[" in weaklink("rule", "J104", "--color", choice).stdout) is coloured
+    assert (b"\x1b[" in weaklink("rules", "J104", "--color", choice).stdout) is coloured
 
 
 def test_json_is_json_also_on_a_terminal(folder: Path) -> None:
@@ -100,7 +100,7 @@ def test_found_words_and_faults_are_coloured_and_progress_goes_away(folder: Path
     log = {"conversations": [{"from": "human", "value": "call it"}, {"from": "gpt", "value": call}]}
     (folder / "run.jsonl").write_text(json.dumps(log) + "\n", encoding="utf-8")
     on_terminal(folder, "import", "--db", "t.db", "run.jsonl")
-    again = on_terminal(folder, "reinspect", "--db", "t.db")
+    again = on_terminal(folder, "db", "reinspect", "--db", "t.db")
     assert b"1 trace inspected again" in again
     assert b"\x1b[1;36m^^^^\x1b[0m" in on_terminal(folder, "search", "call", "--db", "t.db")
     assert b"\x1b[1;31merror[J104]\x1b[0m" in on_terminal(folder, "check", "--fail-on", "never", "run.jsonl")

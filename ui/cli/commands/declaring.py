@@ -2,10 +2,11 @@
 
 import gc
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import wraps
 from importlib import import_module
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import click
@@ -42,11 +43,7 @@ def implemented_by(place: str) -> Callable[[Callable[[], None]], Callable[..., A
         @wraps(described)
         def run(**options: Any) -> Any:
             module, _, name = place.partition(":")
-            implementation = getattr(import_module(module), name)
-            if not gc.isenabled():  # `weaklink.command` turned it off for the imports
-                gc.freeze()
-                gc.enable()
-            return implementation(**options)
+            return getattr(import_module(module), name)(**options)
 
         vars(run)["place"] = place
         return run
@@ -63,6 +60,71 @@ def all_of(*options: _Option) -> Callable[[_Command], _Command]:
         return command
 
     return add
+
+
+# The section of `--help` in which an option is listed, by the name of its parameter; all others come first.
+_SECTIONS: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "Report": ("output", "select", "ignore", "baseline", "new_baseline", "config_file", "no_config"),
+        "Redaction": ("patterns", "no_redact", "no_content"),
+        "General": ("as_json", "where", "color", "help"),
+        "At scale": ("jobs", "engine", "resume", "block_size", "ray_address"),
+    }
+)
+
+
+class WeaklinkCommand(click.Command):
+    """A command whose `--help` has sections, and that takes `--db` and `--color` also from before its name.
+
+    A command without a database or colours accepts both and does nothing with them.
+    """
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        known = {option for param in self.params for option in param.opts}
+        for name in ("--db", "--color"):
+            if name not in known:
+                self.params.append(click.Option([name], hidden=True, expose_value=False))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Like Click's; what stands before the command's name comes first, so that what follows it decides."""
+        given = ctx.find_root().params
+        options = (("--db", given.get("where")), ("--color", given.get("color")))
+        is_root = ctx.parent is None
+        before = [word for name, value in options if value is not None and not is_root for word in (name, value)]
+        return super().parse_args(ctx, [*before, *args] if args or not self.no_args_is_help else args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Like Click's, with the garbage collector that `weaklink.command` turned off for the imports."""
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
+        return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options of `--help`, by sections."""
+        section_of = {name: title for title, names in _SECTIONS.items() for name in names}
+        listed: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Options", *_SECTIONS)}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is not None:
+                listed[section_of.get(param.name or "", "Options")].append(record)
+        for title, records in listed.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class CommandGroup(click.Group):
+    """A group of such commands."""
+
+    command_class = WeaklinkCommand
+    group_class = type
+
+
+def command(name: str, **attributes: Any) -> Callable[[Callable[..., Any]], WeaklinkCommand]:
+    """A decorator like `click.command` that makes a `WeaklinkCommand`."""
+    return click.command(name, cls=WeaklinkCommand, **attributes)
 
 
 def removed_options(*names: str, instead: str) -> Callable[[_Command], _Command]:

@@ -1,11 +1,11 @@
-"""Commands that judge: check, ask, doctor, stats, sql, report, rule, rules and formats."""
+"""Commands that judge: check, ask, doctor, stats, sql, report, rules and formats."""
 
 import click
 
 from weaklink.ui.cli.commands import declaring
 
 
-@click.command("check")
+@declaring.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @declaring.judging_options
 @click.option(
@@ -43,7 +43,7 @@ def check() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("ask")
+@declaring.command("ask")
 @click.argument("word", metavar="ID")
 @click.option(
     "--turn",
@@ -94,7 +94,7 @@ def ask() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("probe")
+@declaring.command("probe")
 @click.argument("urls", metavar="URL [URL]", nargs=-1, required=True)
 @click.option("--model", "models", multiple=True, metavar="NAME", help="The model to request; once for each URL.")
 @click.option(
@@ -176,7 +176,7 @@ def probe() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@declaring.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
@@ -202,7 +202,7 @@ def doctor() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("stats")
+@declaring.command("stats")
 @click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
 @click.option(
@@ -245,7 +245,7 @@ def stats() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("sql")
+@declaring.command("sql")
 @click.argument("statement", metavar="SELECT")
 @click.option("--on", "where", required=True, metavar="DIR", help="The folder or URL that `import --to` wrote.")
 @click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Maximum rows.")
@@ -265,7 +265,7 @@ def sql() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("report")
+@declaring.command("report")
 @click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
 @click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
@@ -289,24 +289,16 @@ def report() -> None:
     """
 
 
-@click.command("rule")
-@click.argument("word", metavar="CODE_OR_NAME")
-@declaring.json_option
-@declaring.color_option
-@declaring.implemented_by("weaklink.ui.cli.rules:rule")
-def rule() -> None:
-    """Explain one rule, by its code (J104) or its name (trailing-comma)."""
-
-
-@click.command("rules")
+@declaring.command("rules")
+@click.argument("word", metavar="[CODE_OR_NAME]", required=False)
 @declaring.json_option
 @declaring.color_option
 @declaring.implemented_by("weaklink.ui.cli.rules:rules")
 def rules() -> None:
-    """List every rule, by family."""
+    """List every rule, by family; explain one by its code (J104) or its name (trailing-comma)."""
 
 
-@click.command("formats")
+@declaring.command("formats")
 @click.argument("file", required=False)
 @click.option("--detect", is_flag=True, help="Detect the format of FILE.")
 @click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")

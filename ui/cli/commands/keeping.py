@@ -1,13 +1,22 @@
-"""Commands that keep: export, join, reinspect, and the group `db`."""
+"""Commands that keep: export, and the group `db`."""
 
 from pathlib import Path
 
 import click
 
-from weaklink.ui.cli.commands.declaring import Moment, Size, color_option, database_option, implemented_by, json_option
+from weaklink.ui.cli.commands.declaring import (
+    CommandGroup,
+    Moment,
+    Size,
+    color_option,
+    command,
+    database_option,
+    implemented_by,
+    json_option,
+)
 
 
-@click.command("export")
+@command("export")
 @click.argument("ids", metavar="ID...", nargs=-1, required=True)
 @click.option(
     "--as",
@@ -37,28 +46,9 @@ def export() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("join")
-@click.argument("first", metavar="ID")
-@click.argument("second", metavar="[OTHER]", required=False)
-@click.option("--undo", is_flag=True, help="Remove what `join` added to the trace.")
-@database_option
-@implemented_by("weaklink.ui.cli.database:join")
-def join() -> None:
-    """Join two traces of one session, such as a recording of the proxy and the agent's own log.
-
-    The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
-    that were executed, and the result that was returned. Where they differ, the trace shows a difference between
-    layers. The traces must share an id of the session, of a response or of a call. OTHER is not changed.
-
-    \b
-    weaklink join 12 15
-    weaklink join 12 --undo
-    """  # noqa: D301  # Click needs the backspace itself
-
-
-@click.group("db")
+@click.group("db", cls=CommandGroup)
 def database() -> None:
-    """Manage the database: upgrade, check, scan for secrets, copy, count, tokens, delete old traces, free space."""
+    """Manage the database and its traces."""
 
 
 @database.command("upgrade")
@@ -256,7 +246,7 @@ def vacuum() -> None:
     """Free the space of deleted traces; needs as much free space while it runs."""
 
 
-@click.command("reinspect")
+@database.command("reinspect")
 @click.argument("ids", metavar="[ID]...", nargs=-1)
 @database_option
 @implemented_by("weaklink.ui.cli.database:reinspect")
@@ -266,3 +256,22 @@ def reinspect() -> None:
     Recordings stay as they are; spans, calls, steps and diagnostics are derived again from them. Ctrl-C keeps the
     traces that are finished. A trace with a damaged record is left alone and reported; the exit code is then 1.
     """
+
+
+@database.command("join")
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="[OTHER]", required=False)
+@click.option("--undo", is_flag=True, help="Remove what `join` added to the trace.")
+@database_option
+@implemented_by("weaklink.ui.cli.database:join")
+def join() -> None:
+    """Join two traces of one session, such as a recording of the proxy and the agent's own log.
+
+    The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
+    that were executed, and the result that was returned. Where they differ, the trace shows a difference between
+    layers. The traces must share an id of the session, of a response or of a call. OTHER is not changed.
+
+    \b
+    weaklink db join 12 15
+    weaklink db join 12 --undo
+    """  # noqa: D301  # Click needs the backspace itself

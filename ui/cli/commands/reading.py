@@ -5,7 +5,7 @@ import click
 from weaklink.ui.cli.commands import declaring
 
 
-@click.command("demo")
+@declaring.command("demo")
 @declaring.database_option
 @declaring.color_option
 @declaring.implemented_by("weaklink.ui.cli.demo:demo")
@@ -16,7 +16,7 @@ def demo() -> None:
     """
 
 
-@click.command("segment")
+@declaring.command("segment")
 @click.argument("file", default=declaring.STDIN)
 @click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
 @declaring.chat_template_option
@@ -42,7 +42,7 @@ def segment_text() -> None:
     """
 
 
-@click.command("list")
+@declaring.command("list")
 @click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
 @declaring.filter_option
 @click.option(
@@ -86,7 +86,7 @@ def list_traces() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("search")
+@declaring.command("search")
 @click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=declaring.FilterType())
 @declaring.filter_option
 @click.option(
@@ -110,7 +110,7 @@ def search() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("show")
+@declaring.command("show")
 @click.argument("named", metavar="[ID|LINK]", default="latest")
 @click.option("--last-broken", is_flag=True, help="Show the newest trace whose chain broke, instead of ID.")
 @click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
@@ -147,7 +147,7 @@ def show() -> None:
     """
 
 
-@click.command("diff")
+@declaring.command("diff")
 @click.argument("words", metavar="[RUN]...", nargs=-1)
 @click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
 @declaring.filter_option
@@ -188,7 +188,7 @@ def diff() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("tui")
+@declaring.command("tui")
 @click.argument("trace", metavar="[ID|LINK|FILE]", required=False)
 @click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
 @click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
@@ -211,7 +211,7 @@ def tui() -> None:
     """
 
 
-@click.command("web")
+@declaring.command("web")
 @declaring.database_option
 @click.option(
     "--port", default=8789, show_default=True, type=click.IntRange(0, 65535), help="The port; 0: any free one."
@@ -234,7 +234,7 @@ def web() -> None:
     """
 
 
-@click.command("mcp")
+@declaring.command("mcp")
 @declaring.database_option
 @click.option("--http", is_flag=True, help="Serve streamable HTTP on this machine instead of standard streams.")
 @click.option("--port", default=8791, show_default=True, type=click.IntRange(1, 65535), help="The port for --http.")

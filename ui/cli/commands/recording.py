@@ -1,4 +1,4 @@
-"""Commands that record: run, replay, serve, record, log, import and tail."""
+"""Commands that record: run, replay, record, import and tail."""
 
 import click
 
@@ -21,8 +21,16 @@ _report_option = click.option(
     help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
 )
 
+_port_option = click.option(
+    "--port",
+    default=declaring.DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
+)
 
-@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+
+@declaring.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
@@ -54,7 +62,7 @@ def run() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("replay")
+@declaring.command("replay")
 @click.argument("word", metavar="ID")
 @_pace_option
 @_strict_option
@@ -73,13 +81,19 @@ def run() -> None:
 @click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
 @_pattern_option
 @_report_option
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="Print addresses for clients as variables, and answer them until Ctrl-C.",
+)
+@_port_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.database_option
 @declaring.color_option
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @declaring.implemented_by("weaklink.ui.cli.replay:replay")
 def replay() -> None:
-    """Run COMMAND again, with the answers of a recording.
+    """Run COMMAND again, or answer any client (--serve), from a recording.
 
     ID is a run, a trace, a trace file, or `latest`, the last run. Every request is answered with the recorded bytes;
     nothing is sent to a server. Requests are matched by their content; ids of calls, `user`, `metadata`, and dates in
@@ -88,40 +102,14 @@ def replay() -> None:
     \b
     weaklink run -- python agent.py
     weaklink replay latest -- python agent.py
+    weaklink replay latest --serve
 
-    The exit code is the command's own; 3 if a request is not in the recording, 125 if weaklink failed, 126 and 127 if
-    the command could not be started.
+    The exit code is the command's own, or 3 if a request is not in the recording; see `weaklink help exit-codes`.
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("serve")
-@click.argument("word", metavar="ID")
-@click.option(
-    "--port",
-    default=declaring.DEFAULT_PORT,
-    show_default=True,
-    metavar="N",
-    help="The port to listen on; 0 for any free port.",
-)
-@_pace_option
-@_strict_option
-@_unused_option
-@_pattern_option
-@_report_option
-@declaring.database_option
-@declaring.color_option
-@declaring.implemented_by("weaklink.ui.cli.replay:serve")
-def serve() -> None:
-    """Answer requests from a recording until Ctrl-C.
-
-    ID is as for `weaklink replay`. The addresses for clients are printed as environment variables, one per line,
-    once the server listens on 127.0.0.1. The exit code is 3 if a request matched nothing, or a recorded one was never
-    made.
-    """
-
-
-@click.command("record")
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
+@declaring.command("record")
+@click.argument("file", metavar="[FILE | -]", required=False)
 @click.option(
     "--upstream",
     "upstreams",
@@ -129,13 +117,7 @@ def serve() -> None:
     metavar="URL",
     help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
 )
-@click.option(
-    "--port",
-    default=declaring.DEFAULT_PORT,
-    show_default=True,
-    metavar="N",
-    help="The port to listen on; 0 for any free port.",
-)
+@_port_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
     "--token",
@@ -165,34 +147,15 @@ def serve() -> None:
     help="Seconds without an event after which a session is shown as idle.",
 )
 @declaring.removed_options(
-    "--to",
     "--to-token",
     "--queue",
     "--queue-size",
     instead="recorders write to the team's PostgreSQL directly: use --db postgresql://HOST/NAME",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print no line per request.")
-@declaring.redaction_options
-@declaring.database_option
-@declaring.color_option
-@declaring.implemented_by("weaklink.ui.cli.record:record")
-def record() -> None:
-    """Record every request to a model while it passes through.
-
-    Point clients at this proxy instead of the server; they receive byte for byte what the server sends. Traffic is
-    recorded as it arrives, chunk by chunk, with keys, tokens and passwords redacted. One line per request shows the
-    status, the time to the first token, the tokens, and the faults found while the model was still writing. Press
-    Ctrl-C to stop. With a COMMAND, this is `weaklink run`.
-    """
-
-
-@click.command("log")
-@click.argument("file", default=declaring.STDIN)
+@click.option("--quiet", "-q", is_flag=True, help="Print no line per request; do not pass standard input on.")
 @click.option(
     "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
 )
-@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
-@declaring.server_parser_option
 @click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
 @click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
 @click.option(
@@ -207,23 +170,29 @@ def record() -> None:
     show_default=True,
     help="The content of FILE: text, or events as a provider streams them.",
 )
-@click.option("--to", "to", metavar="PLACE", help="A database, or a trace file (*.jsonl).")
-@click.option("--quiet", "-q", is_flag=True, help="Do not pass standard input on to standard output.")
+@click.option("--to", metavar="PLACE", help="Record FILE into a database, or a trace file (*.jsonl).")
+@click.option("--log", "reads_text", is_flag=True, hidden=True, help="What `weaklink log` was: FILE may be missing.")
 @declaring.redaction_options
 @declaring.database_option
 @declaring.color_option
-@declaring.implemented_by("weaklink.ui.cli.log:log")
-def log() -> None:
-    """Record a model's raw output as one assistant turn, live.
+@declaring.implemented_by("weaklink.ui.cli.record:record")
+def record() -> None:
+    """Record requests to models while they pass through a proxy, or a model's raw output from a pipe or a file.
 
-    Without FILE, records standard input and passes it on unchanged, so that the command fits into a pipe; faults appear
-    on stderr as soon as they are found. The input is text, or server-sent events or JSON lines as a provider streams
-    them, detected from the first bytes. With --follow, a rotated or truncated file starts a new trace. Ctrl-C, or a
-    closed pipe, ends the trace with what was received.
-    """
+    Without FILE: point clients at this proxy instead of the server; they receive byte for byte what the server sends.
+    Keys, tokens and passwords are redacted. One line per request shows its status and the faults found so far.
+
+    FILE, or `-` for standard input, which is passed on unchanged, contains one model's output, recorded live as one
+    turn: text, or events as a provider streams them, detected from the first bytes. Ctrl-C ends both.
+
+    \b
+    weaklink record --upstream http://127.0.0.1:8000
+    ./server | weaklink record -
+    weaklink record --follow out.txt
+    """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("import")
+@declaring.command("import")
 @click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
 @click.option("--discover", is_flag=True, help="Only list the logs of agents on this machine.")
 @click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
@@ -263,7 +232,7 @@ def import_paths() -> None:
     """
 
 
-@click.command("tail")
+@declaring.command("tail")
 @click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
 @declaring.filter_option
 @click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")

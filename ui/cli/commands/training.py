@@ -37,7 +37,7 @@ _making_options = declaring.all_of(_output_option, _rejected_option, declaring.j
 """Options of every command that makes new rows."""
 
 
-@click.command("lint")
+@declaring.command("lint")
 @_paths_argument
 @declaring.judging_options
 @click.option(
@@ -78,7 +78,7 @@ def lint() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("score")
+@declaring.command("score")
 @_paths_argument
 @click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
 @click.option(
@@ -108,7 +108,7 @@ def score() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("report")
+@declaring.command("report")
 @_paths_argument
 @click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
 @click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
@@ -147,7 +147,7 @@ def report() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("convert")
+@declaring.command("convert")
 @click.argument("file", default=declaring.STDIN)
 @click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
@@ -169,7 +169,7 @@ def convert() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("verify")
+@declaring.command("verify")
 @_paths_argument
 @click.option(
     "--verifier",
@@ -229,7 +229,7 @@ def verify() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("inject")
+@declaring.command("inject")
 @_paths_argument
 @click.option(
     "--rates",
@@ -271,7 +271,7 @@ def inject() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("negatives")
+@declaring.command("negatives")
 @_paths_argument
 @click.option(
     "--share",
@@ -306,7 +306,7 @@ def negatives() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("render")
+@declaring.command("render")
 @_paths_argument
 @click.option(
     "--format",
@@ -359,7 +359,7 @@ def render() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("fix")
+@declaring.command("fix")
 @_paths_argument
 @click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
 @click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
@@ -390,7 +390,7 @@ def fix() -> None:
     """  # noqa: D301  # Click needs the backspace itself
 
 
-@click.command("annotate")
+@declaring.command("annotate")
 @click.argument("words", metavar="[ID... | PATH...]", nargs=-1)
 @click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One JSON line per trace.  [default]")
 @click.option("--json", "form", flag_value="json", help="One JSON array of all traces.")
@@ -420,34 +420,30 @@ def annotate() -> None:
 
 DATA_COMMANDS = MappingProxyType(
     {
-        "lint": CommandEntry("weaklink.ui.cli.commands.training:lint", "Find faults in training data; for CI."),
-        "score": CommandEntry(
-            "weaklink.ui.cli.commands.training:score", "Score each call of a set in four dimensions."
-        ),
-        "report": CommandEntry(
-            "weaklink.ui.cli.commands.training:report", "Show how diverse a set is, and what it lacks."
-        ),
+        "lint": CommandEntry("commands.training:lint", "Find faults in training data; for CI."),
+        "score": CommandEntry("commands.training:score", "Score each call of a set in four dimensions."),
+        "report": CommandEntry("commands.training:report", "Show how diverse a set is, and what it lacks."),
         "convert": CommandEntry(
-            "weaklink.ui.cli.commands.training:convert", "Rewrite raw outputs and conversations into another format."
+            "commands.training:convert", "Rewrite raw outputs and conversations into another format."
         ),
         "verify": CommandEntry(
-            "weaklink.ui.cli.commands.training:verify",
+            "commands.training:verify",
             "Judge candidates by binary verifiers, and keep those that pass.",
         ),
         "inject": CommandEntry(
-            "weaklink.ui.cli.commands.training:inject",
+            "commands.training:inject",
             "Make error-recovery samples: a fault, its refusal, and the corrected call.",
         ),
         "negatives": CommandEntry(
-            "weaklink.ui.cli.commands.training:negatives", "Add samples without a call, up to a share of the set."
+            "commands.training:negatives", "Add samples without a call, up to a share of the set."
         ),
         "render": CommandEntry(
-            "weaklink.ui.cli.commands.training:render",
+            "commands.training:render",
             "Write each scenario in all formats, or in the shape of a trainer.",
         ),
-        "fix": CommandEntry("weaklink.ui.cli.commands.training:fix", "Write a copy with safe repairs, and a diff."),
+        "fix": CommandEntry("commands.training:fix", "Write a copy with safe repairs, and a diff."),
         "annotate": CommandEntry(
-            "weaklink.ui.cli.commands.training:annotate",
+            "commands.training:annotate",
             "Write data flow and decision points, one JSON object per trace.",
         ),
     }

@@ -48,7 +48,7 @@ def show() -> None:
     figures = TriageFigures(queries, page_results(*queries.all()))
     if figures.is_uncounted():
         above.info(
-            "No figures for these traces: their derived data is missing. Run `weaklink reinspect` to rebuild it."
+            "No figures for these traces: their derived data is missing. Run `weaklink db reinspect` to rebuild it."
         )
         return
     with above:

@@ -52,7 +52,7 @@ async def test_a_rule_that_no_chain_broke_filters_nothing(tmp_path: Path) -> Non
         await press(pilot, "R", "G", "f")
         assert "was broken in no chain of this database" in told(app)
         await press(pilot, "y")
-        assert app.clipboard == f"weaklink rule {RULES[-1].code}"
+        assert app.clipboard == f"weaklink rules {RULES[-1].code}"
         await press(pilot, "escape")
         assert at_home(app)
 
