@@ -58,6 +58,7 @@ class RecordingError(WeaklinkError):
 @click.pass_context
 def record(
     ctx: click.Context,
+    /,
     file: str | None,
     *,
     reads_text: bool,
