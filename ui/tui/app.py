@@ -115,9 +115,9 @@ class WeaklinkApp(App[None]):
     ACTIONS: ClassVar[tuple[Command, ...]] = APP_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(APP_COMMANDS)]
     CSS = """
-    ToastRack { margin-bottom: 0; overflow-y: hidden; }
+    ToastRack { margin-bottom: 2; overflow-y: hidden; }
     Toast { width: auto; max-width: 100%; max-height: 2; padding: 0 1; margin-top: 0; }
-    """  # toasts are over the two lines of keys, so that they cover nothing of a trace
+    """  # toasts are above the two lines of keys
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class WeaklinkApp(App[None]):
         super().notify(shown, title=head, severity=severity, timeout=timeout, markup=False)
 
     def on_notify(self, event: Notify) -> None:
-        """Replace the previous toast: there is room for only one, over the keys."""
+        """Replace the previous toast: there is room for only one."""
         for one in list(self._notifications):
             if one is not event.notification:
                 self._unnotify(one, refresh=False)

@@ -301,7 +301,7 @@ class UpperScreen(ClosesOnce[None]):
     def say(self, about: Line = (), right: Line = (), problem: str = "") -> None:
         """Show this in the status line."""
         for line in self.query(StatusLine):  # none while the screen closes
-            line.status_text = StatusText(("chains", *self.crumbs), about, right, problem)
+            line.status_text = StatusText(("traces", *self.crumbs), about, right, problem)
 
     def toast(self, message: str, *, is_error: bool = False) -> None:
         """Show a toast."""

@@ -22,7 +22,7 @@ from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of
 
 RULE_COMMANDS = (
-    Command("rules.filter", "Show chains", "List the chains in which this rule was broken.", ("f",), in_footer=True),
+    Command("rules.filter", "Show traces", "List the traces in which this rule was broken.", ("f",), in_footer=True),
     Command("rules.sort", "Sort", "Sort by how often rules were broken, or by code.", ("s",), in_footer=True),
     Command(
         "rules.next-pane",
@@ -116,7 +116,7 @@ class RulesScreen(UpperScreen):
         """List the chains in which the rule was broken."""
         found = self._traces.get(self.rule.code, 0) if self._traces is not None else None
         if found == 0:
-            self.toast(f"{self.rule.code} was broken in no chain of this database.")
+            self.toast(f"{self.rule.code} was broken in no trace of this database.")
         else:
             self.stop_work()
             self._show_chains(f"code:{self.rule.code}")
@@ -158,7 +158,7 @@ class RulesScreen(UpperScreen):
 
     def _say(self) -> None:
         order = "by code" if self._by_code else "the most broken first"
-        self.query_one("#head", LineBar).say([(Run("   code   chains  rule", Style.DIM),)])
+        self.query_one("#head", LineBar).say([(Run("   code   traces  rule", Style.DIM),)])
         broken = sum(1 for count in (self._traces or {}).values() if count)
         counts = f"{counted(len(RULES), 'rule')}, {broken:,} broken, {order}" if self._traces is not None else ""
         self.say((), (Run(counts),))

@@ -483,8 +483,8 @@ def fitted(
     """The columns among `keys` that fit into `width` cells, as wide as these rows need.
 
     The columns of the first `_ESSENTIAL` priorities come first, or all if the user chose them; then these grow, the
-    title and the break the most; then the others are added as long as there is room. A column that is empty in every
-    row is left out, except the title.
+    title and the break the most; then the others are added as long as there is room. A break that would be cut gets
+    the room of `_GIVE_WAY`. A column that is empty in every row is left out, except the title.
     """
     columns = [TRACE_COLUMNS[key] for key in keys]
     needed = {one.key: _needed(one, rows) for one in columns}
@@ -512,10 +512,24 @@ def fitted(
             for column in sorted(shown, key=lambda one: one.is_whole):
                 if column.key in widths:
                     grow(column, bound)
+    if not are_chosen and "break" in widths:
+        _make_room_for_breaks(widths, needed["break"])
     return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
 
 
+def _make_room_for_breaks(widths: dict[str, int], needed: int) -> None:
+    for key, least in _GIVE_WAY:
+        lacking = min(needed, TRACE_COLUMNS["break"].most) - widths["break"]
+        if lacking > 0 and widths.get(key, 0) > least:
+            given = min(lacking, widths[key] - least) if least else widths.pop(key) + _GAP
+            widths["break"] += min(given, lacking)
+            if least:
+                widths[key] -= given
+
+
 _ESSENTIAL = 9  # columns with a lower priority number are placed before others grow
+_GIVE_WAY = (("model", 12), ("title", 30), ("age", 0), ("started_at", 0))
+"""What is narrowed to some width, or left out, so that no break is cut."""
 _COMFORTS = (12, 24, 40)  # all columns grow to each of these widths before any grows further
 
 

@@ -80,7 +80,7 @@ async def test_help_is_shown_by_question_mark_and_f1_and_left_by_escape(tmp_path
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         for key in ("?", "f1"):
             await press(pilot, key)
-            assert "Open the chain under the cursor." in shown(app)
+            assert "Open the trace under the cursor." in shown(app)
             await press(pilot, "escape")
             assert at_home(app)
 

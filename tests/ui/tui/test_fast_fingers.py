@@ -84,7 +84,7 @@ async def test_of_a_way_that_is_too_long_the_name_of_the_screen_is_kept(tmp_path
     async with running(where) as (app, _):
         first = shown(app).splitlines()[0]
         assert first.startswith(" weaklink ▸ long-")
-        assert "… ▸ chains" in first
+        assert "… ▸ traces" in first
 
 
 async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_list_anew(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ async def test_a_filter_that_is_still_being_read_is_not_lost_to_what_reads_the_l
         home(app).action_reload()
         await settled(pilot)
         assert home(app).chains.filter_text == "status:broken"
-        assert "4 of 6 chains" in shown(app)
+        assert "4 of 6 traces" in shown(app)
         home(app).action_clear()
         home(app).action_reload()
         await settled(pilot)

@@ -86,7 +86,7 @@ async def test_markup_of_a_trace_is_shown_as_it_is_written(tmp_path: Path) -> No
         home(app).toast(HOSTILE)
         await _looked_at(pilot)
         assert "[red]␛[2J␛]52" in shown(app)
-        assert "1 chain, the broken first" in shown(app)  # the toast covers the keys alone
+        assert "1 trace, the broken first" in shown(app)
         assert app.is_running
         assert harmless(app)
         app.push_screen(LineDialog(HOSTILE, about=HOSTILE, typed=HOSTILE))

@@ -45,7 +45,7 @@ def filter_by(screen: Terminal, words: str, *shows: str, instead_of: str = "") -
 def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal) -> None:
     screen.shows("✖ 25 broken", "e Next break")
 
-    filter_by(screen, "model:sample-model-8b", "3 of 51 chains", "J121 missing-quote")
+    filter_by(screen, "model:sample-model-8b", "3 of 51 traces", "J121 missing-quote")
 
     screen.press("e")
     found = screen.shows("verdict", "error[J121]", "broken at step 1")
@@ -53,8 +53,8 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     assert line.index('"rye bread recipe "') + len('"rye bread recipe "') - 1 <= carets.rindex("^")
 
     screen.press("Escape")
-    screen.shows("3 of 51 chains")
-    filter_by(screen, "code:S204", "1 of 51 chains", "S204 value-not-in", instead_of="model:sample-model-8b")
+    screen.shows("3 of 51 traces")
+    filter_by(screen, "code:S204", "1 of 51 traces", "S204 value-not-in", instead_of="model:sample-model-8b")
     screen.press("Enter")
     screen.shows("error[S204]", "[verdict]")
     screen.press("4")
@@ -65,8 +65,8 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     screen.shows("[schema]", "S204")
 
     screen.press("Escape")
-    screen.shows("1 of 51 chains")
-    filter_by(screen, "tool:track_shipment calls:3", "1 of 51 chains", "Order SO-10423", instead_of="code:S204")
+    screen.shows("1 of 51 traces")
+    filter_by(screen, "tool:track_shipment calls:3", "1 of 51 traces", "Order SO-10423", instead_of="code:S204")
     screen.press("Enter")
     screen.shows("steps 3", "✔ ok")
     screen.press("2")
@@ -93,11 +93,11 @@ def test_from_the_list_to_the_broken_link_and_what_it_came_from(screen: Terminal
     screen.press("Escape")
     screen.shows("e Next break")
     before = "tool:track_shipment calls:3"
-    filter_by(screen, "code:S204", "1 of 51 chains", "S204 value-not-in", instead_of=before)
+    filter_by(screen, "code:S204", "1 of 51 traces", "S204 value-not-in", instead_of=before)
     screen.press("Enter")
     screen.shows("error[S204]")
     screen.press("d")
-    screen.shows("chains ▸ diff", "Runs differ first at step 1", "▸", "Only A makes this call")
+    screen.shows("traces ▸ diff", "Runs differ first at step 1", "▸", "Only A makes this call")
 
     screen.press("Escape")
     screen.shows("error[S204]")

@@ -74,7 +74,7 @@ def test_a_chain_is_opened_on_its_break_and_the_terminal_is_left_as_it_was(
     terminal.wait_for("session 5")
     assert _COLOUR.search(terminal.written)
     terminal.press(b"b")
-    terminal.wait_for("of 6 chains")
+    terminal.wait_for("of 6 traces")
     terminal.press(b"e")
     terminal.wait_for("trailing-comma")
     terminal.press(b"\x1b")

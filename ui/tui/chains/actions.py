@@ -88,7 +88,7 @@ class FollowedChains(Screen[None]):
         self.set_interval(_POLL_S, self.beat)
 
     def action_follow(self) -> None:
-        """Keep the cursor on the newest chain, at the top, or stop; sorts newest first if broken chains were first."""
+        """Keep the cursor on the newest trace, at the top, or stop; sorts newest first if broken traces were first."""
         self._follows = not self._follows
         if self._follows:
             self._paused = False
@@ -338,7 +338,7 @@ def _trace_mark(marks: Sequence[Mark]) -> Mark | None:
 
 
 def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarget]:
-    """The number of chains of each status; a click filters by it, and the filter's status is in brackets."""
+    """The number of traces of each status; a click filters by it, and the filter's status is in brackets."""
     signs = {status.value: status_run(status) for status in Status}
     signs |= {state.value: LIVENESS[state] for state in (Liveness.RUNNING, Liveness.IDLE)}
     spots = []
@@ -352,20 +352,20 @@ def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarge
 
 
 def shown_count(pages: TracePages, filter_text: str, total: int, order: Order) -> Line:
-    """How many chains are shown of `total`; `+` while the list is still being read."""
+    """How many traces are shown of `total`; `+` while the list is still being read."""
     if not (pages.count or pages.is_complete):
         return ()  # nothing has been read yet, or reading failed
     more = "" if pages.is_complete else "+"
     sorted_ = f", {ORDER_WORDS[order]}"
     if not (filter_text or pages.is_complete) and total > pages.count:
-        return (Run(f"{total:,}", Style.STRONG), Run(f" {_chains(total)}{sorted_}"))
+        return (Run(f"{total:,}", Style.STRONG), Run(f" {_traces(total)}{sorted_}"))
     of = f" of {total:,}" if filter_text and total else ""
-    what = _chains(total if of else pages.count)
+    what = _traces(total if of else pages.count)
     return (Run(f"{pages.count:,}{more}", Style.STRONG), Run(f"{of} {what}{sorted_}"))
 
 
-def _chains(count: int) -> str:
-    return "chain" if count == 1 else "chains"
+def _traces(count: int) -> str:
+    return "trace" if count == 1 else "traces"
 
 
 def nothing_lines(place: str, filter_text: str, problem: WeaklinkError | None, width: int) -> list[Line]:
@@ -385,7 +385,7 @@ def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Seq
         sentence = error_sentence(problem).removesuffix(" `ctrl+r` tries again.")
         return (sentence, "`ctrl+r` tries again, `q` quits.")
     if filter_text:
-        return (f"No chain matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
+        return (f"No trace matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
         f"The database `{place}` contains no traces yet.",
         "`weaklink import PATH` reads logs, `weaklink record` records agents; new traces appear here automatically.",

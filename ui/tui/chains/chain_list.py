@@ -42,7 +42,7 @@ SURVEYED = 100 * PAGE
 _KEPT = 60  # pages in memory
 _now_s = time.time
 _COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
-OPEN = Command("chains.open", "Open", "Open the chain under the cursor.", ("enter", "o"), in_footer=True)
+OPEN = Command("chains.open", "Open", "Open the trace under the cursor.", ("enter", "o"), in_footer=True)
 _FIRST_PAUSE_S = 0.3  # until the first page is drawn, which the survey would slow down
 _PAUSE_S = 0.02  # between the steps of a survey, so that keys and painting come first
 
@@ -305,7 +305,7 @@ class ChainList(LineView, inherit_bindings=False):
         self._goes_to_end = not self.pages.is_complete
 
     def action_open(self) -> None:
-        """Open the chain under the cursor."""
+        """Open the trace under the cursor."""
         self.action_choose()
 
     def columns(self, width: int) -> FittedColumns:

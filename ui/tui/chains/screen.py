@@ -27,20 +27,20 @@ CHAIN_COMMANDS = (
     Command(
         "chains.next-break",
         "Next break",
-        "Open the next broken chain, on its break.",
+        "Open the next broken trace, on its break.",
         ("e",),
         in_footer=True,
         short="Break",
     ),
-    Command("chains.previous-break", "Previous break", "Open the previous broken chain, on its break.", ("ctrl+e",)),
+    Command("chains.previous-break", "Previous break", "Open the previous broken trace, on its break.", ("ctrl+e",)),
     Command("chains.filter", "Filter", "Filter the list; keys and values are completed.", ("f",), in_footer=True),
     Command("chains.search", "Search", "Find words in the texts of all traces.", ("/",), in_footer=True, short="Find"),
-    Command("chains.next-match", "Next match", "Go to the next chain that contains the words.", ("n",)),
-    Command("chains.previous-match", "Previous match", "Go to the previous chain that contains the words.", ("N",)),
+    Command("chains.next-match", "Next match", "Go to the next trace that contains the words.", ("n",)),
+    Command("chains.previous-match", "Previous match", "Go to the previous trace that contains the words.", ("N",)),
     Command(
         "chains.broken",
         "Broken only",
-        "Show only broken chains, or all chains again.",
+        "Show only broken traces, or all traces again.",
         ("b",),
         in_footer=True,
         short="Broken",
@@ -63,25 +63,25 @@ CHAIN_COMMANDS = (
     Command(
         "chains.views", "Views", "Apply a saved filter and order, or save the current ones.", ("V",), in_footer=True
     ),
-    Command("chains.clear", "Clear filter", "Show all chains again.", ("escape", "backspace")),
-    Command("chains.mark", "Mark", "Mark the chain under the cursor, or remove its mark.", ("m",), in_footer=True),
-    Command("chains.note", "Note", "Write a note on the chain under the cursor.", (";",), in_footer=True),
+    Command("chains.clear", "Clear filter", "Show all traces again.", ("escape", "backspace")),
+    Command("chains.mark", "Mark", "Mark the trace under the cursor, or remove its mark.", ("m",), in_footer=True),
+    Command("chains.note", "Note", "Write a note on the trace under the cursor.", (";",), in_footer=True),
     Command(
-        "chains.follow", "Follow", "Keep the cursor on the newest chain, or stop following it.", ("F",), in_footer=True
+        "chains.follow", "Follow", "Keep the cursor on the newest trace, or stop following it.", ("F",), in_footer=True
     ),
     Command("chains.pause", "Pause", "Pause the list while traces arrive, or continue.", ("p",), in_footer=True),
     Command(
         "chains.export",
         "Export",
-        "Write the chain under the cursor to a file.",
+        "Write the trace under the cursor to a file.",
         ("S",),
         in_footer=True,
         short="Save",
     ),
-    Command("chains.copy", "Copy", "Copy the chain's id, link or command to the clipboard.", ("y",), in_footer=True),
-    Command("chains.diff", "Diff", "Compare the chain under the cursor with the marked ones.", ("d",), in_footer=True),
-    Command("chains.reread", "Read again", "Read the chain's stream with other formats.", ("r",)),
-    Command("chains.live", "Live", "Watch a chain while it is recorded.", ("v",)),
+    Command("chains.copy", "Copy", "Copy the trace's id, link or command to the clipboard.", ("y",), in_footer=True),
+    Command("chains.diff", "Diff", "Compare the trace under the cursor with the marked ones.", ("d",), in_footer=True),
+    Command("chains.reread", "Read again", "Read the trace's stream with other formats.", ("r",)),
+    Command("chains.live", "Live", "Watch a trace while it is recorded.", ("v",)),
     Command("chains.rules", "Rules", "List the rules, and how often each was broken.", ("R",), in_footer=True),
     Command("chains.import", "Import", "Import files into the database.", ("i",), in_footer=True),
     Command("chains.reload", "Reload", "Reload from the database, and retry what failed.", ("ctrl+r",)),
@@ -156,11 +156,11 @@ class ChainsScreen(actions.FollowedChains):
         self.failed(event.error)
 
     def on_line_view_moved(self) -> None:
-        """Show the detail of the chain under the cursor."""
+        """Show the detail of the trace under the cursor."""
         self._look()
 
     def on_line_view_chosen(self) -> None:
-        """Open the chain under the cursor: at the words of the filter, else on its break."""
+        """Open the trace under the cursor: at the words of the filter, else on its break."""
         current = self.chains.current
         if current is not None and has_words(self.chains.filter_text):
             start_work(self, partial(self._open_at_words, current), "open")
@@ -190,7 +190,7 @@ class ChainsScreen(actions.FollowedChains):
         return self.chains.current.id if self.chains.current else None
 
     async def action_next_break(self) -> None:
-        """Open the next broken chain on its break: the one under the cursor first, if it was not opened yet."""
+        """Open the next broken trace on its break: the one under the cursor first, if it was not opened yet."""
         current = self.chains.current
         if current is not None and current.broken is not None and self._last_opened != current.id:
             self._open(current)
@@ -198,7 +198,7 @@ class ChainsScreen(actions.FollowedChains):
         await self._to_break(forward=True)
 
     async def action_previous_break(self) -> None:
-        """Open the previous broken chain."""
+        """Open the previous broken trace."""
         await self._to_break(forward=False)
 
     def action_filter(self) -> None:
@@ -211,19 +211,19 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one(FilterBar).open(f"{filter_text} " if filter_text else "", before=filter_text)
 
     def action_next_match(self) -> None:
-        """Go to the next chain that contains the words."""
+        """Go to the next trace that contains the words."""
         self._to_match(1)
 
     def action_previous_match(self) -> None:
-        """Go to the previous chain that contains the words."""
+        """Go to the previous trace that contains the words."""
         self._to_match(-1)
 
     def action_broken(self) -> None:
-        """Show only broken chains, or all again."""
+        """Show only broken traces, or all again."""
         self.load(toggled(self.filter_text, "status:broken"), keep=self.chains.current)
 
     def action_clear(self) -> None:
-        """Show all chains again."""
+        """Show all traces again."""
         if self.filter_text:
             self.load("", keep=self.chains.current)
 
@@ -349,17 +349,17 @@ class ChainsScreen(actions.FollowedChains):
             )
 
     def _to_match(self, by: int) -> None:
-        """Go to another chain that contains the words: if the filter has words, the list contains no others."""
+        """Go to another trace that contains the words: if the filter has words, the list contains no others."""
         at = self.chains.cursor + by
         if not has_words(self.chains.filter_text):
             self.toast("No search words; press `/` to enter some.")
         elif 0 <= at < self.chains.pages.count:
             self.chains.move_to(at)
         else:
-            self.toast(f"No {'earlier' if by < 0 else 'later'} chain contains the words.")
+            self.toast(f"No {'earlier' if by < 0 else 'later'} trace contains the words.")
 
     async def _to_break(self, *, forward: bool) -> None:
-        """Open the nearest broken chain in a direction; forwards, the first one follows the last."""
+        """Open the nearest broken trace in a direction; forwards, the first one follows the last."""
         after, filter_text = self.chains.place, self.chains.filter_text
         try:
             if forward:
@@ -376,7 +376,7 @@ class ChainsScreen(actions.FollowedChains):
                 await self.chains.go_to(found.summary, found.cursor)
                 self._open(found.summary)
             else:
-                self.toast("No chain of this list is broken." if forward else "No chain before this one is broken.")
+                self.toast("No trace of this list is broken." if forward else "No trace before this one is broken.")
         except WeaklinkError as error:
             self.failed(error)
 
@@ -391,7 +391,7 @@ class ChainsScreen(actions.FollowedChains):
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
-        self.query_one(StatusLine).status_text = StatusText(("weaklink", self._place, "chains"), about, right, problem)
+        self.query_one(StatusLine).status_text = StatusText(("weaklink", self._place, "traces"), about, right, problem)
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
@@ -420,7 +420,7 @@ def _broken_before(store: Store, *, filter_text: str, order: Order, at: ListCurs
 
 
 class ChainDetail(LineBar):
-    """Shows the detail of the chain under the cursor, once the cursor rests on it."""
+    """Shows the detail of the trace under the cursor, once the cursor rests on it."""
 
     DEFAULT_CSS = """
     ChainDetail { height: 3; background: $surface; }

@@ -202,7 +202,7 @@ class TraceActions(Screen[None]):
         dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
         fault = fault_at(dissection, here)
         if fault is None:
-            self.toast("This trace has no faults; `R` on the list of chains shows all rules.")
+            self.toast("This trace has no faults; `R` on the list of traces shows all rules.")
         else:
             self.callbacks.rule(fault.rule.code)
 

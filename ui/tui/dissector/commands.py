@@ -13,9 +13,9 @@ DISSECTOR_COMMANDS = (
     Command("dissector.next-step", "Next step", "Go to the next call.", ("]",), in_footer=True, short="Step"),
     Command("dissector.previous-step", "Previous step", "Go to the previous call.", ("[",)),
     Command(
-        "dissector.next-trace", "Next chain", "Open the next chain of the list.", ("}",), in_footer=True, short="Chain"
+        "dissector.next-trace", "Next trace", "Open the next trace of the list.", ("}",), in_footer=True, short="Trace"
     ),
-    Command("dissector.previous-trace", "Previous chain", "Open the previous chain of the list.", ("{",)),
+    Command("dissector.previous-trace", "Previous trace", "Open the previous trace of the list.", ("{",)),
     Command(
         "dissector.search", "Search", "Find words in the texts of this trace.", ("/",), in_footer=True, short="Find"
     ),

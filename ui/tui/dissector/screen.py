@@ -126,11 +126,11 @@ class DissectorScreen(TraceActions):
         self.query_one(StatusLine).working = "" if event.done else "reading the arguments"
 
     async def action_next_trace(self) -> None:
-        """Open the next chain of the list."""
+        """Open the next trace of the list."""
         await self._open_beside(1)
 
     async def action_previous_trace(self) -> None:
-        """Open the previous chain of the list."""
+        """Open the previous trace of the list."""
         await self._open_beside(-1)
 
     def action_next_pane(self) -> None:
@@ -302,7 +302,7 @@ class DissectorScreen(TraceActions):
 
     async def _read(self, id: int, step: int | None) -> None:
         status = self.query_one(StatusLine)
-        status.status_text, status.working = StatusText(("chains", f"trace {id}")), "reading the trace"
+        status.status_text, status.working = StatusText(("traces", f"trace {id}")), "reading the trace"
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
@@ -350,7 +350,7 @@ class DissectorScreen(TraceActions):
     async def _open_beside(self, by: int) -> None:
         beside = await self._siblings.beside(self._trace_id, by)
         if beside is None:
-            self.toast("No more chains in this direction.")
+            self.toast("No more traces in this direction.")
         else:
             self._open(beside, None)
 
@@ -387,7 +387,7 @@ class DissectorScreen(TraceActions):
 
     def _say_problem(self, error: WeaklinkError) -> None:
         problem = error_sentence(error, self.access.name)
-        self.query_one(StatusLine).status_text = StatusText(("chains", f"trace {self._trace_id}"), problem=problem)
+        self.query_one(StatusLine).status_text = StatusText(("traces", f"trace {self._trace_id}"), problem=problem)
 
     def _to_label(self, labels: Mapping[str, VisibleFault], chosen: str | None) -> None:
         self.panes.stream.label({})
@@ -507,7 +507,7 @@ class DissectorScreen(TraceActions):
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
             line = navigation.place_line(dissection, place, self.panes.branches.row, step)
             self.query_one("#place", LineBar).say([(Run(" "), *line)])
-        self.query_one(StatusLine).status_text = StatusText(("chains", title), about=about, right=tuple(right))
+        self.query_one(StatusLine).status_text = StatusText(("traces", title), about=about, right=tuple(right))
 
     def _switch(self, options: StreamOptions) -> None:
         self.panes.stream.change(options)

@@ -25,7 +25,7 @@ async def test_enter_opens_a_chain_and_escape_comes_back(tmp_path: Path) -> None
         await press(pilot, "}")
         assert "session 4" in shown(app)
         await press(pilot, "{", "{")
-        assert "No more chains" in told(app)
+        assert "No more traces" in told(app)
         await press(pilot, "escape")
         assert at_home(app)
 
@@ -53,7 +53,7 @@ async def test_e_goes_from_break_to_break_and_begins_anew_behind_the_last(tmp_pa
             await press(pilot, "escape")
         assert seen == ["session 5", "session 4", "session 2", "session 1", "session 5"]
         await press(pilot, "ctrl+e")
-        assert "No chain before this one is broken." in told(app)
+        assert "No trace before this one is broken." in told(app)
 
 
 async def test_b_shows_only_what_broke_and_then_all_again(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ async def test_a_filter_is_kept_by_enter_and_comes_back_from_the_history(tmp_pat
         assert "⏎ Accept  esc Leave" in shown(app)
         await press(pilot, "enter")
         assert names(app) == ["session 3", "session 0"]
-        assert "2 of 6 chains" in shown(app)
+        assert "2 of 6 traces" in shown(app)
         await press(pilot, "escape", "f", "up")
         assert app.screen.query_one(FilterInput).value == "status:ok"
         await press(pilot, "down")
@@ -196,7 +196,7 @@ async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path)
 
 async def test_nothing_that_matches_says_what_to_do(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db"), filter_text="model:none") as (app, pilot):
-        assert "No chain matches the filter `model:none`." in shown(app)
+        assert "No trace matches the filter `model:none`." in shown(app)
         await press(pilot, "escape")
         assert len(names(app)) == 6
 
@@ -363,7 +363,7 @@ async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) 
 
 async def test_a_database_that_could_not_be_read_is_given_no_number_of_chains(tmp_path: Path) -> None:
     async with running(str(tmp_path / "none.db")) as (app, _):
-        assert "chains  ○" not in shown(app).splitlines()[0]
+        assert "traces  ○" not in shown(app).splitlines()[0]
 
 
 async def test_a_view_is_saved_and_applied_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

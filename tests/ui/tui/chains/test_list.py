@@ -43,10 +43,10 @@ async def test_at_the_start_the_broken_chains_are_first_and_a_key_switches_to_th
     broken, others = [f"session {n}" for n in (5, 4, 2, 1)], [f"session {n}" for n in (6, 3, 0)]
     async with running(filled(tmp_path / "runs.db", traces=7)) as (app, pilot):
         assert names(app) == [*broken, *others]
-        assert "7 chains, the broken first" in shown(app)
+        assert "7 traces, the broken first" in shown(app)
         await press(pilot, "t")
         assert names(app) == [f"session {n}" for n in reversed(range(7))]
-        assert "7 chains, the newest first" in shown(app)
+        assert "7 traces, the newest first" in shown(app)
         await press(pilot, "t")
         assert names(app) == [*broken, *others]
 
@@ -74,7 +74,7 @@ async def test_counts_are_of_what_the_filter_lets_through_and_the_total_of_all(t
     async with running(filled(tmp_path / "runs.db"), filter_text="model:qwen*") as (app, pilot):
         assert home(app).counts == {"broken": 2, "ok": 1}
         assert "✖ 2 broken" in shown(app)
-        assert "3 of 6 chains" in shown(app)
+        assert "3 of 6 traces" in shown(app)
         await press(pilot, "b")
         assert home(app).counts == {"broken": 2}
 
@@ -183,7 +183,7 @@ async def test_a_trace_that_comes_appears_at_the_top_and_the_cursor_stays_with_i
         assert before is not None
         assert after is not None
         assert (after.id, home(app).chains.cursor) == (before.id, 1)
-        assert "7 chains" in shown(app)
+        assert "7 traces" in shown(app)
 
 
 async def test_a_trace_that_comes_with_an_old_time_is_found_too(tmp_path: Path) -> None:

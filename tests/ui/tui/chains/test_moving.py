@@ -37,7 +37,7 @@ async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None
         await press(pilot, "N")
         assert current(app) == "session 4"
         await press(pilot, "g", "N")
-        assert "No earlier chain contains the words." in told(app)
+        assert "No earlier trace contains the words." in told(app)
 
 
 @pytest.mark.one_in(2)
@@ -57,7 +57,7 @@ async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory
         await press(pilot, "ctrl+e", "escape")
         assert current(app) == "broken"
         await press(pilot, "ctrl+e")
-        assert "No chain before this one is broken." in told(app)
+        assert "No trace before this one is broken." in told(app)
 
 
 async def test_chains_that_were_deleted_elsewhere_go_from_the_list_by_themselves(tmp_path: Path) -> None:

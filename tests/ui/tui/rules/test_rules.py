@@ -44,13 +44,13 @@ async def test_enter_lists_the_chains_that_broke_a_rule(tmp_path: Path) -> None:
         await settled(pilot)
         assert at_home(app)
         assert home(app).chains.filter_text == "code:J104"
-        assert "4 of 6 chains" in shown(app)
+        assert "4 of 6 traces" in shown(app)
 
 
 async def test_a_rule_that_no_chain_broke_filters_nothing(tmp_path: Path) -> None:
     async with running(filled(tmp_path / "runs.db")) as (app, pilot):
         await press(pilot, "R", "G", "f")
-        assert "was broken in no chain of this database" in told(app)
+        assert "was broken in no trace of this database" in told(app)
         await press(pilot, "y")
         assert app.clipboard == f"weaklink rules {RULES[-1].code}"
         await press(pilot, "escape")
