@@ -252,12 +252,8 @@ class Statements:
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
-            is_own = any(
-                terms.are_named(clause.text)
-                or _IS_NOT.search(clause.words)
-                or len(clause.words.split()) <= _SORRY_WORDS
-                for clause in denials
-            )
+            names = terms.are_touched if failed.is_only_lost else terms.are_named
+            is_own = any(names(clause.text) or _covers_sentence(clause) for clause in denials)
             return is_own or not failed.is_lost or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
