@@ -82,7 +82,8 @@ _NEGATIONS = (
 )
 _FAILING = (
     (
-        r"fail\w*|refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|block(?:ed|s|ing)?|"
+        r"fail(?!over|safe|back)\w*|"
+        r"refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|block(?:ed|s|ing)?|"
         r"prevent\w*|"
         r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|red|"
         r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
@@ -146,7 +147,8 @@ def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = lazy_pattern(
-    r"\?\s*$|\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
+    r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
+    r"\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
     r"going to|plan(?:s|ned)? to|"
     r"let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|werde\w*|"
     r"würde\w*|sollte\w*|könnte\w*|bitte|"

@@ -23,9 +23,10 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import Clause
 from weaklink.inspector.chain.effects import Effect, EffectKind, is_common
 from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name
-from weaklink.inspector.model import Json
+from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
@@ -209,7 +210,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:ist|sind|wurden?|habe|hat)\b.{0,80}? (?:\w{0,8}ge\w{2,}(?:t|en)|\w{3,}iert)\b|"
     r"(?:\b(?:est|sont|ai|a été|ont été|avons)|\w[’\']est)\b"
     r".{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|"
-    r"\bse \w{2,}[óo]\b|\bha sido \w+|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
+    r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
     r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました",
     re.IGNORECASE,
 )
@@ -248,11 +249,11 @@ def _describes(clause: Clause, failed: FailedCall) -> bool:
         return False
     if _OWN_ACT.search(clause.words) is not None:
         return True
-    return _IS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
+    return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
 
 
 _OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
-_IS_SOMETHING = lazy_pattern(r"\b(?:has|have|is|are|keeps?) (?!been\b|being\b)(?:an? )?\w+(?<!ed)\b", re.IGNORECASE)
+_HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
 _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 
@@ -274,7 +275,7 @@ def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _has_participle(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
-    verbs = _verbs(effect, failed.step.call.name or "")
+    verbs = _verbs(effect, failed.step.call)
     own = _participle_pattern(verbs)
     if own is not None and own.search(clause.words):
         is_specific = bool(verbs)
@@ -371,8 +372,9 @@ _PROGRAM_CLAIMS = MappingProxyType(
 """What an agent says that a program did, by its name."""
 
 
-def _verbs(effect: Effect | None, tool: str) -> tuple[str, ...]:
-    """The verbs by which a sentence would state the effect: of a subcommand, or of a tool's name."""
+def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
+    """The verbs by which a sentence would state the effect: of a subcommand, or of a tool's name or SQL statement."""
+    tool = call.name or ""
     if effect is None or effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING):
         return ()
     if effect.command is not None:
@@ -387,9 +389,18 @@ def _verbs(effect: Effect | None, tool: str) -> tuple[str, ...]:
             return verbs or (subject,)
         first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
-    return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    words = tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    return (*words, *_sql_verbs(call))
 
 
+def _sql_verbs(call: ToolCall) -> Iterator[str]:
+    """The verbs of the SQL statements in a call's arguments."""
+    for _, value in leaves(call.arguments):
+        if isinstance(value, str) and (match := _SQL.match(value)) is not None:
+            yield match[1].casefold()
+
+
+_SQL = lazy_pattern(r"\s*(create|insert|update|delete|alter|drop|grant|revoke|truncate)\s", re.IGNORECASE)
 _SYNONYMS = MappingProxyType(
     {
         "rm": "delete",

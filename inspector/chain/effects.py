@@ -192,6 +192,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
+_GIVE_UP = frozenset(("--abort", "--quit"))  # `git merge --abort` takes back what was begun
 _SCRIPTED = frozenset(("sed", "gsed", "awk", "gawk", "perl", "edit", "insert", "jq"))
 _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
 _GH_LOOKS = frozenset(("view", "list", "status", "diff", "checks", "search"))
@@ -326,6 +327,8 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     program, words = command.program, command.words
     if words and words[0] in PROBE_OPTIONS and len(words) <= 2:
         return EffectKind.PROBE, program
+    if not _GIVE_UP.isdisjoint(words):
+        return EffectKind.NOTHING, program
     checked = _family(command)
     if checked:
         return EffectKind.CHECK, checked

@@ -69,6 +69,8 @@ _NOT_ENGLISH = lazy_pattern(
     r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
     re.IGNORECASE,
 )
+
+
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
@@ -86,25 +88,6 @@ _GIVES_UP = lazy_pattern(
     r"complete|all of|anything|everything|"
     r"the task|your request|what you asked|this request|proceed|help)|"
     r"^\W*(?:it|this|that|all|everything)\b.{0,12}(?:fail(?:ed|s)|(?:did|does)(?: not|n['’]t) work)\b",
-    re.IGNORECASE,
-)
-
-
-# In the final statement, if that is the reply to the only failure.
-_IS_NOT = lazy_pattern(
-    r"\b(?:no longer|there(?:['’]s| is| are| was| were)(?: \w+)? (?:none|no|not|nothing)|"
-    r"(?:is|was|are|were|does|do|did|has|have|could|can)(?:n['’]t| not))\b",
-    re.IGNORECASE,
-)
-
-
-# What an agent says that could not do its work, or leaves it to the user.
-_LEFT = lazy_pattern(
-    r"\b(?:i|we)\b.{0,30}\b(?:could|can|was|were|am|are|did|do|have|had)(?:n['’]t|not| not)\b|\bunable\b|"
-    r"\b(?:you|someone|somebody)(?:['’]ll| will)? (?:have to|need to|must)\b|\bleft (?:open|undone|to you)\b|"
-    r"\b(?:outstanding|pending|unfinished|incomplete|remains?|blocked|yourself|by hand|manually|leider|"
-    r"malheureusement|"
-    r"lamentablemente|infelizmente)\b|к сожалению|不得不|无法|未能|できません|못했",
     re.IGNORECASE,
 )
 
@@ -252,12 +235,8 @@ class Statements:
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
-            is_own = any(
-                terms.are_named(clause.text)
-                or _IS_NOT.search(clause.words)
-                or len(clause.words.split()) <= _SORRY_WORDS
-                for clause in denials
-            )
+            names = terms.are_touched if failed.is_only_lost else terms.are_named
+            is_own = any(names(clause.text) or len(clause.words.split()) <= _SORRY_WORDS for clause in denials)
             return is_own or not failed.is_lost or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
@@ -266,30 +245,26 @@ class Statements:
             return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
         if not failed.is_only or (failed.step.outcome.failed and not failed.is_lost):
             return terms.are_touched(sentence)
-        return any(clause.admits or _IS_NOT.search(clause.words) for clause in clauses)
+        return terms.are_touched(sentence) or any(clause.admits for clause in clauses)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         return claims_effect(self._clauses(sentence, failed), failed)
 
     def _gives_up(self, sentence: str, failed: FailedCall) -> bool:
-        """Whether a sentence admits without a name that something was not done: nothing else was left undone."""
+        """Whether a sentence admits without a name that something was not done: nothing else was left undone.
+
+        What a check found is named.
+        """
         if _GIVES_UP.search(sentence):
             return True
-        if not failed.is_only_lost:
+        if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
-        if failed.step.result_kind is ResultKind.FINDING:  # what is red is named
-            return _LEFT.search(sentence) is not None and denies(sentence)
         return any(clause.admits for clause in self._clauses(sentence, failed))
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
         given = f"{self._asked}\n{failed.terms.source}"
         return clauses_of(_QUALIFIED.sub(lambda match: "" if match[0].casefold() in given else match[0], sentence))
-
-
-def _covers_sentence(clause: Clause) -> bool:
-    """Whether a denial is about its sentence: an apology, or what is not so."""
-    return len(clause.words.split()) <= _SORRY_WORDS or _IS_NOT.search(clause.words) is not None
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements
