@@ -36,6 +36,8 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates.registry import find_template
 from weaklink.inspector.formats.templates.template import Template
 from weaklink.inspector.importers.data.public_shapes import public_row, refusal
+from weaklink.inspector.importers.data.training_rows import read_training_row
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
@@ -90,6 +92,9 @@ def convert_row(
     """
     row = public_row(row) or row
     listed = [key for key in LISTS if isinstance(row.get(key), list)]
+    if not listed and "text" not in row:
+        row = _with_messages(row)
+        listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
         raise ValueError(f"both `text` and `{listed[0]}` are given; expected only one of them")
     if listed:
@@ -100,6 +105,17 @@ def convert_row(
     if not isinstance(text, str):
         raise ValueError("`text` must be a string")
     return _text(row, text, source, target, tools)
+
+
+def _with_messages(row: dict[str, Json]) -> dict[str, Json]:
+    """The row with `messages` or `text`, if its conversation has another form: instructions, `prompt`, `completion`."""
+    read = read_training_row(Row("line", 1, row, b""), is_public=False)
+    if read is None:
+        return row
+    if read.messages:
+        return read.value
+    completion = read.value.get("completion")
+    return {**row, "text": completion} if isinstance(completion, str) else row
 
 
 def _text(

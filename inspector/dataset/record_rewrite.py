@@ -11,19 +11,21 @@ from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Decoded, Literal, Trace
+from weaklink.inspector.model import Decoded, Literal, Role, Trace
 from weaklink.inspector.text import Range, lone_surrogates
 from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _ANSWERS = ("completion", "chosen")  # lists of messages: the last turns
+_MIN_UNIQUE_CHARS = 8
 _TEXTS = ("text", "completion", "output", "response", "generated_text", "result")
 
 
 class Slot(Struct, frozen=True):
     """The JSON value that contains a part's text: a string, or an object of arguments.
 
-    The first `before` code points of the part are elsewhere: a completion continues a prompt in a chat template.
+    The first `before` code points of the part are elsewhere: a completion continues a prompt in a chat template. A
+    negative number is the position of the part within a longer string: arguments in the text of a call.
     """
 
     node: JsonNode
@@ -34,7 +36,8 @@ def find_slots(row: JsonNode, trace: Trace) -> dict[PartPlace, Slot]:
     """The slot of each part that has one.
 
     `row` is the record, and `trace` the trace that its importer built from it. A value is a slot only if its text is
-    the part's text or the end of it, so a part that an importer built from several values has none.
+    the part's text or the end of it, so a part that an importer built from several values has none. In a shape that is
+    not known here, the slot of an answer's text or arguments is the only string that contains them, once.
     """
     found: dict[PartPlace, Slot] = {}
     for number, message in _messages(row, trace):
@@ -44,7 +47,32 @@ def find_slots(row: JsonNode, trace: Trace) -> dict[PartPlace, Slot]:
             before = _before(value, part.text, is_end=number == len(trace.turns)) if part is not None else None
             if before is not None:
                 found[number, name] = Slot(value, before)
+    strings: list[JsonNode] | None = None
+    for number, turn in enumerate(trace.turns, 1):
+        for part in turn.parts if turn.role is Role.ASSISTANT else ():
+            if (number, part.name) not in found and len(part.text) >= _MIN_UNIQUE_CHARS:
+                strings = list(_strings(row)) if strings is None else strings
+                slot = _only_slot(strings, part.text)
+                if slot is not None:
+                    found[number, part.name] = slot
     return found
+
+
+def _strings(node: JsonNode) -> Iterator[JsonNode]:
+    """The strings in a record."""
+    pending = [node]
+    while pending:
+        one = pending.pop()
+        if isinstance(one.scalar, str):
+            yield one
+        pending += (*one.items, *(member.value for member in one.members))
+
+
+def _only_slot(strings: Iterable[JsonNode], text: str) -> Slot | None:
+    holders = [one for one in strings if text in str(one.scalar)]
+    if len(holders) != 1 or str(holders[0].scalar).count(text) != 1:
+        return None
+    return Slot(holders[0], -str(holders[0].scalar).index(text))
 
 
 def _messages(row: JsonNode, trace: Trace) -> Iterator[tuple[int, JsonNode]]:

@@ -171,6 +171,11 @@ def render_sample(
         yield _rendered(scenario, sample, target, layout, tokenizer)
 
 
+def template_context(row: JsonObject) -> JsonObject:
+    """The variables of a chat template for a row in TRL's layout."""
+    return {"messages": row["messages"], "tools": row.get("tools") or None, "add_generation_prompt": False}
+
+
 def _rendered(
     scenario: Scenario, sample: Sample, target: Format, layout: RowLayout, tokenizer: str | None
 ) -> RenderedRow:

@@ -8,7 +8,7 @@ import pytest
 from weaklink.inspector.dataset.convert import convert_row
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.formats.templates.chatml import present_tools
+from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, present_tools
 from weaklink.inspector.formats.templates.registry import find_template
 from weaklink.inspector.model import ToolDefinition
 from weaklink.inspector.segmentation import segment
@@ -100,13 +100,14 @@ def test_structured_calls_are_written_and_their_results_told(target: Format) -> 
 def test_from_openai_messages_into_hermes_every_line_is_as_hermes_has_it() -> None:
     row = converted(OPENAI, HERMES)
     assert [message["content"] for message in row["messages"]] == [
-        present_tools([TOOL]),
+        HERMES_TEMPLATE.tools([TOOL]),
         "Go.",
         '<tool_call>\n{"name": "f", "arguments": {"a": 1}}\n</tool_call>',
         "<tool_response>\none\n</tool_response>",
         "Done.",
     ]
     assert row["dropped"] == ["Message 2: The id `c1`: `hermes` has no ids."]
+    assert "scratch_pad" not in row["messages"][0]["content"]  # no answer of the row uses one
 
 
 def test_a_block_of_tools_that_is_not_the_familys_own_is_replaced_and_told() -> None:

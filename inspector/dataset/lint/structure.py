@@ -283,10 +283,10 @@ def role_order(sample: Sample) -> Iterator[Diagnostic]:
     turns = sample.trace.turns
     if sample.shape in _SHAPES_OF_MESSAGES and all(turn.role is not Role.USER for turn in turns):
         message = "No turn is the user's; templates such as Qwen3's refuse such a conversation."
-        found = row_fault(
+        userless = row_fault(
             sample, training.ROLE_ORDER, message, next((key for key in _LISTS if key in sample.row.value), "")
         )
-        yield with_severity(found, Severity.INFO)
+        yield with_severity(userless, Severity.INFO)
     if sample.shape not in _SHAPES_OF_ANSWERS or all(turn.role is not Role.ASSISTANT for turn in turns):
         return  # a set of prompts
     last = turns[-1]

@@ -40,16 +40,21 @@ _AFTER_TOOLS = (
     "\n</tools>\nFor each function call return a JSON object, with the following pydantic model json schema for each:\n"
     "{'title': 'FunctionCall', 'type': 'object', 'properties': {'arguments': {'title': 'Arguments', 'type': 'object'}, "
     "'name': {'title': 'Name', 'type': 'string'}}, 'required': ['arguments', 'name']}\n"
-    "Each function call should be enclosed within <tool_call> </tool_call> XML tags. You must use <scratch_pad> "
-    "</scratch_pad> XML tags to record your reasoning and planning before you call the functions as follows.\n"
+    "Each function call should be enclosed within <tool_call> </tool_call> XML tags."
+)
+
+_SCRATCH_PADS = (
+    " You must use <scratch_pad> </scratch_pad> XML tags to record your reasoning and planning before you call the "
+    "functions as follows.\n"
     "Example:\n<scratch_pad>\nGoal: <state task assigned by user>\nActions:\n<if tool calls need to be generated:>\n"
     "- {result_var_name1} = functions.{function_name1}({param1}={value1},...)\n"
     "- {result_var_name2, result_var_name3} = ...\n<if no tool call needs to be generated:> None\n"
     "Observation: <set observation 'None' with tool calls; plan final tools results summary when provided>\n"
     "Reflection: <evaluate query-tool relevance and required parameters when tools called; analyze overall task status "
-    "when observations made>\n</scratch_pad>\n<tool_call>\n{'name': <function-name>, 'arguments': <args-dict>}\n"
-    "</tool_call>"
+    "when observations made>\n</scratch_pad>"
 )
+
+_CALL_EXAMPLE = "\n<tool_call>\n{'name': <function-name>, 'arguments': <args-dict>}\n</tool_call>"
 
 _GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
@@ -79,7 +84,12 @@ def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -
 
 def present_tools(tools: Sequence[ToolDefinition]) -> str:
     """The template's text about the tools in the system turn; it follows the system prompt and a line feed."""
-    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS
+    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + _SCRATCH_PADS + _CALL_EXAMPLE
+
+
+def _present_without_scratch_pads(tools: Sequence[ToolDefinition]) -> str:
+    """The same text for answers that reason in `<think>`, as all that weaklink writes do."""
+    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + _CALL_EXAMPLE
 
 
 def _system(text: str, tools: Sequence[ToolDefinition]) -> Iterator[str]:
@@ -137,7 +147,7 @@ def tool_responses(results: Sequence[ToolResult]) -> str:
 
 HERMES_TEMPLATE = turn_template(
     Turns(CHATML),
-    tools=present_tools,
+    tools=_present_without_scratch_pads,
     results=tool_responses,
     tools_block=_BLOCK_HERMES,
     join=lambda words, tools: f"{words}\n{tools}" if words else tools,

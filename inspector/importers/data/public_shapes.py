@@ -14,6 +14,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from weaklink.inspector.importers.data.sharegpt import read_calls
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
@@ -171,6 +172,14 @@ def _call(name: Json, arguments: Json) -> JsonObject:
     return {"type": "function", "function": {"name": name, "arguments": text}}
 
 
+def _calls_in(value: Json) -> list[JsonObject]:
+    """The calls in the content of a message or block: objects, or the text of some, which may be broken."""
+    calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(value)]
+    if calls or not isinstance(value, str):
+        return calls or [_call(None, value)]
+    return [_call(header.name, arguments) for header, arguments in read_calls(value)]
+
+
 def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
     message: JsonObject = {"role": "assistant", "content": text}
     return {**message, "tool_calls": list(calls)} if calls else message
@@ -182,10 +191,11 @@ def _answer(calls: Sequence[JsonObject], text: Json = None) -> JsonObject:
 def _xlam(row: JsonObject) -> JsonObject | None:
     """Salesforce/xlam-function-calling-60k and APIGen: the calls are the answer, or the reference of another one."""
     query, answers = row["query"], decoded_list(row["answers"])
-    if not isinstance(query, str) or not isinstance(answers, list):
+    is_broken = isinstance(answers, str) and answers.lstrip()[:1] == "["
+    if not isinstance(query, str) or not (is_broken or isinstance(answers, list)):
         return None
     is_reference = any(row.get(key) is not None for key in _ANSWERS)
-    calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(answers) if not is_reference]
+    calls = _calls_in(answers) if answers and not is_reference else []
     messages: list[Json] = [{"role": "user", "content": query}]
     return _with(row, [*messages, _answer(calls)] if calls else messages, row["tools"])
 
@@ -370,7 +380,7 @@ def _unblocked(message: JsonObject) -> JsonObject:
             continue
         kind, value = block.get("type"), block.get("value")
         if kind in ("tool_call", "tool_calls", "function_call"):
-            calls += (_call(one.get("name"), one.get("arguments", {})) for one in _objects(value))
+            calls += _calls_in(value)
         elif isinstance(value, str):
             (thoughts if kind in ("reasoning", "thinking") else texts).append(value)
     kept = {key: one for key, one in message.items() if key != "content"}
@@ -388,8 +398,7 @@ def _swift(row: JsonObject) -> JsonObject | None:
     for message in messages:
         role, content = message.get("role"), message.get("content")
         if role == "tool_call":
-            calls = [_call(one.get("name"), one.get("arguments", {})) for one in _objects(content)]
-            calls = calls or [_call(None, content)]
+            calls = _calls_in(content)
             marks = {key: one for key, one in message.items() if key not in ("role", "content")}
             if is_open:
                 listed = found[-1]["tool_calls"]

@@ -15,10 +15,11 @@ positions.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_tools
+from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.importers.data.openai_messages import read_conversations
 from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from weaklink.inspector.importers.records import Row
@@ -135,7 +136,7 @@ def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinitio
     if source_role.lower() not in _CALL_ROLES:
         return model.Turn(role, (model.Part("text", text),), source_role, generation=generation)
     thought = _THOUGHT.match(text)
-    calls = tuple(_calls(text[thought.end() :] if thought is not None else text))
+    calls = tuple(read_calls(text[thought.end() :] if thought is not None else text))
     reasoning = (model.Part("reasoning", thought[1]),) if thought is not None else ()
     return model.Turn(
         role,
@@ -159,20 +160,31 @@ def _result(message: JsonObject) -> model.ResultHeader | None:
     return header if header.call_id or header.name else None
 
 
-def _calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
-    """The calls in a `function_call`, each with the exact text of its arguments; always at least one."""
+def read_calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
+    """The calls in a `function_call`, each with the exact text of its arguments; always at least one.
+
+    A call whose faults are all within its arguments keeps its name; otherwise the whole text are the arguments.
+    """
     reading = read_json(text)
     nodes: tuple[JsonNode, ...] = ()
-    if reading.strict and reading.nodes:
+    if reading.nodes:
         root = reading.nodes[0]
         nodes = root.items if root.kind is JsonKind.ARRAY else (root,)
-    if not nodes or not all(_name(node) for node in nodes):
+    is_read = bool(nodes) and all(_name(node) for node in nodes)
+    if not is_read or not (reading.strict or _is_strict_around(nodes, text)):
         yield model.CallHeader("call:0", None), text
         return
     for at, node in enumerate(nodes):
         call_id = node.member("id")
         header = model.CallHeader(f"call:{at}", _name(node), _scalar(call_id.value) or None if call_id else None)
         yield header, _arguments(node, text)
+
+
+def _is_strict_around(nodes: Iterable[JsonNode], text: str) -> bool:
+    """Whether a text would be JSON if each call had other arguments."""
+    members = (node.member("arguments") or node.member("parameters") for node in nodes)
+    edits = [Edit(member.value.range, "{}") for member in members if member is not None]
+    return read_json(edited(text, edits)).strict
 
 
 def _name(node: JsonNode) -> str:

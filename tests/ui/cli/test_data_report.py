@@ -105,3 +105,42 @@ def test_a_limit_of_tokens_counts_what_it_cuts_and_packs(weaklink: Run, tmp_path
     refused = weaklink("data", "report", path, "--max-tokens", "12")
     assert refused.returncode == 2
     assert b"--tokenizer" in refused.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--jobs", "2")])
+def test_a_chat_template_gives_the_lengths_of_its_own_text(
+    weaklink: Run, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    tokenizer = Tokenizer(models.WordLevel({"?": 0}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    template = tmp_path / "chat.jinja"
+    template.write_text(
+        "{% for tool in tools or [] %}tool {{ tool.function.name }} {% endfor %}"
+        "{% for message in messages %}{% if message.role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+        "begin {{ message.role }} : {{ message.content }} end {% endfor %}"
+    )
+    chat = [{"role": "user", "content": "a b c"}, {"role": "assistant", "content": "d"}]
+    path = write(
+        tmp_path / "a.jsonl",
+        {"messages": chat},
+        {
+            "messages": chat,
+            "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}],
+        },
+        {"messages": [{"role": "system", "content": "x"}, *chat]},
+    )
+    words = ("--tokenizer", str(tmp_path / "tokenizer.json"), "--chat-template", str(template), *options)
+    done = weaklink("data", "report", path, *words, "--max-tokens", "13", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    rendered = weaklink("data", "render", path, *words)
+    lengths = [json.loads(line)["tokens"] for line in rendered.stdout.splitlines()]
+    assert lengths == [12, 14]
+    assert found["lengths"]["tokens"] == {"median": 12, "p95": 12, "max": 14}
+    assert (found["samples"], found["budget"]["tokens"], found["budget"]["samples_cut"]) == (3, 26, 1)
+    assert b"1 row without a length: the chat template refuses them; the first: " in done.stderr
+    assert b"no system" in done.stderr
+    refused = weaklink("data", "report", path, "--chat-template", str(template))
+    assert refused.returncode == 2
+    assert b"--tokenizer" in refused.stderr

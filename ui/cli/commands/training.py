@@ -124,6 +124,12 @@ def score() -> None:
 )
 @click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
 @click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
+@click.option(
+    "--chat-template",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Count the tokens of each row as this chat template renders it; needs --tokenizer.",
+)
 @click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
 @_output_option
 @declaring.json_option
@@ -143,6 +149,7 @@ def report() -> None:
       weaklink data report train.jsonl --against before.jsonl --html report.html
       weaklink data report train.jsonl --by source --goals goals.json
       weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
+      weaklink data report train.jsonl --tokenizer tokenizer.json --chat-template tokenizer_config.json
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
     """  # noqa: D301  # Click needs the backspace itself
 

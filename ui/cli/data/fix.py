@@ -41,6 +41,7 @@ from weaklink.ui.views.trace import title_of
 
 _ROWS = frozenset({"completions", "sharegpt", "openai-messages", "bfcl", "training-data"})
 _RAW_TEXT = "raw-text"
+_READ_AS_LINT_DOES = _ROWS - {"bfcl"}  # whose results are no rows of a training set
 
 
 _Rewrite = Callable[[str, Trace, Repair], RewrittenRecord]
@@ -85,6 +86,8 @@ def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -
     if file.packing:
         raise UnreadableFileError(f"{path}: unpack it first: `fix` writes a copy that differs only where it repairs")
     is_text = reading.source == _RAW_TEXT
+    if reading.source in _READ_AS_LINT_DOES and options.source is None and not options.columns:
+        reading = SourceReading(reading.source, reading.why, renamed_traces(file, options.columns))
     copy = copy_text(file, out) if is_text else copy_records(file, out)
     copy = RenamedCopy(copy, options.columns) if options.columns else copy
     fixer = _FileFixer(path, options, copy, report, _text_rewritten if is_text else rewrite_record)

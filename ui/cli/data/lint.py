@@ -33,7 +33,7 @@ from weaklink.ui.cli.check import check_report, exit_code
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_CALLS, column_map, data_rows, map_rows, rejected_rows
+from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, column_map, data_rows, map_rows, rejected_rows
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.check_report import (
     BROKEN,
@@ -115,7 +115,7 @@ def lint(
             f"{linting.without_tools} of {rows} have calls but offer no tool: their arguments were not checked"
         )
     if linting.offering and not linting.calls:
-        print_notice(NO_CALLS)
+        print_notice(NO_CALLS if linting.answered else NO_ANSWERS)
     if not totals.traces:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -189,7 +189,7 @@ def _evaluation(paths: tuple[str, ...], columns: Mapping[str, str]) -> Iterator[
 class LintedRow(Struct, frozen=True):
     """The result for one row. `opening` is the beginning of its first user message, in `part` of `turn`; "" if none.
 
-    `lacks_tools`: the row has `calls`, but offers no tool.
+    `lacks_tools`: the row has `calls`, but offers no tool. `is_answered`: an assistant's turn is in it.
     `opening`, the title and the findings contain no secrets: results of blocks may be kept on disk.
     """
 
@@ -207,6 +207,7 @@ class LintedRow(Struct, frozen=True):
     lacks_tools: bool = False
     calls: int = 0
     offers_tools: bool = False
+    is_answered: bool = False
 
 
 class RowLinter(Struct, frozen=True):
@@ -258,6 +259,7 @@ class RowLinter(Struct, frozen=True):
             lacks_tools=bool(inspection.chain.steps) and not sample.offered.tools,
             calls=len(inspection.chain.steps),
             offers_tools=bool(sample.offered.tools),
+            is_answered=any(turn.role is Role.ASSISTANT for turn in sample.trace.turns),
         )
 
 
@@ -296,6 +298,7 @@ class _Linting(Struct):
     without_tools: int = 0
     calls: int = 0
     offering: int = 0
+    answered: int = 0
     _file: "_FileCounts | None" = None
 
     def run(self, rows: Iterator[Linted]) -> CheckTotals:
@@ -316,6 +319,7 @@ class _Linting(Struct):
         self.without_tools += row.lacks_tools
         self.calls += row.calls
         self.offering += row.offers_tools
+        self.answered += row.is_answered
         found = (*row.findings, *self._set_findings(row))
         new = tuple(one for one in found if not self.settings.baseline.knows(one))
         file.known += len(found) - len(new)

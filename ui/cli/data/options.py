@@ -28,6 +28,9 @@ NO_CALLS = (
 )
 """The warning about a set in which nothing was judged."""
 
+NO_ANSWERS = "no row has an answer: the set has prompts only, whose tools and references were read"
+"""The same for a set of prompts."""
+
 
 @contextmanager
 def row_output(path: str | None, inputs: Iterable[str]) -> Iterator[rows.RowWriter]:

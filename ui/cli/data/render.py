@@ -19,6 +19,7 @@ from weaklink.inspector.dataset.rendering import (
     RowLayout,
     count_tokens,
     render_sample,
+    template_context,
 )
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.errors import UnknownFormatError
@@ -113,17 +114,13 @@ def _with_text(
     remaining = iter(answers)
     while batch := list(islice(remaining, _ROWS_AT_ONCE)):
         rows = [row for answer in batch if not isinstance(answer, RejectedRow) for row in answer]
-        rendered = iter(render_all(template, [_context(row.value) for row in rows]))
+        rendered = iter(render_all(template, [template_context(row.value) for row in rows]))
         for answer in batch:
             if isinstance(answer, RejectedRow):
                 yield answer
                 continue
             for row, rendering in ((row, next(rendered)) for row in answer):
                 yield _texted(row, rendering, tokenizer)
-
-
-def _context(value: JsonObject) -> JsonObject:
-    return {"messages": value["messages"], "tools": value.get("tools") or None, "add_generation_prompt": False}
 
 
 def _texted(row: RenderedRow, rendering: Rendering, tokenizer: str | None) -> list[RenderedRow] | RejectedRow:

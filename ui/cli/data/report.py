@@ -1,19 +1,24 @@
 """`weaklink data report`: how diverse a set is, compared with the recommended distribution or another set."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
+from itertools import islice
+from pathlib import Path
 
 import click
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.chat_templates.files import read_chat_template
+from weaklink.inspector.chat_templates.renderer import ChatTemplate, Rendering, render_all
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow
 from weaklink.inspector.dataset.diversity import SampleFacts, SetReport, facts_of
 from weaklink.inspector.dataset.goals import RECOMMENDED, read_goals
 from weaklink.inspector.dataset.lint.linting import LintOptions
 from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
-from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.rendering import RowLayout, render_sample, template_context
+from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
@@ -22,9 +27,11 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import NO_COLUMNS, RejectedRows, column_map, map_rows, rejected_rows, row_output
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.static_report import set_lines, set_page
+from weaklink.ui.views.styled_text import counted
 
 _FAILED = 1
 _COULD_NOT_RUN = 2
+_ROWS_AT_ONCE = 200  # one process renders them
 _MAX_GROUPS = 1_000  # each keeps two numbers a sample
 _MAX_GROUP_CHARS = 200
 _OTHERS, _NO_VALUE = "(other values)", "(none)"
@@ -44,6 +51,7 @@ def report(
     goals: str | None,
     max_tokens: int | None,
     tokenizer: str | None,
+    chat_template: str | None,
     format: str,
     output: str | None,
     as_json: bool,
@@ -53,8 +61,9 @@ def report(
     """`weaklink data report`; see its help."""
     if max_tokens is not None and tokenizer is None:
         raise click.UsageError("`--max-tokens` needs `--tokenizer FILE`, which counts the tokens.")
+    template = _template(chat_template, tokenizer)
     wanted_shares = read_goals(goals) if goals is not None else RECOMMENDED
-    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns), by)
+    work = RowMeasurer(format, tokenizer, wanted is not None, column_map(columns), by, template)
     try:
         require_detector()
     except MissingLibraryError as error:
@@ -87,6 +96,12 @@ def report(
         ctx.exit(_FAILED)
 
 
+def _template(file: str | None, tokenizer: str | None) -> ChatTemplate | None:
+    if file is not None and tokenizer is None:
+        raise click.UsageError("`--chat-template` needs `--tokenizer FILE`: it gives lengths in tokens.")
+    return read_chat_template(Path(file)) if file is not None else None
+
+
 def _measured(
     paths: Sequence[str],
     work: "RowMeasurer",
@@ -96,14 +111,31 @@ def _measured(
 ) -> SetReport:
     """The report on all rows; adds that on each group to `groups`, if the rows are grouped."""
     found = SetReport()
-    for measured in map_rows(paths, work, unread, jobs=jobs, label="Measuring"):
-        if isinstance(measured, RejectedRow):
-            continue
+    answers = map_rows(paths, work, unread, jobs=jobs, label="Measuring")
+    rows = (row for row in answers if isinstance(row, MeasuredRow))
+    for measured in _rendered(rows, work.template, work.tokenizer) if work.template and work.tokenizer else rows:
         found.add(measured.facts)
         if work.by is not None:
             name = measured.group if measured.group in groups or len(groups) < _MAX_GROUPS else _OTHERS
             groups.setdefault(name, SetReport()).add(measured.facts)
     return found
+
+
+def _rendered(rows: Iterator["MeasuredRow"], template: ChatTemplate, tokenizer: str) -> Iterator["MeasuredRow"]:
+    """The rows with the lengths of their texts as the template renders them; none where it refuses a row."""
+    refused, first = 0, ""
+    counter = _tokenizer(tokenizer)
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        texts = iter(render_all(template, [row.context for row in batch if row.context is not None]))
+        for row in batch:
+            rendering = next(texts) if row.context is not None else Rendering(error="the row has no conversation")
+            if rendering.error:
+                refused += 1
+                first = first or f"{row.facts.reference}: {rendering.error}"
+            tokens = None if rendering.error else counter.count(rendering.text)
+            yield structs.replace(row, facts=structs.replace(row.facts, tokens=tokens))
+    if refused:
+        print_notice(f"{counted(refused, 'row')} without a length: the chat template refuses them; the first: {first}")
 
 
 def _sorted(groups: Mapping[str, SetReport]) -> Sequence[tuple[str, SetReport]]:
@@ -132,11 +164,12 @@ def _list(
 
 
 class MeasuredRow(Struct, frozen=True):
-    """The facts of a row, the row itself if it may be written, else `{}`, and its group."""
+    """The facts of a row, its value if it may be written, else `{}`, its group, and the variables of a template."""
 
     facts: SampleFacts
     row: JsonObject
     group: str = ""
+    context: JsonObject | None = None
 
 
 class RowMeasurer(Struct, frozen=True):
@@ -147,6 +180,7 @@ class RowMeasurer(Struct, frozen=True):
     keeps_row: bool = False
     columns: Mapping[str, str] = NO_COLUMNS
     by: str | None = None
+    template: ChatTemplate | None = None
 
     def __call__(self, row: DataRow) -> MeasuredRow | RejectedRow:
         """The facts of a row; a row without a conversation is rejected."""
@@ -154,9 +188,10 @@ class RowMeasurer(Struct, frozen=True):
         sample = read_sample(row, format=self.format)
         if sample.shape is None:
             return row.rejected(f"the row has {refusal(row.value)}")
-        counter = _tokenizer(self.tokenizer) if self.tokenizer is not None else None
+        counter = _tokenizer(self.tokenizer) if self.tokenizer is not None and not self.template else None
         facts = facts_of(sample, counter, LintOptions())
-        return MeasuredRow(facts, row.value if self.keeps_row else {}, self._group(row))
+        context = _context(sample) if self.template else None
+        return MeasuredRow(facts, row.value if self.keeps_row else {}, self._group(row), context)
 
     def _group(self, row: DataRow) -> str:
         """The value of the column by which rows are grouped, as a word."""
@@ -164,6 +199,15 @@ class RowMeasurer(Struct, frozen=True):
         if value is None:
             return _NO_VALUE
         return (value if isinstance(value, str) else write_json(value, ascii_only=False))[:_MAX_GROUP_CHARS]
+
+
+def _context(sample: Sample) -> JsonObject | None:
+    """The row as a chat template reads it; None if nothing in it is a conversation."""
+    try:
+        rendered = next(render_sample(sample, (), RowLayout.TRL))
+    except ValueError:
+        return None
+    return template_context(rendered.value)
 
 
 @cache

@@ -15,10 +15,10 @@ from weaklink.inspector.dataset.scoring import DIMENSIONS, CallScore, SampleScor
 from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json
+from weaklink.inspector.model import Json, Role
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_CALLS, column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, column_map, map_rows, rejected_rows, row_output
 from weaklink.ui.cli.stats_options import read_expected
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import visible_line
@@ -52,6 +52,7 @@ def score(
         for scored in map_rows(paths, work, unread, jobs=jobs, label="Scoring", columns=column_map(columns)):
             assert not isinstance(scored, RejectedRow)  # `keep_rejected` is off
             table.rows += 1
+            table.answered += scored.is_answered
             if minimum is not None and scored.score.overall < minimum:
                 continue
             table.take(scored, by)
@@ -63,8 +64,7 @@ def score(
         sys.stdout.writelines(f"{line}\n" for line in table.lines(by))
     if minimum is not None:
         print_notice(f"{table.kept:,} of {table.rows:,} samples have an overall score of {minimum} or more")
-    if table.rows and not table.all.calls:
-        print_notice(NO_CALLS)
+    table.print_notices()
     if not table.rows:
         print_notice("no row could be read")
         ctx.exit(_COULD_NOT_RUN)
@@ -81,6 +81,7 @@ class ScoredRow(Struct, frozen=True):
     model: str
     row: JsonObject
     score: SampleScore
+    is_answered: bool = True
 
     @property
     def line(self) -> JsonObject:
@@ -122,6 +123,7 @@ class RowScorer(Struct, frozen=True):
             model if isinstance(model, str) else "",
             row.value,
             score,
+            any(turn.role is Role.ASSISTANT for turn in sample.trace.turns),
         )
 
 
@@ -156,6 +158,7 @@ class _Means(Struct):
 
 class _Table(Struct):
     rows: int = 0
+    answered: int = 0
     kept: int = 0
     scores: dict[str, _Means] = field(default_factory=dict)
     all: _Means = field(default_factory=_Means)
@@ -165,6 +168,13 @@ class _Table(Struct):
         for call in scored.score.calls:
             self.scores.setdefault(call.tool if by == "tool" else scored.model, _Means()).take(call)
             self.all.take(call)
+
+    def print_notices(self) -> None:
+        """Report on stderr why nothing could be scored, if nothing was."""
+        if self.rows and not self.answered:
+            print_notice(NO_ANSWERS)
+        elif self.rows and not self.all.calls:
+            print_notice(NO_CALLS)
 
     def lines(self, by: str) -> Iterable[str]:
         width = max([len(by), 5, *(min(len(name), 40) for name in self.scores)])

@@ -23,10 +23,11 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.redaction.finding import without_secrets_of
 from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.verification import EMPTY_ANSWER
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_CALLS, RejectedRows, column_map, map_rows
+from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, RejectedRows, column_map, map_rows
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
@@ -291,7 +292,9 @@ class _Sampling:
                 (f"pass^{k}", verified_rows.pass_all(groups, k)),
             ):
                 yield f"{name} {_rate_words(rate)}"
-        if self.offering and not self.calls:
+        if self.count and not self.calls and self._codes[EMPTY_ANSWER.code] == self.count:
+            yield NO_ANSWERS
+        elif self.offering and not self.calls:
             yield NO_CALLS
         if self.without_tools:
             count = counted(self.count, "candidate")
