@@ -40,6 +40,7 @@ from weaklink.inspector.importers.proxies.har import HarImporter
 from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
+from weaklink.inspector.importers.servers.verifier_results import VerifierResultsImporter
 from weaklink.inspector.importers.source import Importer
 from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
 from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
@@ -56,6 +57,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     OpenAiMessagesImporter(),
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
+    VerifierResultsImporter(),
     BfclImporter(),
     PiImporter(),
     GeminiCliImporter(),

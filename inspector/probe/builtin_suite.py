@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
-from weaklink.inspector.probe.suite import ExpectedAnswer, ExpectedCall, ProbeRequest
+from weaklink.inspector.probe.suite import ExpectedAnswer, ProbeRequest, SuiteCall
 
 Object = dict[str, Json]
 _TEXT: Object = {"type": "string"}
@@ -145,7 +145,7 @@ def _ask(words: str, *tools: Object, **settings: Json) -> Object:
 
 
 def _calls(*calls: tuple[str, Object]) -> ExpectedAnswer:
-    return ExpectedAnswer(tuple(ExpectedCall(name, arguments) for name, arguments in calls))
+    return ExpectedAnswer(tuple(SuiteCall(name, arguments) for name, arguments in calls))
 
 
 def _called(name: str, arguments: Object, *tools: Object, **settings: Json) -> _Row:

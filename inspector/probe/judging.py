@@ -26,7 +26,7 @@ from weaklink.inspector.model import FinishReason, Json, Provenance, ToolCall, T
 from weaklink.inspector.model.trace import PROBED
 from weaklink.inspector.probe.answers import ProbeAnswer
 from weaklink.inspector.probe.promises import PROMISES, broken_promises
-from weaklink.inspector.probe.suite import ExpectedAnswer, ExpectedCall, ProbeRequest
+from weaklink.inspector.probe.suite import ExpectedAnswer, ProbeRequest, SuiteCall
 from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
@@ -330,9 +330,9 @@ def _expected(judged: JudgedAnswer, *, is_explained: bool) -> Iterator[ProbeFind
         yield ProbeFinding("wrong-json", Owner.UNKNOWN, problem[:1].upper() + problem[1:], part="text")
 
 
-def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[ExpectedCall]) -> Iterator[ProbeFinding]:
+def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[SuiteCall]) -> Iterator[ProbeFinding]:
     left = list(calls)
-    missing: list[ExpectedCall] = []
+    missing: list[SuiteCall] = []
     for wanted in expected:
         fitting = next((call for call in left if wanted.fits(call)), None)
         if fitting is None:
@@ -365,7 +365,7 @@ def _same(one: ToolCall, other: ToolCall) -> bool:
     return one.name == other.name and same_arguments(one.raw_arguments, other.raw_arguments)
 
 
-def _shown(call: ExpectedCall) -> str:
+def _shown(call: SuiteCall) -> str:
     arguments = f" with {_quoted(write_json(call.arguments, ascii_only=False))}" if call.arguments is not None else ""
     return f"`{call.name}`{arguments}"
 

@@ -140,7 +140,7 @@ class ComparedDelivery:
         for written, changed in reply.changed:
             yield (
                 f"the model wrote {_shown(written)} at characters {_place(written)}, and the server delivered "
-                f" {_quoted(changed.raw_arguments)}"
+                f"{_quoted(changed.raw_arguments)}"
             )
         for lost in reply.lost:
             yield (

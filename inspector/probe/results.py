@@ -24,6 +24,8 @@ from weaklink.inspector.probe.promises import PROMISES
 from weaklink.inspector.probe.suite import request_hash
 from weaklink.inspector.text import Range
 
+_SHORTEST_STREAM_S = 0.05  # what comes at once has no speed
+
 
 class ResultsError(WeaklinkError):
     """A file of results cannot be read; the message has the file and the line."""
@@ -114,12 +116,12 @@ def record_of(judged: JudgedAnswer, findings: Sequence[ProbeFinding], *, equal: 
 
 
 def _tokens_per_s(answer: ProbeAnswer) -> float | None:
-    """Tokens per second after the first, as the server counts tokens; None for a whole body and for one token."""
+    """Tokens per second after the first, as the server counts tokens; None for a whole body, and for a short stream."""
     first_s, tokens = answer.first_token_s, answer.output_tokens
     if first_s is None or tokens is None or tokens < 2:
         return None
     took_s = answer.ended_s - answer.began_s - first_s
-    return (tokens - 1) / took_s if took_s > 0 else None
+    return (tokens - 1) / took_s if took_s >= _SHORTEST_STREAM_S else None
 
 
 def tool_calls_valid(response: Mapping[str, Json], body: Mapping[str, Json]) -> bool | None:

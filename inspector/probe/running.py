@@ -292,7 +292,7 @@ class _RawTexts:
         extra: dict[str, Json] = {"tool_choice": "none", "skip_special_tokens": False, "separate_reasoning": False}
         answer = await self._asker.ask({**body, **extra})
         if not answer.is_answered:
-            return None if answer.is_refused else ""
+            return None
         text = word_of(answer.message.get("content"))
         compared = ComparedDelivery(judged, RawText(text, RawMethod.UNPARSED))
         return text if compared.written else ""

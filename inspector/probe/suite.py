@@ -29,7 +29,7 @@ class SuiteError(WeaklinkError):
     """A suite cannot be read; the message has the file and the line."""
 
 
-class ExpectedCall(Struct, frozen=True):
+class SuiteCall(Struct, frozen=True):
     """A call that a right answer has.
 
     `arguments` are its arguments, None for any. With `alternatives`, each argument has a list of the values that are
@@ -77,7 +77,7 @@ class ExpectedAnswer(Struct, frozen=True):
     the content contains. `json_schema` is the schema of its content, None if that is no JSON.
     """
 
-    calls: tuple[ExpectedCall, ...] | None = None
+    calls: tuple[SuiteCall, ...] | None = None
     text: tuple[str, ...] = ()
     json_schema: Json = None
 
@@ -186,7 +186,7 @@ def _expected(value: dict[str, Json], place: str) -> ExpectedAnswer:
     if calls is not None and not all(word_of(call.get("name")) for call in objects_of(calls)):
         raise SuiteError(f"{place}: each of `expected.calls` needs a `name`")
     listed = tuple(
-        ExpectedCall(word_of(call.get("name")), call["arguments"] if isinstance(call.get("arguments"), dict) else None)  # type: ignore[arg-type] # tested in the same line
+        SuiteCall(word_of(call.get("name")), call["arguments"] if isinstance(call.get("arguments"), dict) else None)  # type: ignore[arg-type] # tested in the same line
         for call in objects_of(calls)
     )
     text = tuple(word for word in list_of(value.get("text")) if isinstance(word, str))
@@ -216,10 +216,10 @@ def _bfcl_request(record: dict[str, Json], place: str, answers: Mapping[str, Jso
         }
         for function in objects_of(functions)
     ]
-    calls: tuple[ExpectedCall, ...] | None = None
+    calls: tuple[SuiteCall, ...] | None = None
     if id_ in answers:
         calls = tuple(
-            ExpectedCall(_bfcl_name(name), object_of(values), alternatives=True)
+            SuiteCall(_bfcl_name(name), object_of(values), alternatives=True)
             for call in objects_of(answers[id_])
             for name, values in call.items()
         )

@@ -88,7 +88,7 @@ class ModelServer:
 
     def written(self, body: Body) -> str:
         """What the model writes for a request."""
-        request = self._suite[_key(body)]
+        request = self._suite.get(_key(body)) or self._suite[_key({**body, "tool_choice": None})]
         return self.fault.text(right_text(request), request)
 
     def _tokens(self, text: str, body: Body) -> list[Body] | None:

@@ -9,7 +9,7 @@ from weaklink.inspector.checks.prepared_schema import prepared_schema
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.probe.builtin_suite import builtin_suite
-from weaklink.inspector.probe.suite import ExpectedCall, SuiteError, read_suites, request_hash
+from weaklink.inspector.probe.suite import SuiteCall, SuiteError, read_suites, request_hash
 from weaklink.inspector.text import Range
 
 
@@ -69,7 +69,7 @@ def test_questions_of_bfcl_get_json_schema_types_and_their_answers(tmp_path: Pat
 
 
 def test_expected_calls_compare_values() -> None:
-    call = ExpectedCall("add", {"a": 1, "b": [2]})
+    call = SuiteCall("add", {"a": 1, "b": [2]})
     assert call.fits(_call("add", {"b": [2], "a": 1.0}))
     assert not call.fits(_call("add", {"a": "1", "b": [2]}))
     assert not call.fits(_call("sum", {"a": 1, "b": [2]}))

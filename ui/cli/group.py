@@ -83,9 +83,7 @@ COMMANDS = MappingProxyType(
         "skill": CommandEntry("commands.reading:skill", "Install a skill for coding agents.", _READ),
         "check": CommandEntry("commands.judging:check", "Inspect log files without a database; for CI.", _JUDGE),
         "ask": CommandEntry("commands.judging:ask", "Send a turn's request many times; count what breaks.", _JUDGE),
-        "probe": CommandEntry(
-            "commands.judging:probe", "Measure which tool calls an endpoint breaks, and why.", _JUDGE
-        ),
+        "probe": CommandEntry("commands.judging:probe", "Measure which calls an endpoint breaks, and why.", _JUDGE),
         "doctor": CommandEntry("commands.judging:doctor", "Run a command several times; find why runs differ.", _JUDGE),
         "stats": CommandEntry("commands.judging:stats", "Measure how often calls and chains succeed.", _JUDGE),
         "sql": CommandEntry("commands.judging:sql", "Query results of `import --to` with SQL.", _JUDGE),

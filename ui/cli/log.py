@@ -454,7 +454,9 @@ def log(
         raise click.UsageError("--db and --to exclude each other.")
     redacts = redactor_of(patterns, no_redact=no_redact, no_content=no_content)
     by_model = expected_format(model)
-    format = expected_format_name(format, server_parser, chat_template) or (by_model.name if by_model is not None else AUTO)
+    format = expected_format_name(format, server_parser, chat_template) or (
+        by_model.name if by_model is not None else AUTO
+    )
     tools = read_tool_file(tool_file) if tool_file else ()
     sink = _sink(where if to is None else to)
     shown = name or ("" if file == STDIN else PurePath(file).name)

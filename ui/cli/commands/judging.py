@@ -162,17 +162,16 @@ def ask() -> None:
 def probe() -> None:
     """Send a suite of requests to an endpoint, and measure which tool calls break, how often, and whose fault it is.
 
-    URL is a server with OpenAI's chat completions. Each request of the built-in suite (62, in 12 families) has one
-    right answer, and is sent whole and streamed. An answer with a fault is asked for again in raw form, to tell the
-    model's faults from those of its server. With two URLs, both get the same requests and are compared. Keys come from
-    the environment (OPENAI_API_KEY, ...) and are never stored.
+    URL is a server with OpenAI's chat completions. Each of the 62 built-in requests has one right answer, and is sent
+    whole and streamed. An answer with a fault is asked for again in raw form, to tell the model's faults from its
+    server's. Two URLs are compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
 
     \b
     weaklink probe http://localhost:8000 --model qwen3
     weaklink probe http://localhost:8000 --model qwen3 --output results.jsonl --fail-under schema=0.99 --yes
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
-    The exit code is 0; 1 with --fail-under if a measure is lower; 2 if the endpoint answered nothing.
+    The exit code is 1 if a measure is lower than --fail-under, 2 if the endpoint answered nothing, else 0.
     """  # noqa: D301  # Click needs the backspace itself
 
 
