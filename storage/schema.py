@@ -73,7 +73,7 @@ REVISIONS = (
     "v0019",
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
-_WAYS = "`weaklink import`, `weaklink run -- COMMAND` or `weaklink demo`"
+_WAYS = "`weaklink demo`, `weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 

@@ -143,7 +143,9 @@ def _progress(result: ask_again.AskResult) -> None:
     if sys.stderr.isatty():
         done = sum(map(len, result.answers))
         first = result.rates()[0]
-        text = f"{done} of {result.plan.requests} answers, {first.hits}/{first.trials} with errors"
+        text = f"{done} of {result.plan.requests} answers"
+        if first.trials:
+            text += f", {first.hits} of {first.trials} with errors"
         sys.stderr.write(f"\r\x1b[K{text}")
         sys.stderr.flush()
 

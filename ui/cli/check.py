@@ -11,7 +11,7 @@ from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file
 from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.paths import separate_files
+from weaklink.ui.cli.paths import is_own_database, separate_files
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from weaklink.ui.reports.check_output import CheckJson, CheckLines
 from weaklink.ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
@@ -50,6 +50,8 @@ def check(
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
+        for path in filter(is_own_database, paths):
+            print_notice(f"{path} is a database of weaklink, and `check` reads files: see `weaklink list --db {path}`")
     if new_baseline is not None and not is_whole:
         print_notice(f"{new_baseline} was not written: not everything could be read")
     if not totals.traces or (new_baseline is not None and not is_whole):

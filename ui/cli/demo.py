@@ -72,7 +72,7 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
         f"{command} tui {db}",
         f"{command} web {db}",
         f"{command} list status:broken {db}",
-        f"{command} rule {code}",
+        f"{command} rules {code}",
     )
     return [
         (),

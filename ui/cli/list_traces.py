@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec.structs import replace
 
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.rules.catalogue import RULES
 from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
@@ -126,7 +127,10 @@ def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[Li
 def _nothing(expression: str) -> str:
     if expression:
         return "weaklink: no trace matches this filter\n"
-    return "weaklink: the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some\n"
+    return (
+        "weaklink: the database contains no traces yet; `weaklink demo`, `weaklink run -- COMMAND` or "
+        "`weaklink import` (`--discover` lists what that would read) adds some\n"
+    )
 
 
 def search(
@@ -153,6 +157,8 @@ def search(
             raise
     if not found and not as_json:
         print_notice("no trace contains these words")
+    for rule in (rule for rule in RULES if {rule.code.lower(), rule.name}.intersection(map(str.lower, words))):
+        print_notice(f"{rule} is a rule: `weaklink list code:{rule.code}` lists the traces that break it")
     if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
 

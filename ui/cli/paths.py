@@ -1,8 +1,9 @@
 """PATH arguments of commands: the files that they name, and the traces in those files."""
 
 import glob
+import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -92,3 +93,15 @@ def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
         yield from read_group((file.path, *file.with_it), reading.source)
     else:
         yield from reading.records
+
+
+def is_own_database(path: str) -> bool:
+    """Whether the path is an SQLite file with the tables of weaklink."""
+    if not Path(path).is_file():  # a pipe would be waited for
+        return False
+    try:
+        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            rows = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'weaklink_version'")
+            return rows.fetchone() is not None
+    except (sqlite3.Error, OSError, ValueError):
+        return False

@@ -175,8 +175,7 @@ def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet
     if report.problem:
         raise StoreError(report.problem)
     with open_store(where) as store:
-        found = store.traces(f"session:{run_id}", limit=21)
-        sessions = session_lines(found, str(store.place) if where else "")
+        sessions = session_lines(store, run_id, where)
         lines = [*report_lines(run.server, ()), *loss_lines(report), *sessions]
     if not quiet:
         print_lines(lines, color=color, stream=sys.stderr)

@@ -5,6 +5,7 @@ import os
 import secrets
 import shlex
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,15 +19,14 @@ from weaklink.inspector.capture.recorder_process import RecorderProcess, Recorde
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.storage import TraceSummary, open_store
-from weaklink.storage.exchanges import RUN_ID
-from weaklink.ui.cli.console import print_lines
+from weaklink.storage import Store, open_store
+from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.recording import RequestLines, RunSink, farewell, print_trouble, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
-from weaklink.ui.views.trace_summary import listed_status, listed_title, reason_words
+from weaklink.ui.views.trace_columns import ListedTrace, trace_table
 
 DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 """The end of the sentence on a default upstream."""
@@ -41,7 +41,7 @@ _MAX_SCRIPT_BYTES, _MAX_ADDRESSES = 1 << 20, 3
 _SERVER = lazy_pattern(
     r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
 )
-_TITLE = 60
+_SESSION_COLUMNS = ("status", "id", "title", "break")
 
 
 def run(
@@ -114,17 +114,16 @@ def run_command(
         if report.problem:
             raise WeaklinkError(report.problem)
         with open_store(where) as store:
-            found = store.traces(f"session:{run_id}", limit=_MOST_LINES + 1)
+            sessions = list(session_lines(store, run_id, where))
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
             is_broken = any(one.abort_reason != "client" for one in failed)
-            place = str(store.place)
     except (WeaklinkError, OSError) as error:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
         raise SystemExit(FAILED) from error
     if ended.problem:
         sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
     elif not quiet:
-        summary = [*farewell(report), *session_lines(found, place if where else "")]
+        summary = [*farewell(report), *sessions]
         print_lines(
             summary if report.requests else _no_requests(report, command, clients), color=color, stream=sys.stderr
         )
@@ -156,16 +155,23 @@ def default_sentence(upstream: Upstream) -> str:
     )
 
 
-def session_lines(found: Sequence[TraceSummary], where: str) -> Iterator[Line]:
-    """A line for each session of a run: status, title, break, and the command that shows it."""
-    for one in found[:_MOST_LINES]:
-        words: list[Run] = [listed_status(one), Run(f"  {visible_line(listed_title(one)[:_TITLE])}")]
-        if reason := reason_words(one):
-            words += [Run("  "), *reason]
-        words.append(Run(f"  weaklink show {one.id}{f' --db {where}' if where else ''}", Style.DIM))
-        yield tuple(words)
-    if len(found) > _MOST_LINES:
-        yield (Run(f"and more: weaklink list session:{dict(found[0].external_ids)[RUN_ID]}", Style.DIM),)
+def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line]:
+    """The totals of a run, its sessions in aligned columns, those that broke first, and one command to look further."""
+    expression = f"session:{run_id}"
+    total = store.paging().count(expression)
+    if not total:
+        return
+    broken = store.paging().count(f"{expression} status:broken")
+    shown = store.traces(f"{expression} status:broken", limit=_MOST_LINES)
+    if len(shown) < _MOST_LINES:
+        shown += store.traces(f"{expression} not status:broken", limit=_MOST_LINES - len(shown))
+    yield (Run(f"{counted(total, 'trace')}, {broken} broken", Style.STRONG),)
+    rows = [ListedTrace(summary, time.time(), None) for summary in shown]
+    _, *lines = trace_table(rows, width=screen_width(), keys=_SESSION_COLUMNS)
+    yield from lines
+    database = f" --db {shlex.quote(str(store.place))}" if where else ""
+    further = f"show {shown[0].id}" if len(shown) == total or broken else f"list {expression}"
+    yield (Run(f"weaklink {further}{database}", Style.KEY),)
 
 
 def _no_requests(report: RecorderReport, command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:

@@ -76,7 +76,7 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:
-    """Save which traces a list showed, so that `#3` names the third of them; a failure to save is ignored."""
+    """Save which traces a list showed, so that `@3` names the third of them; a failure to save is ignored."""
     path = _last_list()
     kept = write_json({"database": str(store.place), "ids": list(ids)})
     with suppress(OSError, WeaklinkError):
@@ -86,11 +86,11 @@ def remember_list(store: Store, ids: Sequence[int]) -> None:
 
 
 def trace_id(store: Store, word: str) -> int:
-    """The number of the trace that a word names; `#3` is the third of the list that was shown last.
+    """The number of the trace that a word names; `@3` is the third of the list that was shown last (`#3` in 0.2).
 
     Raises StoreError if there is none.
     """
-    if not re.fullmatch(r"#[1-9]\d{0,8}", word):
+    if not re.fullmatch(r"[@#][1-9]\d{0,8}", word):
         return store.summary(word).id
     ids = _listed_ids(store, word)
     if int(word[1:]) > len(ids):

@@ -1,6 +1,5 @@
 """Compares several recorded runs of one command: which are equal, which are broken, and where and why they diverge."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
@@ -142,9 +141,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
         if (number, found) != first:
             line = f"  run {number} also diverges, at request {found.request}: {SOURCES[found.source]}."
             yield (Run(line, Style.DIM),)
-    counts = Counter(found.source for _, found in compared.partings)
-    sources = ", ".join(f"{source.value} {count}" for source, count in counts.most_common())
-    yield (Run(f"Sources: {sources}. {REMEDIES[first[1].source]}"),)
+    yield (Run(REMEDIES[first[1].source]),)
 
 
 def _equal_runs(compared: RunsComparison) -> Run:

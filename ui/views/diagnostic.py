@@ -36,13 +36,6 @@ from weaklink.ui.views.styled_text import (
 _SMALL_FIX = 200
 _INDENT = 6
 _RUN_WORDS = {RUN_ARGUMENTS: "the arguments that were executed", RUN_RESULT: "the result that the tool returned"}
-_EXPECTED = {
-    StepOutcome.MALFORMED: "a payload that is valid in its format and names a tool",
-    StepOutcome.UNKNOWN_TOOL: "one of the tools that the request offers",
-    StepOutcome.INVALID: "arguments that the tool's schema allows",
-    StepOutcome.ERROR_RESULT: "a result without an error, or a later call that recovers from it",
-    StepOutcome.UNANSWERED: "a result for this call before the conversation continues",
-}
 _HELP = {
     StepOutcome.MALFORMED: "Let the server answer such a call with the parser's error, so the model can correct it.",
     StepOutcome.UNKNOWN_TOOL: "Offer the tool in this request, or answer with the names of those that are offered.",
@@ -289,7 +282,7 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
 def break_lines(
     trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: BreakFacts | None = None
 ) -> Iterator[Line]:
-    """The broken step and its fault, the place, the rule, the expectation, the help and the consequences.
+    """The broken step and its fault, the place, the rule, the help and the consequences.
 
     No lines without a break. `with_carets` quotes the line of the place, for monospaced fonts. `gist` is that of the
     trace, if the caller already has it.
@@ -310,7 +303,6 @@ def break_lines(
         yield from _facts("at", (Run(place_words(place, index)),), width)
     if cause is not None:
         yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rules {cause.rule.code}` explains it)"), width)
-    yield from _facts("expected", (Run(_EXPECTED[broken.outcome]),), width)
     hint = cause.fault.hint if cause is not None else None
     yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
     gist = gist or BreakFacts(trace, inspection)

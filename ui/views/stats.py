@@ -144,7 +144,8 @@ def _most(found: Statistics) -> str:
 
 
 def _measure_lines(whole: GroupFigures, fewest: int, width: int) -> Iterator[Line]:
-    shown = (measure for measure in metrics.MEASURES if measure.name not in metrics.TASK_CASES)
+    measures = (measure for measure in metrics.MEASURES if measure.name not in metrics.TASK_CASES)
+    shown = (measure for measure in measures if whole.tally(measure.name).trials)
     estimates = [metrics.estimate(measure, whole.tally(measure.name), fewest) for measure in shown]
     rows = [_measure_row(one, fewest, width) for one in estimates]
     heads = ("measure", "value (95 %)", "n", "traces", "", *(("what is counted",) if width >= _ROOMY else ()))

@@ -235,7 +235,7 @@ _COLUMNS = (
         order=Order.TIME,
         filter_key="since",
     ),
-    TraceColumn("age", lambda one: None, "age", _age, least=4, most=4, priority=8, is_number=True),
+    TraceColumn("age", lambda one: None, "age", _age, least=4, most=4, priority=9, is_number=True),
     TraceColumn("title", trace_summary.trace_title, "title", _title, least=22, most=200, priority=1, filter_key="name"),
     TraceColumn(
         "project",

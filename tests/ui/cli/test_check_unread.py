@@ -5,10 +5,12 @@ import io
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import zipfile
 import zlib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -17,6 +19,7 @@ import pytest
 
 from tests.importers.flow_files import flow, tnetstring
 from tests.ui.conftest import START, Run, environment
+from weaklink.storage import open_store
 
 GOOD = '{"messages": [{"role": "user", "content": "Hé."}, {"role": "assistant", "content": "Hello."}]}'
 CUT = GOOD[:60]
@@ -276,3 +279,14 @@ def test_a_damaged_flow_is_told_with_its_byte(weaklink: Run, tmp_path: Path) -> 
     assert [record for record, _ in said] == ["flow 2", "flow 3"]
     assert f"it begins at byte {len(first):,} of the content" in said[0][1]
     assert f"it begins at byte {second:,} of the content" in said[1][1]
+
+
+def test_a_database_of_weaklink_points_to_the_list(weaklink: Run, tmp_path: Path) -> None:
+    with open_store(tmp_path / "runs.db"):
+        pass
+    done = weaklink("check", "runs.db")
+    assert done.returncode == 2
+    assert b"see `weaklink list --db runs.db`" in done.stderr
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE a (b)")
+    assert b"weaklink list" not in weaklink("check", "other.db", "none.db").stderr

@@ -76,10 +76,12 @@ def test_the_command_goes_through_unchanged_and_a_line_a_session_says_how_it_wen
     first, *said = done.stderr.splitlines()
     assert first == "said on stderr"
     assert said[0] == "weaklink: recorded 2 requests."
-    assert re.fullmatch(
-        r"✖ broken  Is it (warm|wet)\?  #1 J104 trailing-comma get_weather  weaklink show \d --db .*t\.db", said[1]
-    )
-    assert len(said) == 3
+    assert said[1] == "2 traces, 2 broken"
+    for line in said[2:4]:
+        assert re.fullmatch(r"✖ broken +\d  Is it (warm|wet)\? +#1 J104 trailing-comma get_weather", line)
+    assert said[2].index("#1") == said[3].index("#1")
+    assert re.fullmatch(r"weaklink show \d --db .*t\.db", said[4])
+    assert len(said) == 5
     with open_store(tmp_path / "t.db") as store:
         ids = {one.external_ids["run"] for one in store.traces()}
         assert len(ids) == 1

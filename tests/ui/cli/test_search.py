@@ -67,6 +67,13 @@ def test_nothing_found_is_said_and_no_failure(weaklink: Run, database: Path) -> 
     assert done.stderr == b"weaklink: no trace contains these words\n"
 
 
+@pytest.mark.parametrize("word", ["J104", "trailing-comma", "Trailing-Comma"])
+def test_the_name_of_a_rule_names_the_filter_for_it(weaklink: Run, database: Path, word: str) -> None:
+    done = weaklink("search", word, "--db", "t.db")
+    assert b"`weaklink list code:J104` lists the traces that break it" in done.stderr
+    assert b"is a rule" not in weaklink("search", "Oslo", "--db", "t.db").stderr
+
+
 def test_a_filter_that_cannot_be_read_is_refused(weaklink: Run, database: Path) -> None:
     done = weaklink("search", "colour:red", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")

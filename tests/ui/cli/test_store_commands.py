@@ -179,14 +179,15 @@ def test_a_trace_is_named_by_its_place_in_the_last_list_by_latest_and_by_the_beg
     weaklink: Run, logs: Path
 ) -> None:
     report(weaklink, "logs")
-    done = weaklink("show", "#1", "--db", "t.db")
+    done = weaklink("show", "@1", "--db", "t.db")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"`weaklink list` has not shown one yet" in done.stderr
     ids = [one["id"] for one in listed(weaklink, "--sort", "broken")]
-    shown = [json.loads(weaklink("show", f"#{at}", "--json", "--db", "t.db").stdout) for at in range(1, len(ids) + 1)]
+    shown = [json.loads(weaklink("show", f"@{at}", "--json", "--db", "t.db").stdout) for at in range(1, len(ids) + 1)]
     assert [one["id"] for one in shown] == ids
     assert shown[0]["status"] == "broken"
-    assert b"the last list showed 3 traces" in weaklink("show", "#4", "--db", "t.db").stderr
+    assert json.loads(weaklink("show", "#2", "--json", "--db", "t.db").stdout) == shown[1]
+    assert b"the last list showed 3 traces" in weaklink("show", "@4", "--db", "t.db").stderr
     newest = listed(weaklink)[0]["id"]
     assert json.loads(weaklink("show", "latest", "--json", "--db", "t.db").stdout)["id"] == newest
     assert json.loads(weaklink("show", "--json", "--db", "t.db").stdout)["id"] == newest
@@ -198,7 +199,10 @@ def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_
     for command in (("list",), ("show", "1")):
         done = weaklink(*command, "--db", "none.db")
         assert (done.returncode, done.stdout) == (2, b"")
-        assert b"there is no database yet; `weaklink import`, `weaklink run -- COMMAND` or" in done.stderr
+        assert (
+            b"there is no database yet; `weaklink demo`, `weaklink run -- COMMAND` or `weaklink import` (`"
+            in done.stderr
+        )
     assert not (tmp_path / "none.db").exists()
 
 

@@ -81,7 +81,7 @@ def list_traces() -> None:
     Your marks     marked:yes, note
 
     A comma is `or` between values, `*` matches anything, numbers take > >= < <= and units. docs/commands.md
-    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `#3` for the third
+    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `@3` for the third
     trace of the last list, and `latest` for the newest trace that is not a fork.
     """  # noqa: D301  # Click needs the backspace itself
 
@@ -141,7 +141,7 @@ def search() -> None:
 def show() -> None:
     """Show one trace (the newest): its verdict, break and answer, its chain, and its turns with faults marked in place.
 
-    ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or '#3' for the
+    ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or `@3` for the
     third trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows
     only the turns that it points to. Long texts are shortened in the middle, faults never.
     """
