@@ -16,6 +16,7 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 """
 
 import re
+from collections import Counter
 from itertools import islice
 
 from weaklink.inspector.chain.effects import (
@@ -29,6 +30,7 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.scanning import lazy_pattern
@@ -61,6 +63,8 @@ class Corrections:
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
         if effect.command is not None:
+            if _is_respelt(failed, step, effect):
+                return True
             is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
             return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
@@ -82,9 +86,11 @@ class Corrections:
         text = self._facts.texts_before(failed)
         old, new = _values(failed) - _values(step), _values(step) - _values(failed)
         is_spelling = any(one in other or other in one for one in old for other in new)  # `W300`, `#W300`
-        if not is_spelling and any(value in text for value in old) and any(value in text for value in new):
+        named = frozenset(folded_names(text))
+        is_named = any(_is_in(value, text, named) for value in old) and any(_is_in(value, text, named) for value in new)
+        if is_named and not is_spelling:
             return True
-        mine, theirs, named = _words(failed), _words(step), frozenset(folded_names(text))
+        mine, theirs = _words(failed), _words(step)
         dropped, others = (frozenset(word[:4] for word in words & named) for words in (mine - theirs, theirs - mine))
         return bool(dropped - others) and bool(others - dropped)  # `ports` for `port` is the same, spelt right
 
@@ -109,6 +115,11 @@ _BLAMES_NOTHING = lazy_pattern(
 )
 
 
+def _is_in(value: str, text: str, words: frozenset[str]) -> bool:
+    """Whether a text has a value; a short one only as a word."""
+    return value in (text if len(value) >= _MIN_VALUE_CHARS else words)
+
+
 def _is_retry(step: Step, failed: Step) -> bool:
     return step.retry_of is not None and step.retry_of in (failed.number, failed.retry_of)
 
@@ -116,7 +127,7 @@ def _is_retry(step: Step, failed: Step) -> bool:
 def _values(step: Step) -> frozenset[str]:
     """The texts and numbers in a call's arguments, in lower case."""
     values = (str(value).casefold() for _, value in leaves(step.call.arguments) if isinstance(value, str | int | float))
-    return frozenset(value[:MAX_READ_CHARS] for value in values if len(value) >= _MIN_VALUE_CHARS)
+    return frozenset(value[:MAX_READ_CHARS] for value in values if value)
 
 
 def _words(step: Step) -> frozenset[str]:
@@ -161,6 +172,18 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
     return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:
+    """Whether a line is a failed one with the name of the program that was not found spelt right."""
+    if effect.command is None or not effect.command.words or "not found" not in (failed.error or ""):
+        return False
+    old, new = (Counter(_LINE_WORD.findall(one.call.raw_arguments)) for one in (failed, step))
+    dropped, added = old - new, new - old
+    return list(dropped) == [effect.command.own_name] and len(added) == 1 and is_typo(*dropped, *added)
+
+
+_LINE_WORD = lazy_pattern(r"[\w.+-]+")
 
 
 def _files(code: str) -> frozenset[str]:

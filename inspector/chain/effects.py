@@ -528,6 +528,17 @@ def asks_for_modules(effect: Effect) -> bool:
     return code is not None and all(_IMPORTS.fullmatch(line) for line in code[:400].replace(";", "\n").splitlines())
 
 
+def checker_of(effect: Effect) -> str | None:
+    """The program of a test or linter that is no runner of a project's tasks; None for another."""
+    if effect.command is None or effect.kind is not EffectKind.CHECK or effect.subject not in ("test", "lint"):
+        return None
+    program = effect.command.program
+    return None if _CHECKERS.get(program) is None else _SAME_CHECKERS.get(program, program)
+
+
+_SAME_CHECKERS = dict.fromkeys(("py.test", "unittest", "nose2", "nosetests", "tox", "nox"), "pytest")
+
+
 def installs(effect: Effect) -> bool:
     """Whether a command brings packages."""
     return effect.subject.endswith(" install")

@@ -289,7 +289,7 @@ def _tokens(text: str) -> frozenset[str]:
         (
             *tokens,
             *(token.partition(".")[0] for token in tokens),
-            *(part for token in tokens for part in token.split("-")),
+            *(part for token in tokens for part in re.split(r"[-@]", token)),
         )
     )
 

@@ -50,7 +50,7 @@ _EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 _NOT_INSTALLED = lazy_pattern(
     r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
-    r"(?:code|status)\W{1,3}127\b",
+    r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
     re.IGNORECASE,
 )
 
@@ -90,6 +90,14 @@ class Necessity:
         is_in_answer = judged.statement is not None and judged.statement.is_final
         if judged.said is Said.CONCEALED or is_in_answer or self._invented.invented(failed) is not None:
             return False
+        effect = main_effect(effects_of(failed.call))
+        if (
+            _is_not_installed(failed)
+            and facts.is_target_used(failed)
+            and effect is not None
+            and not self._names(effect)
+        ):
+            return True
         return not self._quotes(failed, intent)
 
     def _is_idle(self, failed: Step, judged: Judged) -> bool:
@@ -186,6 +194,12 @@ def _are_alike(one: str, other: str) -> bool:
     return len(shorter) > 2 and (shorter == longer or (len(shorter) > 3 and shorter[:6] in longer))
 
 
+def _is_not_installed(step: Step) -> bool:
+    """Whether a program, or a tool of another name, was not there."""
+    error = step.error or ""
+    return "not found" in error or _NOT_INSTALLED.search(error) is not None
+
+
 def _is_check(step: Step) -> bool:
     effect = main_effect(effects_of(step.call))
     return effect is not None and effect.kind is EffectKind.CHECK
@@ -200,4 +214,4 @@ def _may_be_spared(step: Step) -> bool:
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
     looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
-    return looks or (effect.kind in (EffectKind.RUN, EffectKind.CHECK) and "not found" in (step.error or ""))
+    return looks or (effect.kind in (EffectKind.RUN, EffectKind.CHECK) and _is_not_installed(step))

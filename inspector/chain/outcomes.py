@@ -46,13 +46,14 @@ PATTERN_SEARCH_LIMIT = 65_536
 _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
-_WORDS = ("error", "errors", "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
+_ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", "fehler", "erreur", "erro", "ошибка", "错误")
+_WORDS = (*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 
 _METADATA = "metadata"
 _EXIT_KEYS = frozenset(_EXIT_CODES)
-_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", "error", "errors", _METADATA)) | {
+_ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
     *("success", "ok", "succeeded"),
 }
 
@@ -266,12 +267,10 @@ def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
 
 
 def _names_an_error(fields: Mapping[str, Any]) -> bool:
-    error, errors = fields.get("error"), fields.get("errors")
-    if isinstance(error, str) and error.strip().lower() not in _NOTHING:
+    values = [fields[key] for key in _ERROR_NAMES if key in fields]
+    if any(isinstance(value, str) and value.strip().lower() not in _NOTHING for value in values):
         return True
-    if isinstance(errors, str) and errors.strip().lower() not in _NOTHING:
-        return True
-    return (isinstance(error, dict | list) and bool(error)) or (isinstance(errors, dict | list) and bool(errors))
+    return any(isinstance(value, dict | list) and bool(value) for value in values)
 
 
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:

@@ -76,7 +76,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
-    r"network|could not resolve|is not installed|is not set\b|command could not|"
+    r"network|could not resolve|is not installed|is not set\b|command could not|missing the dependency|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
@@ -309,7 +309,14 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     """Whether a program that no table knows reports faults at lines of files, as a checker does."""
     if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
         return False
+    if _TEST_SUMMARY.search(text[-_TAIL:]) is not None:
+        return True
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
+
+
+_TEST_SUMMARY = lazy_pattern(
+    r"^(?:=+ )?\d+ failed, \d+ passed\b|^FAILED \S+::", re.MULTILINE
+)  # of a test in a container
 
 
 _OWN_COMPLAINT = lazy_pattern(r"^(?:node:|\s+at |Error: Cannot find module|panic:|Uncaught)", re.MULTILINE)

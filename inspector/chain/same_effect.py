@@ -18,7 +18,7 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.effects import EffectKind, checker_of, effects_of, has_known_effect, main_effect
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
@@ -75,7 +75,7 @@ class SameEffect:
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if _is_part_of_check(failed, self._steps[number - 1]):
+            if _is_part_of_check(failed, self._steps[number - 1]) or _is_other_check(failed, self._steps[number - 1]):
                 continue
             if not has_known_effect(failed.call) and self._are_both_named(self._steps[number - 1], failed):
                 continue
@@ -116,6 +116,13 @@ def _is_part_of_check(failed: Step, later: Step) -> bool:
         return False
     names = [name for name in re.split(r"[.:*/]+", selected[1]) if len(name) > 2]
     return bool(names) and not any(name in failed.result.content for name in names)
+
+
+def _is_other_check(failed: Step, later: Step) -> bool:
+    """Whether two checks are made by different programs: a unit test passes, and the end-to-end test never ran."""
+    effects = [main_effect(effects_of(step.call)) for step in (failed, later)]
+    programs = [checker_of(effect) for effect in effects if effect is not None]
+    return len(programs) == 2 and None not in programs and programs[0] != programs[1]
 
 
 def _line_of(step: Step) -> str:

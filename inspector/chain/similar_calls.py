@@ -172,10 +172,10 @@ def _are_spellings(one: str, other: str) -> bool:
     (my_stem, _, my_suffix), (their_stem, _, suffix) = mine.partition("."), theirs.partition(".")
     if my_stem == their_stem:
         return not my_suffix or not suffix or my_suffix[0] == suffix[0]
-    return my_suffix == suffix and _is_typo(my_stem, their_stem)
+    return my_suffix == suffix and is_typo(my_stem, their_stem)
 
 
-def _is_typo(one: str, other: str) -> bool:
+def is_typo(one: str, other: str) -> bool:
     """Whether two names differ by one letter left out, put in, replaced or moved; digits make them others."""
     if abs(len(one) - len(other)) > 1 or re.sub(r"\D", "", one) != re.sub(r"\D", "", other):
         return False

@@ -81,7 +81,8 @@ class Substitutes:
         if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
             return None
         words, known = _query_words(failed), (failed.result_location or failed.location).turn
-        is_missing = mine.kind is not EffectKind.RUN and "not found" in (failed.error or "")
+        is_missing = "not found" in (failed.error or "")
+        names = _operand_names(mine)
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             later = main_effect(effects_of(step.call))
             if later is None or not _is_other_program(mine, later) or not step.is_good or step.location.turn <= known:
@@ -91,9 +92,10 @@ class Substitutes:
             if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
                 return Recovered(Recovery.OTHER_TOOL, step.number)  # both install what the project needs
             is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
-            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (
-                is_missing and later.kind is mine.kind
-            ):
+            does_same = later.kind is mine.kind and (
+                mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
+            )
+            if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
                 return Recovered(Recovery.OTHER_TOOL, step.number)
         return None
 
@@ -229,6 +231,12 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
             return None
+
+
+def _operand_names(effect: Effect) -> frozenset[str]:
+    """The names, without folder and suffix, of what a command is given."""
+    operands = effect.command.operands if effect.command is not None else ()
+    return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
 
 
 def _only_keeps(effect: Effect) -> bool:

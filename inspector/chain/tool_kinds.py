@@ -22,7 +22,8 @@ _READS = frozenset(_READS_TABLE.split())
 _WRITES_TABLE = (
     "create add book make send post put update set write edit delete remove cancel refund pay transfer submit "
     "order buy sell modify change exchange return move rename upload save insert replace apply patch reset "
-    "schedule"
+    "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
+    "invite enable disable grant revoke resume suspend activate share start stop restart reserve"
 )
 
 _WRITES = frozenset(_WRITES_TABLE.split())
