@@ -55,7 +55,7 @@ def with_originals(steps: Sequence[Step]) -> Iterator[Step]:
 
 
 def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[Step]:
-    """The steps with the recoveries and statements that were found for their originals."""
+    """The steps with the recoveries, statements and kinds of results that were found for their originals."""
     for step, found in zip(steps, judged, strict=True):
         if found.recovery is None and found.said is None:
             yield step
@@ -66,4 +66,5 @@ def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[S
                 recovered_by=found.recovered_by,
                 said=found.said,
                 said_at=found.said_at,
+                result_kind=found.result_kind,
             )

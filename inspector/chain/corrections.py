@@ -27,6 +27,7 @@ from weaklink.inspector.chain.effects import (
     inline_code,
     installs,
     main_effect,
+    only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
@@ -68,6 +69,8 @@ class Corrections:
             is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
             return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
+        if only_asks(failed.call) is False and only_asks(step.call):
+            return False
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
         return is_same and not has_known_effect(failed.call) and not self._is_next_item(step, failed)
 

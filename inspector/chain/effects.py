@@ -539,6 +539,12 @@ def checker_of(effect: Effect) -> str | None:
 _SAME_CHECKERS = dict.fromkeys(("py.test", "unittest", "nose2", "nosetests", "tox", "nox"), "pytest")
 
 
+def only_asks(call: ToolCall) -> bool | None:
+    """Whether a call that names an HTTP method only asks; None for another."""
+    method = call.arguments.get("method") if isinstance(call.arguments, dict) else None
+    return method.upper() in ("GET", "HEAD", "OPTIONS") if isinstance(method, str) else None
+
+
 def installs(effect: Effect) -> bool:
     """Whether a command brings packages."""
     return effect.subject.endswith(" install")

@@ -45,7 +45,9 @@ _FEW_WORDS = 3  # of three letters and more: a request of fewer says nothing of 
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
-_MAKERS = frozenset({"mkdir", "createdb", "useradd", "groupadd", "git init", "docker network", "docker volume"})
+_MAKERS = frozenset(
+    {"mkdir", "createdb", "useradd", "groupadd", "git init", "git tag", "git branch", "docker network", "docker volume"}
+)
 _EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 _NOT_INSTALLED = lazy_pattern(
@@ -91,12 +93,7 @@ class Necessity:
         if judged.said is Said.CONCEALED or is_in_answer or self._invented.invented(failed) is not None:
             return False
         effect = main_effect(effects_of(failed.call))
-        if (
-            _is_not_installed(failed)
-            and facts.is_target_used(failed)
-            and effect is not None
-            and not self._names(effect)
-        ):
+        if is_not_installed(failed) and facts.is_target_used(failed) and effect is not None and not self._names(effect):
             return True
         return not self._quotes(failed, intent)
 
@@ -191,10 +188,11 @@ def _words_of(step: Step, *, with_targets: bool) -> Iterator[str]:
 def _are_alike(one: str, other: str) -> bool:
     """Whether two words have one root: `generate` and `regenerates`."""
     shorter, longer = sorted((one, other), key=len)
-    return len(shorter) > 2 and (shorter == longer or (len(shorter) > 3 and shorter[:6] in longer))
+    is_root = len(shorter) > 3 and longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
+    return len(shorter) > 2 and (shorter == longer or is_root)
 
 
-def _is_not_installed(step: Step) -> bool:
+def is_not_installed(step: Step) -> bool:
     """Whether a program, or a tool of another name, was not there."""
     error = step.error or ""
     return "not found" in error or _NOT_INSTALLED.search(error) is not None
@@ -214,4 +212,4 @@ def _may_be_spared(step: Step) -> bool:
     if effect is None or is_interpreter(bare_name(step.call.name or "")):
         return True
     looks = effect.kind in (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING) or asks_for_modules(effect)
-    return looks or (effect.kind in (EffectKind.RUN, EffectKind.CHECK) and _is_not_installed(step))
+    return looks or (effect.kind in (EffectKind.RUN, EffectKind.CHECK) and is_not_installed(step))

@@ -46,7 +46,18 @@ PATTERN_SEARCH_LIMIT = 65_536
 _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
-_ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", "fehler", "erreur", "erro", "ошибка", "错误")
+_ERROR_NAMES = (
+    "error",
+    "errors",
+    "errorMessages",
+    "error_messages",
+    "fehler",
+    "erreur",
+    "errore",
+    "erro",
+    "ошибка",
+    "错误",
+)
 _WORDS = (*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")

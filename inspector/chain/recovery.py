@@ -16,11 +16,11 @@ from functools import cached_property
 from msgspec import structs
 
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import effects_of, main_effect
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
-from weaklink.inspector.chain.not_needed import Necessity
+from weaklink.inspector.chain.not_needed import Necessity, is_not_installed
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, known_turn
@@ -30,11 +30,21 @@ from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, Ste
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Trace
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 # A tool may accept what its schema forbids, or exist without having been offered; its own answer proves it.
 # A payload that is no call remains none, whatever a server made of it.
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
+
+
+_ASKS = lazy_pattern(
+    r"^\W*(?:is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
+    r"\btell me (?:the|if|whether|what|which)\b"
+)
+_ORDERS = lazy_pattern(
+    r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
+)
 
 
 class RecoveryAnalysis:
@@ -86,6 +96,20 @@ class RecoveryAnalysis:
             return judged if assertion is None else Judged(Said.CONCEALED, assertion)
         return judged
 
+    def answers_question(self, failed: Step, judged: Judged) -> bool:
+        """Whether a program that ended with an error code answered what the user asked, and the agent passed it on.
+
+        `terraform plan -detailed-exitcode` ends with 2 if something would change: the user asked whether, and the final
+        statement has words of the output. Such a result is a finding.
+        """
+        effect, statement = main_effect(effects_of(failed.call)), judged.statement
+        if effect is None or effect.kind is not EffectKind.RUN or effect.command is None or statement is None:
+            return False
+        if failed.result_kind is not ResultKind.FAILURE or not statement.is_final or is_not_installed(failed):
+            return False
+        request = self._facts.request_before(failed)
+        return _ASKS.search(request) is not None and _ORDERS.search(request) is None
+
     def place_of(self, statement: Statement | None) -> Location | None:
         """The location of a statement; of one in a terminal tool's arguments, that of the call."""
         if statement is None:
@@ -126,6 +150,7 @@ def with_recoveries(
     intents = {step.number: intent_of(step.call) for step in spoken}
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
     said: dict[int, Judged] = {}
+    answers: set[int] = set()
     lost = {step.retry_of or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
@@ -140,11 +165,17 @@ def with_recoveries(
         )
         if is_repaired:
             continue
+        if analysis.answers_question(step, judged):
+            answers.add(step.number)
+            continue
         recovered = substitutes.edited(step, intents[step.number]) if judged.said is not Said.CONCEALED else None
         recovered = recovered or analysis.without_replacement(step, intents[step.number], judged)
         if recovered is not None:
             found[step.number] = recovered
-    return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in steps)
+    kinds = (
+        structs.replace(step, result_kind=ResultKind.FINDING) if step.number in answers else step for step in steps
+    )
+    return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
 
 
 def _replacements(

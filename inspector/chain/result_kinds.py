@@ -251,7 +251,8 @@ def _kind(
     if effect is None:
         return ResultKind.FAILURE, True
     last = effects[-1]
-    if code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_shell_error(text, last):
+    is_answer = code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_refused(text)
+    if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, False
     if code and body_of(text).strip().casefold() in _NO_WORDS:
         return ResultKind.PROBE, False
@@ -280,11 +281,21 @@ def _of_probe(
     effect: Effect, text: str, code: int | None, is_named: Callable[[Effect], bool], *, is_its_own: bool
 ) -> ResultKind:
     is_missing = code == 3 or _MISSING.search(text[:_HEAD]) is not None or _asks_for_programs(effect)
+    if _is_refused(text):
+        return ResultKind.FAILURE
     if code in (None, 1, 2, 3, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+
+
+_NOT_PERMITTED = lazy_pattern(r"permission denied|not permitted", re.IGNORECASE)
+
+
+def _is_refused(text: str) -> bool:
+    """Whether a program was not allowed to do anything."""
+    return _NOT_PERMITTED.search(text[:_HEAD]) is not None and not _has_hits(text)
 
 
 # What a question is answered with: `kubectl auth can-i`, `systemctl is-active`.

@@ -18,7 +18,14 @@ from itertools import chain, islice
 
 from msgspec import Struct
 
-from weaklink.inspector.chain.effects import EffectKind, checker_of, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.effects import (
+    EffectKind,
+    checker_of,
+    effects_of,
+    has_known_effect,
+    main_effect,
+    only_asks,
+)
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
@@ -76,6 +83,8 @@ class SameEffect:
             ):
                 continue
             if _is_part_of_check(failed, self._steps[number - 1]) or _is_other_check(failed, self._steps[number - 1]):
+                continue
+            if only_asks(failed.call) is False and only_asks(self._steps[number - 1].call):
                 continue
             if not has_known_effect(failed.call) and self._are_both_named(self._steps[number - 1], failed):
                 continue
