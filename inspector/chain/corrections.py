@@ -36,7 +36,7 @@ from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.scanning import lazy_pattern
 
-_MAX_CANDIDATES = 8
+_MAX_CANDIDATES, _MAX_BEFORE = 8, 20  # later steps that may correct a call; earlier results that may have had a value
 _MIN_VALUE_CHARS, _MAX_VALUE_CHARS = 3, 80
 _FILE = lazy_pattern(r"[\w./-]*\w\.[A-Za-z]\w{0,7}\b")
 _ACTS = (EffectKind.RUN, EffectKind.READ, EffectKind.PROBE)
@@ -89,7 +89,7 @@ class Corrections:
         text = self._facts.texts_before(failed)
         old, new = _values(failed) - _values(step), _values(step) - _values(failed)
         is_spelling = any(one in other or other in one for one in old for other in new)  # `W300`, `#W300`
-        named = frozenset(folded_names(text))
+        named = self._facts.words_before(failed)
         is_named = any(_is_in(value, text, named) for value in old) and any(_is_in(value, text, named) for value in new)
         if is_named and not is_spelling:
             return True
@@ -99,15 +99,14 @@ class Corrections:
 
     def _is_series(self, failed: Step) -> bool:
         """Whether calls of the same tool worked before a failed one, or beside it."""
-        until = known_turn(failed)
-        others = (step for step in self._facts.steps if step.is_good and step.location.turn < until)
-        return any(step.call.name == failed.call.name for step in others)
+        first = self._facts.first_good.get(failed.call.name or "")
+        return first is not None and first < known_turn(failed)
 
     def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
         """Whether a result between two calls was the first to contain a value."""
         steps = self._facts.steps
         brought = any(value in _result_of(step) for step in steps[failed.number : later.number - 1])
-        before = any(value in _result_of(step) for step in steps[: failed.number])
+        before = any(value in _result_of(step) for step in steps[max(0, failed.number - _MAX_BEFORE) : failed.number])
         return brought and not before and not self._facts.is_users(value)
 
 

@@ -120,11 +120,8 @@ class Necessity:
         They do not if they are few ("Do it.") or not in English.
         A target that other calls of the session changed or read says nothing: only what was to be done with it does.
         """
-        texts = [text for turn, text in self._facts.user_texts if turn < failed.location.turn]
-        if not any(_ENGLISH.search(text) for text in texts):
-            return True
-        spoken = {word for text in texts for word in _WORD.findall(text)}
-        if len(spoken) < _FEW_WORDS:
+        spoken = {word for word in self._facts.words_before(failed) if len(word) > 2}
+        if len(spoken) < _FEW_WORDS or _ENGLISH.search(self._facts.texts_before(failed)) is None:
             return True
         words = set(_words_of(failed, with_targets=not self._facts.is_target_used(failed)))
         return any(_are_alike(word, other) for word in words for other in spoken)

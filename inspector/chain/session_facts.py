@@ -3,7 +3,7 @@
 Each fact is found at its first use, in time linear in the trace; a session without a failure needs none.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -15,6 +15,7 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
 
+_MAX_TEXTS = 20
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
@@ -28,6 +29,7 @@ class SessionFacts:
         self.speeches = [speech for speech in speeches if speech.text.strip()]
         self.speech_turns = [speech.turn for speech in self.speeches]
         self.step_turns = [step.location.turn for step in steps]
+        self._said: dict[int, tuple[str, frozenset[str]]] = {}
 
     @cached_property
     def answer(self) -> Speech | None:
@@ -154,8 +156,32 @@ class SessionFacts:
         return any(value in text for _, text in self.user_texts)
 
     def texts_before(self, failed: Step) -> str:
-        """All that the user had said before a step, in lower case."""
-        return "\n".join(text for turn, text in self.user_texts if turn < failed.location.turn)
+        """What the user had said before a step, in lower case: at most the last twenty texts."""
+        return self._said_before(failed)[0]
+
+    def words_before(self, failed: Step) -> frozenset[str]:
+        """The words of these texts."""
+        return self._said_before(failed)[1]
+
+    def _said_before(self, failed: Step) -> tuple[str, frozenset[str]]:
+        count = bisect_left(self._user_turns, failed.location.turn)
+        if count not in self._said:
+            text = "\n".join(text for _, text in self.user_texts[max(0, count - _MAX_TEXTS) : count])
+            self._said[count] = text, frozenset(folded_names(text))
+        return self._said[count]
+
+    @cached_property
+    def _user_turns(self) -> list[int]:
+        return [turn for turn, _ in self.user_texts]
+
+    @cached_property
+    def first_good(self) -> dict[str, int]:
+        """The first turn with a call of each tool that worked."""
+        first: dict[str, int] = {}
+        for step in self.steps:
+            if step.is_good and step.call.name is not None:
+                first.setdefault(step.call.name, step.location.turn)
+        return first
 
     def request_before(self, failed: Step) -> str:
         """What the user last said before a step, in lower case; "" if nothing is recorded."""
