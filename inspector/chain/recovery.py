@@ -91,6 +91,9 @@ class RecoveryAnalysis:
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED)
+        if not is_repaired and judged.said is Said.SILENT and self._may_answer(failed):
+            answer = self._statements.direct_answer()
+            judged = judged if answer is None else Judged(Said.REPORTED, answer)
         if not is_repaired and judged.said is Said.SILENT and facts.has_no_source(failed):
             assertion = self._statements.assertion()
             return judged if assertion is None else Judged(Said.CONCEALED, assertion)
@@ -102,12 +105,15 @@ class RecoveryAnalysis:
         `terraform plan -detailed-exitcode` ends with 2 if something would change: the user asked whether, and the final
         statement has words of the output. Such a result is a finding.
         """
-        effect, statement = main_effect(effects_of(failed.call)), judged.statement
-        if effect is None or effect.kind is not EffectKind.RUN or effect.command is None or statement is None:
+        return judged.statement is not None and judged.statement.is_final and self._may_answer(failed)
+
+    def _may_answer(self, failed: Step) -> bool:
+        """Whether the user asked a question before a program ended with an error code."""
+        effect, request = main_effect(effects_of(failed.call)), self._facts.request_before(failed)
+        if effect is None or effect.kind is not EffectKind.RUN or effect.command is None:
             return False
-        if failed.result_kind is not ResultKind.FAILURE or not statement.is_final or is_not_installed(failed):
+        if failed.result_kind is not ResultKind.FAILURE or is_not_installed(failed):
             return False
-        request = self._facts.request_before(failed)
         return _ASKS.search(request) is not None and _ORDERS.search(request) is None
 
     def place_of(self, statement: Statement | None) -> Location | None:

@@ -117,6 +117,11 @@ _EXPLAINS = lazy_pattern(
 )
 
 
+_YES_OR_NO = lazy_pattern(
+    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет)\b|\W*(?:是|不|有|没有|はい|いいえ)", re.IGNORECASE
+)
+
+
 class Statement(Struct, frozen=True):
     """One sentence of the agent: its turn, its text, whether it is in the final statement."""
 
@@ -203,6 +208,13 @@ class Statements:
         if any(clause.denies or clause.supposes for clause in clauses):
             return None
         return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
+
+    def direct_answer(self) -> Statement | None:
+        """The first sentence of the final statement if it answers with yes or no."""
+        if self._final is None or not self._speeches:
+            return None
+        first = next(iter(_cached_sentences(self._speeches[-1].text)), "")
+        return Statement(self._turns[-1], first, is_final=True) if _YES_OR_NO.match(first) else None
 
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
         """The first sentence of the final statement for which `decides` is true."""
