@@ -186,7 +186,9 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     Languages other than English have no participles of their own in the tables, only their forms; there it must be
     the only call that nothing repaired.
     """
-    is_about = failed.terms.are_touched(clause.text) or (failed.is_only_lost and failed.is_requested(clause.text))
+    is_about = failed.terms.are_touched(clause.text) or (
+        failed.is_only_lost and failed.is_wanted and failed.is_requested(clause.text)
+    )
     if not failed.is_lost or not is_about:
         return False
     if clause.is_done and _ALL.search(clause.words) is not None:

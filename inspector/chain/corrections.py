@@ -33,7 +33,7 @@ from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES, _MAX_BEFORE = 8, 20  # later steps that may correct a call; earlier results that may have had a value
@@ -72,6 +72,9 @@ class Corrections:
         if only_asks(failed.call) is False and only_asks(step.call):
             return False
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
+        if is_same and is_interpreter(bare_name(step.call.name or "")):
+            code = step.call.raw_arguments
+            return _NO_MODULE.search(failed.error or "") is not None and _INSTALLS.search(code) is None
         return is_same and not has_known_effect(failed.call) and not self._is_next_item(step, failed)
 
     def _is_next_item(self, step: Step, failed: Step) -> bool:
@@ -110,6 +113,9 @@ class Corrections:
         return brought and not before and not self._facts.is_users(value)
 
 
+# Code that lacks a library is corrected by code that needs none, but not by what only installs it.
+_NO_MODULE = lazy_pattern(r"no module named|cannot find module|importerror", re.IGNORECASE)
+_INSTALLS = lazy_pattern(r"\b(?:pip|conda|npm|apt)\b[^\n]{0,40}\binstall\b")
 # The service was wrong, not the call.
 _BLAMES_NOTHING = lazy_pattern(
     r"unavailable|time[ds]?[ -]?out|rate limit|too many|overload|connection|\b5\d\d\b|temporar|internal|offline",

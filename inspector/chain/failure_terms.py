@@ -162,7 +162,8 @@ class FailedCall(Struct, frozen=True):
     its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
     whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
     other tools that the agent called, `request` is what the user last said before; `dropped` are the words of the
-    failed call that the one which repaired it does not have; `written` are the names of the files that the agent wrote.
+    failed call that the one which repaired it does not have; `written` are the names of the files that the agent wrote;
+    `is_wanted` is whether the user's words may speak of the call.
     """
 
     step: Step
@@ -178,10 +179,17 @@ class FailedCall(Struct, frozen=True):
     request: str = ""
     dropped: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
+    is_wanted: bool = True
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
         return not self.dropped.isdisjoint(_tokens(text) | frozenset(_NUMBER.findall(text)))
+
+    def echoes(self, text: str) -> int:
+        """How many words a text shares with the error that the call has not."""
+        call = frozenset(_stems(_tokens(self.step.call.raw_arguments), 4))
+        error = frozenset(_stems(_tokens(self.step.error or ""), 4)) - call
+        return len(error & frozenset(_stems(_tokens(text), 4)))
 
     def describes(self, text: str) -> bool:
         """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
@@ -191,9 +199,7 @@ class FailedCall(Struct, frozen=True):
         if self.step.result is None or not self.is_lost:
             return False
         if self.step.result_kind is not ResultKind.FINDING:
-            call = frozenset(_stems(_tokens(self.step.call.raw_arguments), 4))
-            echoed = frozenset(_stems(_tokens(self.step.error or ""), 4)) - call
-            return len(echoed & frozenset(_stems(_tokens(text), 4))) > 1
+            return self.echoes(text) > 1
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
         names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)

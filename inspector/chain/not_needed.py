@@ -81,9 +81,9 @@ class Necessity:
             return True
         if facts.last_good_turn <= known and not self._is_afterthought(failed):
             return False
-        if not _may_be_spared(failed) and (self._is_wanted(failed) or facts.last_good_change > failed.number):
+        if not _may_be_spared(failed) and (self.is_wanted(failed) or facts.last_good_change > failed.number):
             return False
-        if self._is_wanted_value(failed) or (_is_check(failed) and self._is_wanted(failed)):
+        if self._is_wanted_value(failed) or (_is_check(failed) and self.is_wanted(failed)):
             return False
         if changes(failed) and facts.is_asked(failed) and not facts.is_target_used(failed):
             return False
@@ -114,7 +114,7 @@ class Necessity:
             and _NOT_INSTALLED.search(text) is not None
         )
 
-    def _is_wanted(self, failed: Step) -> bool:
+    def is_wanted(self, failed: Step) -> bool:
         """Whether the user's words speak of what a failed call was to do, or do not show it.
 
         They do not if they are few ("Do it.") or not in English.
@@ -146,7 +146,7 @@ class Necessity:
         is_after = 0 < self._facts.first_good_change < failed.number
         if not is_known or not is_after:
             return False
-        return not self._facts.is_asked(failed) or (changes(failed) and not self._is_wanted(failed))
+        return not self._facts.is_asked(failed) or (changes(failed) and not self.is_wanted(failed))
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""

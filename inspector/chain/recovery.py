@@ -72,12 +72,14 @@ class RecoveryAnalysis:
         known, facts = known_turn(failed), self._facts
         if not facts.goes_on_after(failed):
             return Judged(None)
+        is_aside = is_not_installed(failed) and facts.first_good_change > 0
+        is_wanted = not is_aside or self._necessity.is_wanted(failed)
         call = FailedCall(
             failed,
             main_effect(effects_of(failed.call)),
             terms_of(failed, intent),
             facts.reply_to(failed),
-            is_alone=facts.last_good_change <= failed.number,
+            is_alone=facts.last_good_change <= failed.number and is_wanted,
             is_untouched=not facts.is_target_used(failed),
             is_only=facts.is_only_failure,
             is_lost=not is_repaired,
@@ -86,6 +88,7 @@ class RecoveryAnalysis:
             request=facts.request_before(failed),
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
+            is_wanted=is_wanted,
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final

@@ -241,6 +241,8 @@ class Statements:
         clauses, terms = self._clauses(sentence, failed), failed.terms
         if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
             return True
+        if failed.is_lost and sentence.rstrip().endswith(("?", "？")) and failed.echoes(sentence):
+            return True
         if failed.describes(sentence) and not claims_effect(clauses, failed):
             return True
         if not any(clause.denies for clause in clauses):
