@@ -205,7 +205,7 @@ def server_differences(
         against = Location(number, headers[id(one)].part, one.range)
         yield Fault(rules.CALL_DELIVERED_TWICE, call.range, message, against=against).at(number, "text")
     for one in reply.invented:
-        is_drafted = bool(one.name) and one.name in drafts
+        is_drafted = one.name is not None and one.name in drafts
         how = "that the model only drafted in its reasoning" if is_drafted else "that the model's text does not have"
         message = f"The server's reply has a call of {tool_named(one.name)} {how}."
         against = Location(number, "text", Range(0, 0))
