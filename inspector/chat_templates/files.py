@@ -45,6 +45,11 @@ def read_chat_template(path: Path) -> ChatTemplate:
     return _of_config(_json_object(text, path.name), path.name)
 
 
+def served_chat_template(properties: bytes, name: str) -> ChatTemplate:
+    """The chat template in what llama.cpp's server returns for `/props`. Raises ChatTemplateError."""
+    return _of_config(_json_object(properties.decode("utf-8", "replace"), name), name)
+
+
 def _json_object(text: str, name: str) -> dict[str, Json]:
     try:
         value = json.loads(text)

@@ -3,15 +3,17 @@
 import re
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import msgspec
 
+from weaklink.inspector.capture.served_properties import served_properties
 from weaklink.inspector.chat_templates.derivation import derive_format
-from weaklink.inspector.chat_templates.files import read_chat_template
+from weaklink.inspector.chat_templates.files import read_chat_template, served_chat_template
 from weaklink.inspector.formats.format_table import FormatTable, read_format_table, write_format_table
 from weaklink.inspector.json_text import write_json
 from weaklink.ui.cli.configured_formats import register_table
-from weaklink.ui.cli.files import read_text
+from weaklink.ui.cli.files import is_address, read_text
 
 
 def registered_format(file: str) -> str:
@@ -23,18 +25,24 @@ def registered_format(file: str) -> str:
 
 
 def format_table(file: str) -> FormatTable:
-    """The table in a TOML file, or the one that is derived from a chat template. Raises as `registered_format`."""
-    path = Path(file)
-    return read_format_table(read_text(file), path.name) if path.suffix == ".toml" else _derived(path)
+    """The table in a TOML file, or the one that is derived from a chat template: a file's, or a server's.
+
+    Raises as `registered_format`.
+    """
+    return read_format_table(read_text(file), Path(file).name) if file.endswith(".toml") else _derived(file)
 
 
 def put_derived(file: str, *, as_json: bool) -> None:
     """Print the table of the format that is derived from a chat template."""
-    table = _derived(Path(file))
+    table = _derived(file)
     text = write_json(msgspec.to_builtins(table)) + "\n" if as_json else write_format_table(table)
     sys.stdout.write(text)
 
 
-def _derived(path: Path) -> FormatTable:
-    words = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-")
-    return derive_format(read_chat_template(path), f"{words[:48]}-template" if words else "template")
+def _derived(file: str) -> FormatTable:
+    if is_address(file):
+        template, stem = served_chat_template(served_properties(file), file), urlsplit(file).netloc.rpartition("@")[2]
+    else:
+        template, stem = read_chat_template(Path(file)), Path(file).stem
+    words = re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-")
+    return derive_format(template, f"{words[:48]}-template" if words else "template")

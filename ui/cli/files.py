@@ -77,6 +77,11 @@ def _open_pipe(path: str) -> BinaryIO:
         raise UnreadableFileError(f"cannot read {path}: nothing writes to this named pipe (FIFO)") from None
 
 
+def is_address(file: str) -> bool:
+    """Whether a file is named by the address of a server."""
+    return file.startswith(("http://", "https://"))
+
+
 def read_text(path: str) -> str:
     """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
 

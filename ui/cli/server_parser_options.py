@@ -1,7 +1,5 @@
 """The options `--format`, `--server-parser` and `--chat-template`: how a server expects the calls of its model."""
 
-from pathlib import Path
-
 import click
 
 from weaklink.inspector.errors import UnknownFormatError
@@ -43,9 +41,9 @@ def kept_table(chat_template: str) -> FormatTable:
 
     table = format_table(chat_template)
     if table.name not in (known.name for known in registered_formats()):
-        file = Path(chat_template)
-        first = "" if file.suffix == ".toml" else f"`weaklink formats --derive {file} > {table.name}.toml`, and then "
-        toml = file if file.suffix == ".toml" else f"{table.name}.toml"
+        is_table = chat_template.endswith(".toml")
+        toml = chat_template if is_table else f"{table.name}.toml"
+        first = "" if is_table else f"`weaklink formats --derive {chat_template} > {toml}`, and then "
         print_notice(
             f"later commands read these calls too if the format is registered: {first}"
             f'`{table.name} = "{toml}"` under `[formats]` in {WEAKLINK_TOML}'

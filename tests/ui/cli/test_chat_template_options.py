@@ -3,7 +3,10 @@
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -102,6 +105,47 @@ def test_a_registration_that_cannot_be_read_is_refused_with_its_place(tmp_path: 
     assert done.returncode == 2
     assert words in done.stderr
     assert "weaklink.toml" in done.stderr or "none.toml" in done.stderr
+
+
+class _LlamaServer(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200 if self.path == "/props" else 404)
+        self.end_headers()
+        if self.path == "/props":
+            self.wfile.write(json.dumps({"chat_template": _TEMPLATE, "bos_token": "<s>", "n_ctx": 4096}).encode())
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def llama_server() -> Iterator[str]:
+    """The address of a server that publishes its chat template."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), _LlamaServer) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_server_publishes_its_template(tmp_path: Path, llama_server: str) -> None:
+    (tmp_path / "answer.txt").write_text(_ANSWER)
+    for address in (llama_server, f"{llama_server}/v1", f"{llama_server}/props"):
+        done = run_text(tmp_path, "segment", "--chat-template", address, "--json", "answer.txt")
+        found = json.loads(done.stdout)
+        assert found["format"].startswith("127-0-0-1-")
+        assert [one["code"] for one in found["diagnostics"]] == ["J104"]
+    derived = run_text(tmp_path, "formats", "--derive", llama_server)
+    assert 'opener = "<|acme_call|>"' in derived.stdout
+    refused = run_text(tmp_path, "segment", "--chat-template", f"{llama_server}/other", "answer.txt")
+    assert refused.returncode == 2
+    assert "publishes no chat template" in refused.stderr
+    nobody = run_text(tmp_path, "segment", "--chat-template", "http://127.0.0.1:9", "answer.txt")
+    assert nobody.returncode == 2
+    assert "http://127.0.0.1:9: the server does not answer" in nobody.stderr
+    invalid = run_text(tmp_path, "segment", "--chat-template", "http://[", "answer.txt")
+    assert "is not an address" in invalid.stderr
 
 
 def test_the_options_exclude_each_other(tmp_path: Path) -> None:

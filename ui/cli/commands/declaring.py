@@ -169,11 +169,22 @@ expected_format_option = click.option(
     help="The format in which the server expects calls.  [default: by the model's name]",
 )
 
+
+class FileOrAddress(click.Path):
+    """A file that exists, or the http address of a server."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path or the address as it was written."""
+        is_address = str(value).startswith(("http://", "https://"))
+        return value if is_address else super().convert(value, param, ctx)
+
+
 chat_template_option = click.option(
     "--chat-template",
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False),
-    help="The model's chat template (Jinja, tokenizer_config.json or GGUF), or a table of `weaklink formats --derive`.",
+    metavar="FILE_OR_URL",
+    type=FileOrAddress(exists=True, dir_okay=False),
+    help="The model's chat template (Jinja, tokenizer_config.json, GGUF, or the URL of a llama.cpp server, which "
+    "publishes it), or a table of `weaklink formats --derive`.",
 )
 
 no_default_upstreams_option = click.option(

@@ -305,7 +305,7 @@ def rules() -> None:
 @click.option(
     "--derive",
     metavar="TEMPLATE",
-    type=click.Path(exists=True, dir_okay=False),
+    type=declaring.FileOrAddress(exists=True, dir_okay=False),
     help="Print the format in which this chat template shows calls, as TOML for --chat-template.",
 )
 @declaring.json_option
@@ -316,6 +316,7 @@ def formats() -> None:
 
     With --detect, FILE is one raw model output; `-`, or neither FILE nor --model, is standard input.
 
-    With --derive, TEMPLATE is a Jinja file, a tokenizer_config.json or a GGUF file. The format is derived by rendering
+    With --derive, TEMPLATE is a Jinja file, a tokenizer_config.json, a GGUF file, or the URL of a llama.cpp server,
+    which publishes its template. The format is derived by rendering
     probes, and printed only if it reads all of them right (needs the extra `templates`).
     """
