@@ -394,7 +394,7 @@ def wrong_predictions(found: Iterable[Result]) -> tuple[Counter[str], list[str]]
                 counts["right"] += 1
             else:
                 counts["wrong"] += 1
-                head = f"{made.parser.label} {made.behaviour} {made.row} (streamed: {is_streamed})"
+                head = f"{parser} {made.behaviour} {made.row} (streamed: {is_streamed})"
                 wrong.append(f"{head}\n  {result.text!r}\n  {answer}")
     return counts, wrong
 
