@@ -31,7 +31,8 @@ def served_properties(address: str) -> bytes:
         answer = connection.getresponse()
         content = answer.read(_MAX_BYTES + 1)
     except (OSError, HTTPException, ValueError) as error:
-        raise ChatTemplateError(f"{address}: the server does not answer: {str(error) or type(error).__name__}.") from error
+        reason = str(error) or type(error).__name__
+        raise ChatTemplateError(f"{address}: the server does not answer: {reason}.") from error
     finally:
         connection.close()
     if answer.status != _OK or len(content) > _MAX_BYTES:

@@ -41,14 +41,16 @@ from weaklink.inspector.rules.markers import (
     REASONING_OPENED_BY_PROMPT,
     STRAY_END_MARKER,
     TEXT_AFTER_CALL,
+    UNTERMINATED_SPAN,
 )
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.events import SpanClosed
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.text import Range
 
 _MAX_CHARS = 50_000
 _TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER))
 _REASONING = ("<think", "</think", "[THINK]", "[/THINK]")
+_NOT_OF_THE_TEXT = (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, REASONING_OPENED_BY_PROMPT, TEXT_AFTER_CALL)
 _NAME = lazy_pattern(r"[\w./-]+")
 _OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
 """Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
@@ -71,6 +73,7 @@ FACTS = {
     "bare": "a call has no arguments",
     "absent": "a call does not even write `{}` for its arguments",
     "lead": "the text begins with white space",
+    "padded": "a value begins or ends with white space",
     "ended": "a token that ends a turn is in the text",
 }
 """Facts about a text that rows name."""
@@ -124,11 +127,6 @@ class ServerParser(Struct, frozen=True):
     reasoning: str | None
     format: str
     rows: tuple[BehaviourRow, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """The parser's name, and that of its reasoning parser."""
-        return f"`{self.name}` with the reasoning parser `{self.reasoning}`" if self.reasoning else f"`{self.name}`"
 
 
 class ReadCall(Struct, frozen=True):
@@ -201,19 +199,30 @@ _FAULTY_ALTERED = (ParserOutcome.FAULTY_RAW, ParserOutcome.FAULTY_EMPTY, ParserO
 
 def sentences(predicted: Iterable[Prediction]) -> list[str]:
     """The predictions in words, one sentence for all parsers that do the same, in the order of the first of each."""
-    parsers: dict[str, dict[str, list[str]]] = {}
+    parsers: dict[str, list[ServerParser]] = {}
     for one in predicted:
-        servers = parsers.setdefault(one.behaviour, {})
-        servers.setdefault(f"{one.parser.server} {one.parser.version}", []).append(one.parser.label)
-    return [_sentence(behaviour, servers) for behaviour, servers in parsers.items()]
+        parsers.setdefault(one.behaviour, []).append(one.parser)
+    return [_sentence(behaviour, group) for behaviour, group in parsers.items()]
 
 
-def _sentence(behaviour: str, servers: dict[str, list[str]]) -> str:
-    names = " and ".join(f"{server} ({', '.join(labels)})" for server, labels in servers.items())
-    if sum(map(len, servers.values())) > 1:
-        return f"The parsers of {names} {behaviour}."
+def _sentence(behaviour: str, parsers: Sequence[ServerParser]) -> str:
+    servers: dict[str, list[ServerParser]] = {}
+    for one in parsers:
+        servers.setdefault(f"{one.server} {one.version}", []).append(one)
+    names = " and ".join(f"{server} ({_names(group)})" for server, group in servers.items())
     verb, _, rest = behaviour.partition(" ")
-    return f"The parser of {names} {verb}s {rest}."
+    return f"The parsers of {names} {behaviour}." if len(parsers) > 1 else f"The parser of {names} {verb}s {rest}."
+
+
+def _names(parsers: Sequence[ServerParser]) -> str:
+    """The names of one server's parsers, each with the reasoning parsers that it was measured with."""
+    tools: dict[str, list[str]] = {}
+    for one in parsers:
+        tools.setdefault(one.name, []).extend([f"`{one.reasoning}`"] if one.reasoning else [])
+    return ", ".join(
+        f"`{tool}` with the reasoning parser {' or '.join(reasoning)}" if reasoning else f"`{tool}`"
+        for tool, reasoning in tools.items()
+    )
 
 
 def predictions(
@@ -316,54 +325,61 @@ def text_kind(
     spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
     is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
     has_variants = not {marker for _, marker, _ in spacing if marker.strip()} <= {marker for _, marker, _ in usual}
-    if len(text) > _MAX_CHARS or is_odd or has_variants:
+    if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(spans, calls):
         return None
-    codes: list[set[str]] = [set() for _ in calls]
-    all_codes: set[str] = set()
-    unknown: set[int] = set()
-    prompted = False
-    for fault in faults:
-        index = _call_of(fault, spans, calls)
-        if fault.rule is UNKNOWN_TOOL and index is not None:
-            unknown.add(index)
-        if fault.rule is REASONING_OPENED_BY_PROMPT:
-            prompted = True
-        elif _is_of_the_text(fault):
-            all_codes.add(fault.rule.code)
-            if index is not None:
-                codes[index].add(fault.rule.code)
-    for call, own in zip(calls, codes, strict=True):
-        if not call.valid and not own:
-            all_codes.add("invalid")
-            own.add("invalid")
-    read = tuple(
-        ReadCall(call.name, canonical_json(call.arguments), bool(own), at in unknown)
-        for at, (call, own) in enumerate(zip(calls, codes, strict=True))
-    )
+    faults = list(faults)
+    codes, read = _read_calls(spans, calls, faults)
+    drafts = list(_drafts(text, format, spans))
+    codes.update(fault.rule.code for _, draft in drafts for fault in draft.faults)
+    codes.update(UNTERMINATED_SPAN.code for span, _ in drafts if not span.closed)
+    reasoning = any(span.kind is SpanKind.REASONING for span in spans)
+    if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
+        return None
+    drafted = [call for _, draft in drafts for call in draft.calls]
     facts = {
         "none": not calls,
         "one": len(calls) == 1,
         "last": [at for at, call in enumerate(read) if call.faulty] == [len(read) - 1],
-        "unknown": bool(unknown),
+        "unknown": any(call.unknown for call in read),
         "odd": any(not _PLAIN_TEXT.match(leaf) for call in calls for leaf in _strings(call.arguments)),
+        "padded": any(leaf != leaf.strip() for call in calls for leaf in _strings(call.arguments)),
         "nested": any(isinstance(value, dict | list) for call in calls for value in _members(call.arguments)),
         "bare": any(not call.arguments for call in calls),
-        "absent": any(not call.raw_arguments for call in calls),
+        "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
         "lead": text[:1].isspace(),
-        "prompted": prompted,
+        "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
         "ended": any(span.label == "turn_end" for span in spans),
         **_surroundings(text, spans, calls),
     }
-    reasoning = any(span.kind is SpanKind.REASONING for span in spans)
-    if not all_codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
-        return None
     return TextKind(
-        "+".join(sorted(all_codes)),
+        "+".join(sorted(codes)),
         frozenset(fact for fact, holds in facts.items() if holds),
         read,
         reasoning,
-        tuple(_drafts(text, format, spans)),
+        tuple(call.name or "" for call in drafted),
+    )
+
+
+def _read_calls(
+    spans: Sequence[Span], calls: Sequence[ToolCall], faults: Iterable[Fault]
+) -> tuple[set[str], tuple[ReadCall, ...]]:
+    """The codes of a text's faults, and its calls."""
+    codes: set[str] = set()
+    unknown: set[int] = set()
+    told: set[int] = set()
+    for fault in faults:
+        index = _call_of(fault, spans, calls)
+        if fault.rule is UNKNOWN_TOOL and index is not None:
+            unknown.add(index)
+        if _is_of_the_text(fault) and not (fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)):
+            codes.add(fault.rule.code)
+            told |= {index} if index is not None else set()
+    if any(not call.valid and at not in told for at, call in enumerate(calls)):
+        codes.add("invalid")
+    return codes, tuple(
+        ReadCall(call.name, canonical_json(call.arguments), not call.valid or at in told, at in unknown)
+        for at, call in enumerate(calls)
     )
 
 
@@ -377,17 +393,30 @@ def canonical_json(value: Json) -> str:
 
 def _is_of_the_text(fault: Fault) -> bool:
     """Whether a fault is one of syntax that the text alone shows."""
-    return fault.rule.code[0] in "JF" and fault.rule not in (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, TEXT_AFTER_CALL)
+    return fault.rule.code[0] in "JF" and fault.rule not in _NOT_OF_THE_TEXT
 
 
-def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[str]:
-    """The names of the calls in closed reasoning."""
+def _is_in_reasoning(fault: Fault, spans: Sequence[Span]) -> bool:
+    """Whether a fault lies in reasoning. That reasoning is not closed is a fact, not a code."""
+    return any(
+        span.kind is SpanKind.REASONING and span.range.start <= fault.range.start < span.range.end for span in spans
+    )
+
+
+def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[tuple[Span, ParseResult]]:
+    """The calls in closed reasoning, with their faults."""
     for draft in (
         child for span in spans if span.kind is SpanKind.REASONING and span.closed for child in span.children
     ):
         if draft.kind is SpanKind.TOOL_CALL:
-            result = find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
-            yield from (call.name or "" for call in result.calls)
+            yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
+
+
+def _has_unread_calls(spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
+    """Whether reasoning that is not closed has calls that are not read as such."""
+    opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
+    drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
+    return sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls) != len(drafts)
 
 
 def _is_of_other_turn(span: Span, text: str) -> bool:

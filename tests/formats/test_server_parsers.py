@@ -12,6 +12,7 @@ from weaklink.inspector.formats.server_parsers import (
     formats_of_parser,
     predictions,
     sentences,
+    text_kind,
     wrong_predictions,
 )
 from weaklink.inspector.segmentation import Segmentation, segment
@@ -52,6 +53,32 @@ def test_a_call_in_open_reasoning_is_what_the_reasoning_parser_makes_of_it() -> 
     assert all(one.parser.reasoning for one in made.values())
     _, kept = _found('<think>I look. <longcat_tool_call>{"name": "f", "arguments": {}}</longcat_tool_call>', "longcat")
     assert kept["vLLM:longcat:deepseek_r1"].calls == ()
+
+
+def test_a_draft_in_closed_reasoning_is_returned_where_the_reasoning_ends_at_it() -> None:
+    text = f"<think>Maybe {GOOD} no.</think>\nHello."
+    found, made = _found(text, "hermes")
+    assert made["vLLM:hermes:qwen3"].calls == (("get_weather", None),)
+    assert made["vLLM:hermes:holo2"].calls == ()
+    assert "those drafted in the reasoning" in made["vLLM:hermes:qwen3"].behaviour
+    faults = [one.fault for one in found.diagnostics]
+    assert [kind.drafts for kind in [text_kind(text, "hermes", found.spans, found.calls, faults)] if kind] == [
+        ("get_weather",)
+    ]
+
+
+def test_reasoning_that_the_prompt_opened_is_reasoning() -> None:
+    _, made = _found(f"I look it up.</think>\n\n{GOOD}", "hermes")
+    assert all(one.parser.reasoning for one in made.values())
+    assert made["vLLM:hermes:qwen3"].calls == (("get_weather", '{"city": "Oslo"}'),)
+
+
+def test_one_fault_decides_for_a_text_with_several() -> None:
+    text = "<tool_call>\n{'name': 'get_time', \"arguments\": {\"zone\": True,}}\n<tool_call>\n"
+    found, made = _found(text, "hermes")
+    assert {one.rule.code for one in found.diagnostics} == {"F301", "J103", "J104", "J105"}
+    assert made["vLLM:hermes:"].calls == ()
+    assert "J103 with or without other faults" in made["vLLM:hermes:"].reason
 
 
 def test_a_healthy_call_of_mistral_is_returned() -> None:

@@ -58,6 +58,10 @@ _K2_CALL = NamedCallReader(
             lazy_pattern(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
             "its id lacks the index, as in `:0`",
         ),
+        LooseHeader(
+            lazy_pattern(r"\s*functions_(?P<name>[A-Za-z][\w.-]*)_\d+\s*<\|tool_call_argument_begin\|>"),
+            "its id is not of the form `functions.NAME:INDEX`",
+        ),
     ),
 )
 _RESULT_HEADER = lazy_pattern(rf"## Return of {_ID}\n?")
