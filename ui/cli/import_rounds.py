@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 from msgspec import structs
 
 from weaklink.storage import Store
+from weaklink.ui.cli.configured_formats import registered_tables
 from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
 from weaklink.ui.cli.paths import with_groups
 from weaklink.ui.importing.file_places import PlacedFile
@@ -30,7 +31,7 @@ def import_new(
         grouped = with_groups(files, options.source)
         import_round(None, grouped, options, jobs, lambda _, report: reports.append(report))
         return
-    unchanged = UnchangedFiles(store, options)
+    unchanged = UnchangedFiles(store, options, registered_tables())
     due: list[PlacedFile] = []
     for file, report in unchanged.reports(files):
         if report is None:

@@ -27,6 +27,7 @@ from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
+from weaklink.ui.cli.configured_formats import registered_tables
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
 from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.import_rounds import import_round
@@ -235,7 +236,7 @@ class LiveImport:
         return self.files.changed_since(report.path, self._began_ns)
 
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
-        unchanged = UnchangedFiles(self._store, self._options)
+        unchanged = UnchangedFiles(self._store, self._options, registered_tables())
         old = [file for file, known in unchanged.reports(files) if known is not None]
         for file in old:
             if not self.files.changed_since(file.path, self._began_ns):  # what another watcher read is read here, too

@@ -126,6 +126,14 @@ def test_other_options_read_it_again(imported: Importing, options: ImportOptions
     assert imported.read == []
 
 
+def test_a_format_that_is_registered_since_reads_it_again(imported: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_rounds, "registered_tables", lambda: ({"name": "my-model"},))
+    imported()
+    assert imported.read == ["pi.jsonl", "claude.jsonl"]
+    imported()
+    assert imported.read == []
+
+
 def test_another_version_reads_it_again(imported: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unchanged_files, "__version__", "9.9.9")
     imported()
