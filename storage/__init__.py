@@ -1,6 +1,6 @@
 """Traces and their inspections, stored in SQLite or PostgreSQL."""
 
-from weaklink.storage.engine import DatabaseLocation, place_of
+from weaklink.storage.engine import DatabaseLocation, DatabaseLockedError, place_of
 from weaklink.storage.filter import FilterCompletion, FilterError, check_filter
 from weaklink.storage.listing import BY_TIME, Listed, ListSection, Order, Paging, Pulse, rank_of
 from weaklink.storage.live import StoreSink
@@ -20,6 +20,7 @@ __all__ = [
     "IDLE_AFTER_S",
     "CallVerdicts",
     "DatabaseLocation",
+    "DatabaseLockedError",
     "FilterCompletion",
     "FilterError",
     "Following",

@@ -48,6 +48,11 @@ _SQLITE = {
     sqlite3.SQLITE_TOOBIG: "a value is too large for the database",
 }
 
+
+class DatabaseLockedError(StoreError):
+    """Another program is writing to the database; trying again may succeed."""
+
+
 _LOCK_NOT_AVAILABLE = "55P03"  # the SQLSTATE of PostgreSQL if a lock was not acquired within `lock_timeout`
 
 DAMAGE_ERRORS = (
@@ -396,7 +401,9 @@ def database_errors(place: DatabaseLocation) -> Iterator[None]:
     try:
         yield
     except exc.StatementError as error:  # errors of the driver, and values that it does not accept
-        raise StoreError(f"{place}: {_why(error.orig or error)}") from error
+        why = _why(error.orig or error)
+        kind = DatabaseLockedError if why == _SQLITE[sqlite3.SQLITE_BUSY] else StoreError
+        raise kind(f"{place}: {why}") from error
     except UnicodeDecodeError as error:  # SQLite, if the stored schema is not valid text any more
         raise StoreError(f"{place}: {_SQLITE[sqlite3.SQLITE_CORRUPT]}") from error
     except exc.TimeoutError as error:

@@ -90,6 +90,13 @@ def sources_with_places() -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.source for place in PLACES))
 
 
+def log_paths(
+    sources: Iterable[str] = (), environ: Mapping[str, str] | None = None, platform: str = sys.platform
+) -> Iterator[str]:
+    """The paths of the logs of these sources (of all without any) on this machine; they may be empty or unreadable."""
+    return (str(path) for _, path in _places(sources, environ, platform))
+
+
 def found_logs(
     sources: Iterable[str] = (), environ: Mapping[str, str] | None = None, platform: str = sys.platform
 ) -> Iterator[FoundLog]:
@@ -97,21 +104,26 @@ def found_logs(
 
     Files that cannot be read are left out as well: another user's folder is no error.
     """
+    for source, path in _places(sources, environ, platform):
+        try:
+            state = path.stat()
+            if not path.is_file() or not state.st_size:
+                continue
+            project = _project(path)
+        except OSError:
+            continue
+        yield FoundLog(source, str(path), project, state.st_size, state.st_mtime)
+
+
+def _places(sources: Iterable[str], environ: Mapping[str, str] | None, platform: str) -> Iterator[tuple[str, Path]]:
     environ = os.environ if environ is None else environ
     wanted = set(sources) or {place.source for place in PLACES}
     home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
     for place in PLACES:
-        if place.source not in wanted:
-            continue
-        for path in sorted(place.folder(environ, home, platform).glob(place.pattern)):
-            try:
-                state = path.stat()
-                if path.name in place.without or not path.is_file() or not state.st_size:
-                    continue
-                project = _project(path)
-            except OSError:
-                continue
-            yield FoundLog(place.source, str(path), project, state.st_size, state.st_mtime)
+        if place.source in wanted:
+            for path in sorted(place.folder(environ, home, platform).glob(place.pattern)):
+                if path.name not in place.without:
+                    yield place.source, path
 
 
 def _project(path: Path) -> str:

@@ -1,8 +1,18 @@
-"""Reads the tables of an SQLite log database without ever writing to it, within a bound of memory."""
+"""Reads the tables of an SQLite log database without ever touching it, within a bound of memory.
 
+The agent that writes a database may have it open. Opening it too, even read-only, would create files beside it (`-shm`,
+`-wal`), hold back its checkpoints or fail in a read-only folder; ignoring its locks (`immutable`) would read pages that
+change meanwhile, and would miss the write-ahead log, where a running session is. So a copy is read: the file and its
+logs, in a folder of this user, once for a `SourceFile`; it goes with that. Only a database of more than `COPIED_BYTES`
+is opened in place, read-only.
+"""
+
+import shutil
 import sqlite3
+import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from weaklink.inspector.importers.identity import text_of
@@ -23,6 +33,12 @@ VALUE_BYTES = RECORD_BYTES // 2
 
 HELD_BYTES = RECORD_MEMORY // 2
 """The largest database that is read into memory, for a file that SQLite cannot open directly."""
+
+COPIED_BYTES = 1 << 30
+"""The largest database that is copied; copying that takes about a second."""
+
+_COPY_ATTEMPTS = 5
+_copies: weakref.WeakKeyDictionary[SourceFile, Path] = weakref.WeakKeyDictionary()
 
 _ROW_BYTES, _NUMBERS_BYTES = 2_000, 150
 """The memory that a row takes as a turn of a trace, and that a row of two numbers takes."""
@@ -121,13 +137,12 @@ def _bound(value: Json) -> Json:
 
 @contextmanager
 def open_tables(file: SourceFile) -> Iterator[LogTables]:
-    """The tables of a database, opened read-only; errors as for `LogTables`.
+    """The tables of a database as they are when a file is opened first; errors as for `LogTables`.
 
-    The write-ahead log is read if there is one. Otherwise only the file itself is opened, since SQLite would create
-    files beside it. A compressed database, or one that is not a file, is read into memory: SQLite would need a readable
-    copy on disk. sqlite3.DataError if it is larger than `HELD_BYTES`.
+    A compressed database, or one that is not a file, is read into memory: SQLite would need a readable copy on disk.
+    sqlite3.DataError if it is larger than `HELD_BYTES`.
     """
-    connection = _on_disk(file.path) if file.is_whole_on_disk else _in_memory(file)
+    connection = _on_disk(file) if file.is_whole_on_disk else _in_memory(file)
     try:
         connection.text_factory = decode
         connection.execute("PRAGMA temp_store = MEMORY")
@@ -136,11 +151,36 @@ def open_tables(file: SourceFile) -> Iterator[LogTables]:
         connection.close()
 
 
-def _on_disk(path: Path) -> sqlite3.Connection:
-    absolute = path.absolute()
-    log = absolute.with_name(f"{absolute.name}-wal")
-    mode = "mode=ro" if log.exists() and log.stat().st_size else "mode=ro&immutable=1"
-    return sqlite3.connect(f"{absolute.as_uri()}?{mode}", uri=True)
+def _on_disk(file: SourceFile) -> sqlite3.Connection:
+    if file.path.stat().st_size > COPIED_BYTES:
+        return sqlite3.connect(f"{file.path.absolute().as_uri()}?mode=ro", uri=True)
+    path = _copies.get(file)
+    if path is None:
+        folder = tempfile.mkdtemp(prefix="weaklink-")
+        weakref.finalize(file, shutil.rmtree, folder, ignore_errors=True)
+        path = _copies[file] = _copied(file.path, Path(folder))
+    return sqlite3.connect(path)
+
+
+def _copied(path: Path, folder: Path) -> Path:
+    """Copy a database with its logs. sqlite3.OperationalError if it is written faster than it can be copied.
+
+    The log is copied after the file. If the file is then as it was before, no checkpoint moved pages of the log into
+    it meanwhile, and both belong together; transactions that end while the log is copied are in it or not, as a whole.
+    """
+    copy = folder / "copy.db"
+    for _ in range(_COPY_ATTEMPTS):
+        before = path.stat()
+        shutil.copyfile(path, copy)
+        for suffix in ("-wal", "-journal"):
+            beside = copy.with_name(copy.name + suffix)
+            beside.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                shutil.copyfile(f"{path}{suffix}", beside)
+        after = path.stat()
+        if (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns):
+            return copy
+    raise sqlite3.OperationalError("it is written faster than it can be copied; import it again later")
 
 
 def _in_memory(file: SourceFile) -> sqlite3.Connection:

@@ -17,6 +17,7 @@ from weaklink.inspector.formats.registry import register_format
 from weaklink.ui.cli.files import read_text
 
 WEAKLINK_TOML = "weaklink.toml"
+_tables: dict[str, FormatTable] = {}
 
 
 def register_configured_formats(folder: Path) -> None:
@@ -40,7 +41,13 @@ def register_table(table: FormatTable, origin: str) -> str:
         register_format(format)
     except ValueError as error:
         raise FormatTableError(f"{origin}: {error}; choose another name") from error
+    _tables[format.name] = table
     return format.name
+
+
+def registered_tables() -> tuple[FormatTable, ...]:
+    """The tables whose formats are registered in this process."""
+    return tuple(_tables.values())
 
 
 def _formats(path: Path) -> dict[str, object] | None:

@@ -68,6 +68,9 @@ COMMANDS = MappingProxyType(
             _RECORD,
         ),
         "import": CommandEntry("commands.recording:import_paths", "Import log files into the database.", _RECORD),
+        "watch": CommandEntry(
+            "commands.recording:watch", "Import logs while agents write them; print breaks.", _RECORD
+        ),
         "tail": CommandEntry("commands.recording:tail", "Follow what is being recorded.", _RECORD),
         "demo": CommandEntry("commands.reading:demo", "Try weaklink on sample traces.", _READ),
         "segment": CommandEntry(

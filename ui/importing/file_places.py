@@ -18,6 +18,7 @@ from weaklink.inspector.importers.source import Numbering, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 
 _HEAD_BYTES = 4_096
+_BESIDE_A_DATABASE = ("-wal", "-shm", "-journal")  # SQLite's own files, which are read with their database
 _SAMPLE_SUFFIXES = (".jsonl", ".json", ".sse", ".txt")
 
 
@@ -91,7 +92,7 @@ def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Tra
 
 
 def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
-    """The files that `paths` name; the files of a folder are sorted, hidden ones left out.
+    """The files that `paths` name; the files of a folder are sorted, without hidden ones and SQLite's logs.
 
     A path that does not exist may be a pattern (`logs/**/*.jsonl`): it means the matching files, or itself if none
     match. A folder of training data that lists its files means these files (see `find_data_files`). A file counts as
@@ -135,7 +136,9 @@ def _matching(pattern: str) -> dict[str, bool]:
 def _walked(folder: str) -> Iterator[str]:
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))  # noqa: PTH118  # Path would drop `./`
+        beside = {f"{name}{suffix}" for name in files for suffix in _BESIDE_A_DATABASE}
+        names = sorted(name for name in files if not name.startswith(".") and name not in beside)
+        yield from (os.path.join(place, name) for name in names)  # noqa: PTH118  # Path would drop `./`
 
 
 @contextmanager

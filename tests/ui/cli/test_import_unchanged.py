@@ -13,7 +13,7 @@ import pytest
 
 from weaklink.storage import open_store
 from weaklink.storage.maintenance import Retention
-from weaklink.ui.cli import import_paths
+from weaklink.ui.cli import import_rounds
 from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.importing import unchanged_files
 from weaklink.ui.importing.file_places import PlacedFile
@@ -34,14 +34,16 @@ class Importing:
             shutil.copy(CASES / case, path)
             os.utime(path, (OLD_S, OLD_S))
         self.read: list[str] = []
-        self._import_round = import_paths.import_round
-        monkeypatch.setattr("weaklink.ui.cli.import_paths.import_round", self._counted)
+        self._import_round = import_rounds.import_round
+        monkeypatch.setattr("weaklink.ui.cli.import_rounds.import_round", self._counted)
 
     def __call__(self, options: ImportOptions = DEFAULTS, files: Sequence[Path] = ()) -> list[FileReport]:
         self.read = []
         reports: list[FileReport] = []
         with open_store(self.database) as store:
-            import_paths.import_new(store, [PlacedFile(str(path)) for path in files or self.files], options, 1, reports)
+            import_rounds.import_new(
+                store, [PlacedFile(str(path)) for path in files or self.files], options, 1, reports
+            )
         return sorted(reports, key=lambda report: report.path, reverse=True)
 
     def _counted(self, store: object, files: Sequence[PlacedFile], *rest: object) -> None:
@@ -121,6 +123,14 @@ def test_other_options_read_it_again(imported: Importing, options: ImportOptions
     imported(options, imported.files[:1])
     assert imported.read == ["pi.jsonl"]
     imported(options, imported.files[:1])
+    assert imported.read == []
+
+
+def test_a_format_that_is_registered_since_reads_it_again(imported: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_rounds, "registered_tables", lambda: ({"name": "my-model"},))
+    imported()
+    assert imported.read == ["pi.jsonl", "claude.jsonl"]
+    imported()
     assert imported.read == []
 
 

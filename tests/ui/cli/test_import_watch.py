@@ -14,8 +14,8 @@ import pytest
 
 from tests.ui.conftest import START, Run, environment
 from weaklink.storage import open_store
-from weaklink.ui.cli.import_paths import PathWatcher
-from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.cli.watch import PathWatcher
+from weaklink.ui.importing.file_places import PlacedFile, files_below
 
 LINE = '{"role": "user", "content": "Hi"}\n'
 
@@ -36,6 +36,10 @@ class Clock:
         return self.now_s
 
 
+def watcher(*paths: Path, clock: Callable[[], float] = time.monotonic) -> PathWatcher:
+    return PathWatcher(lambda: files_below(map(str, paths)), clock=clock)
+
+
 def sizes(files: list[PlacedFile]) -> dict[str, int | None]:
     return {Path(file.path).name: file.size_bytes for file in files}
 
@@ -43,7 +47,7 @@ def sizes(files: list[PlacedFile]) -> dict[str, int | None]:
 def test_what_is_at_rest_is_handed_out_once(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("{\n}", encoding="utf-8")
     make_old(tmp_path / "a")
-    watch = PathWatcher([str(tmp_path), str(tmp_path / "a"), str(tmp_path / "later")])
+    watch = watcher(tmp_path, tmp_path / "a", tmp_path / "later")
     assert sizes(watch.due()) == {"a": 3}
     assert watch.due() == []
     watch.forget()
@@ -51,7 +55,7 @@ def test_what_is_at_rest_is_handed_out_once(tmp_path: Path) -> None:
 
 
 def test_what_is_being_written_waits_until_it_rests(tmp_path: Path) -> None:
-    watch = PathWatcher([str(tmp_path)])
+    watch = watcher(tmp_path)
     (tmp_path / "document").write_text('{\n "messages": [', encoding="utf-8")
     assert watch.due() == []
     (tmp_path / "document").write_text('{\n "messages": []\n}', encoding="utf-8")
@@ -61,7 +65,7 @@ def test_what_is_being_written_waits_until_it_rests(tmp_path: Path) -> None:
 
 
 def test_of_lines_the_whole_ones_are_handed_out_while_they_grow(tmp_path: Path) -> None:
-    watch = PathWatcher([str(tmp_path)])
+    watch = watcher(tmp_path)
     log = tmp_path / "log"
     log.write_text(LINE + LINE[:7], encoding="utf-8")
     assert sizes(watch.due()) == {"log": len(LINE)}
@@ -76,14 +80,14 @@ def test_of_lines_the_whole_ones_are_handed_out_while_they_grow(tmp_path: Path) 
 
 
 def test_a_line_may_be_longer_than_what_is_looked_at_at_once(tmp_path: Path) -> None:
-    watch = PathWatcher([str(tmp_path)])
+    watch = watcher(tmp_path)
     (tmp_path / "log").write_text(LINE + '{"a": "' + "x" * 200_000, encoding="utf-8")
     assert sizes(watch.due()) == {"log": len(LINE)}
 
 
 def test_a_file_that_took_long_is_not_read_again_at_once(tmp_path: Path) -> None:
     clock = Clock()
-    watch = PathWatcher([str(tmp_path)], clock=clock)
+    watch = watcher(tmp_path, clock=clock)
     log = tmp_path / "log"
     log.write_text(LINE, encoding="utf-8")
     (file,) = watch.due()

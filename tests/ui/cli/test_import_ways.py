@@ -18,7 +18,7 @@ from weaklink.storage.record_rows import record_rows
 from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_jobs
 from weaklink.ui.cli.import_jobs import ImportOptions
-from weaklink.ui.cli.import_paths import import_round
+from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file

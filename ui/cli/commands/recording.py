@@ -1,4 +1,4 @@
-"""Commands that record: run, replay, record, import and tail."""
+"""Commands that record: run, replay, record, import, watch and tail."""
 
 import click
 
@@ -229,6 +229,24 @@ def import_paths() -> None:
     file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are unpacked. The source
     is detected from the content. Keys, tokens and passwords are replaced before anything is written. Importing a file
     again changes nothing; a longer version of a session replaces the shorter. Ctrl-C keeps the files that are finished.
+    """
+
+
+@declaring.command("watch")
+@click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
+@declaring.implemented_by("weaklink.ui.cli.watch:watch")
+def watch() -> None:
+    """Import the logs of agents while they run, and print a line for each chain that breaks.
+
+    Without PATH: all agents of this machine, in their usual places; `watch pi` one of them. New sessions, folders and
+    lines are found by themselves. What was there before is imported first, without a line for each break. A line has
+    the agent, the project, the number of the trace for `weaklink show`, and the step at which it broke; another one
+    follows if the agent recovers. Ctrl-C ends it.
     """
 
 

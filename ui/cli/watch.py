@@ -1,0 +1,392 @@
+"""`weaklink watch` and `import --watch`: import logs while agents write them, and print chains as they break.
+
+There is no thread and no service of the operating system: a round asks for the state of every file (a glob and a
+`stat`), imports those that changed, newest first and at most `_ROUND_BYTES` of them, and sleeps nine times as long as
+looking took, at least `_MIN_PAUSE_S` and at most `_MAX_PAUSE_S`. So the logs of a new session are found like the lines
+of a known one, a folder may appear later, and a long history does not delay what happens now.
+
+A file of JSON lines is read up to its last complete line, an SQLite database whenever it or its write-ahead log
+changed (its transactions are whole), any other file once it did not change between two rounds. If another program
+locks weaklink's database, the files of the round stay due. Several watchers may run: each reads what changes, and the
+database keeps one version of each trace.
+"""
+
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct, structs
+
+from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.importers.places import log_paths, sources_with_places
+from weaklink.inspector.importers.records import layout_of
+from weaklink.inspector.importers.source import HEAD_BYTES
+from weaklink.inspector.importers.sqlite_tables import MAGIC
+from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
+from weaklink.ui.cli.configured_formats import registered_tables
+from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
+from weaklink.ui.cli.import_jobs import ImportOptions
+from weaklink.ui.cli.import_rounds import import_round
+from weaklink.ui.cli.redaction_options import redactor_of
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
+from weaklink.ui.importing.block_jobs import collect_rarely
+from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.unchanged_files import UnchangedFiles
+from weaklink.ui.reports.import_report import FileReport
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
+from weaklink.ui.views.trace_summary import break_words
+
+_UNCHANGED_S = 1.0
+_REREAD_FACTOR = 4
+_BLOCK = 1 << 16
+_MIN_PAUSE_S, _MAX_PAUSE_S, _PAUSE_FACTOR = 0.2, 1.0, 9
+_TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 to 10 ms ago
+_ROUND_BYTES = 8 << 20  # read in about a second
+
+Reports: TypeAlias = Callable[[list[FileReport]], object]
+
+
+class _FileState(Struct, frozen=True):
+    """A file's state in the file system; if it differs, so does the content.
+
+    `log` is the size and time of the write-ahead log beside a database.
+    """
+
+    inode: int
+    size_bytes: int
+    modified_ns: int
+    log: tuple[int, int] = (0, 0)
+
+    @property
+    def changed_ns(self) -> int:
+        """When the file, or its log, was written last."""
+        return max(self.modified_ns, self.log[1])
+
+
+class _ReadFile(Struct, frozen=True):
+    """A file when it was last returned: its state, how much of it was due, and when it may be read again."""
+
+    state: _FileState
+    size_bytes: int
+    again_at_s: float = 0.0
+
+    def is_all_of(self, state: _FileState) -> bool:
+        """Whether the file has not changed since."""
+        return self.state == state and self.size_bytes == state.size_bytes
+
+
+class PathWatcher:
+    """Finds the files below some paths that are due for import; a path may appear later.
+
+    A file is due when it is unchanged since the last call; JSON lines and databases also while they grow. A large file
+    that grows all the time is not due again before four times as long has passed as reading it took. `paths` returns
+    the files that there are now. `clock` returns monotonic seconds.
+    """
+
+    def __init__(self, paths: Callable[[], Iterable[str]], *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._paths = paths
+        self._clock = clock
+        self.pause_s = _MIN_PAUSE_S
+        self._seen: dict[str, _FileState] = {}
+        self._taken: dict[str, _ReadFile] = {}
+
+    def due(self, max_bytes: int | None = None) -> list[PlacedFile]:
+        """The files that appeared or grew since they were returned, newest first; of `max_bytes`, but at least one."""
+        now_s = self._clock()
+        seen: dict[str, _FileState] = {}
+        due: list[tuple[PlacedFile, _FileState]] = []
+        for path in self._paths():
+            state = _state(path)
+            if state is None or path in seen:
+                continue
+            seen[path] = state
+            file = self._if_due(path, state, now_s)
+            if file is not None:
+                due.append((file, state))
+        self._seen = seen
+        due.sort(key=lambda item: -item[1].changed_ns)
+        left = max_bytes
+        files: list[PlacedFile] = []
+        for file, state in due:
+            if left is not None and left < 0:
+                break
+            left = None if left is None else left - state.size_bytes
+            assert file.size_bytes is not None
+            self._taken[file.path] = _ReadFile(state, file.size_bytes)
+            files.append(file)
+        self.pause_s = min(max(_PAUSE_FACTOR * (self._clock() - now_s), _MIN_PAUSE_S), _MAX_PAUSE_S)
+        return files
+
+    def took(self, file: PlacedFile, seconds: float) -> None:
+        """Record how long reading a file took."""
+        known = self._taken.get(file.path)
+        if known is not None:
+            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + _REREAD_FACTOR * seconds)
+
+    def retry(self, file: PlacedFile) -> None:
+        """A file that was returned was not imported: it is due again."""
+        self._taken.pop(file.path, None)
+
+    def changed_since(self, path: str, time_ns: int) -> bool:
+        """Whether a file that was returned had changed since then."""
+        taken = self._taken.get(path)
+        return taken is not None and taken.state.changed_ns >= time_ns
+
+    def forget(self) -> None:
+        """Forget all files, so that everything is imported again."""
+        self._taken.clear()
+
+    def _if_due(self, path: str, state: _FileState, now_s: float) -> PlacedFile | None:
+        taken = self._taken.get(path)
+        if taken is not None and (now_s < taken.again_at_s or taken.is_all_of(state)):
+            return None
+        before = self._seen.get(path)
+        is_at_rest = before == state or (before is None and time.time() - state.changed_ns / 1e9 > _UNCHANGED_S)
+        size_bytes = state.size_bytes if is_at_rest else _readable_bytes(path, state.size_bytes)
+        has_more = taken is None or (taken.state.inode, taken.size_bytes, taken.state.log) != (
+            state.inode,
+            size_bytes,
+            state.log,
+        )
+        return PlacedFile(path, size_bytes=size_bytes) if size_bytes and (has_more or is_at_rest) else None
+
+
+def _state(path: str) -> _FileState | None:
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):  # ValueError: a path that no file can have
+        return None
+    if not stat.S_ISREG(found.st_mode):  # a pipe has no size, and opening it may wait forever
+        return None
+    try:
+        log = Path(f"{path}-wal").stat()
+    except OSError:
+        return _FileState(found.st_ino, found.st_size, found.st_mtime_ns)
+    return _FileState(found.st_ino, found.st_size, found.st_mtime_ns, (log.st_size, log.st_mtime_ns))
+
+
+def _readable_bytes(path: str, size_bytes: int) -> int:
+    """How much of a file that is being written is whole: complete JSON lines, a whole database; 0 if nothing is."""
+    try:
+        with Path(path).open("rb") as stream:
+            head = stream.read(min(HEAD_BYTES, size_bytes))
+            if head.startswith(MAGIC):
+                return size_bytes
+            if not head.startswith(b"{") or layout_of(head) != "line":
+                return 0
+            end = size_bytes
+            while end > 0:
+                start = max(end - _BLOCK, 0)
+                stream.seek(start)
+                at = stream.read(end - start).rfind(b"\n")
+                if at >= 0:
+                    return start + at + 1
+                end = start
+    except OSError:
+        return 0
+    return 0
+
+
+class LiveImport:
+    """Imports what is due, round by round, with the same options; `clock` is that of `PathWatcher`."""
+
+    def __init__(
+        self,
+        store: Store,
+        paths: Callable[[], Iterable[str]],
+        options: ImportOptions,
+        jobs: int | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._store, self._options, self._jobs = store, options, jobs
+        self.files = PathWatcher(paths, clock=clock)
+        self._began_ns = time.time_ns() - _TICK_NS
+        self._is_locked = False
+
+    def round(self, put: Reports) -> bool:
+        """Import what is due, and call `put` with its reports; whether there was anything.
+
+        If the database is moved away or deleted, a new one is created, and everything is imported again.
+        """
+        if self._store.recreate_if_missing():
+            print_notice("the database was moved or deleted; a new one is created")
+            self.files.forget()
+        files = self.files.due(_ROUND_BYTES)
+        if not files:
+            return False
+        unread = {file.path: file for file in files}
+        try:
+            self._import(files, unread, put)
+            self._is_locked = False
+        except DatabaseLockedError as error:
+            for file in unread.values():
+                self.files.retry(file)
+            if not self._is_locked:
+                print_notice(f"{error}; weaklink keeps trying")
+            self._is_locked = True
+        return True
+
+    def is_new(self, report: FileReport) -> bool:
+        """Whether a file was written since the watch began."""
+        return self.files.changed_since(report.path, self._began_ns)
+
+    def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
+        unchanged = UnchangedFiles(self._store, self._options, registered_tables())
+        old = [file for file, known in unchanged.reports(files) if known is not None]
+        for file in old:
+            if not self.files.changed_since(file.path, self._began_ns):  # what another watcher read is read here, too
+                del unread[file.path]
+        due = list(unread.values())
+        reports: list[FileReport] = []
+        began_s = time.monotonic()
+
+        def done(file: PlacedFile, report: FileReport) -> None:
+            nonlocal began_s
+            now_s = time.monotonic()
+            self.files.took(file, now_s - began_s)
+            began_s = now_s
+            reports.append(report)
+            unchanged.add(file, report)
+            unread.pop(file.path, None)
+
+        if not due:
+            return
+        try:
+            import_round(self._store, due, self._options, self._jobs, done)
+            unchanged.flush()
+        finally:
+            if reports:
+                put(reports)
+
+
+def watch_paths(
+    store: Store, paths: Callable[[], Iterable[str]], options: ImportOptions, jobs: int | None, put: Reports
+) -> None:
+    """Import files that appear or grow, until Ctrl-C or SIGTERM; call `put` with the reports of each round.
+
+    A file that is refused repeatedly for the same reason is reported once.
+    """
+    interrupt_on_signals()
+    live = LiveImport(store, paths, options, jobs)
+    imported = 0
+    refused: dict[str, str | None] = {}
+
+    def put_news(reports: list[FileReport]) -> None:
+        nonlocal imported
+        imported += sum(report.refused is None for report in reports)
+        news = [report for report in reports if report.refused is None or refused.get(report.path) != report.refused]
+        refused.update((report.path, report.refused) for report in reports)
+        if news:
+            put(news)
+
+    try:
+        while True:
+            if not live.round(put_news):
+                time.sleep(live.files.pause_s)
+    except KeyboardInterrupt:
+        print_notice(f"stopped watching; imports of files: {imported:,}")
+
+
+def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
+    """Finds the files of agents, of all without any `paths`, and those below paths; a path may appear later."""
+    agents = [path for path in paths if path in sources_with_places() and not Path(path).exists()]
+    others = [path for path in paths if path not in agents]
+    if not paths:
+        return log_paths
+    return lambda: chain(log_paths(agents) if agents else (), files_below(others))
+
+
+def watch(
+    paths: tuple[str, ...],
+    source: str | None,
+    project: str | None,
+    where: str | None,
+    patterns: tuple[str, ...],
+    *,
+    no_redact: bool,
+    no_content: bool,
+    color: str,
+) -> None:
+    """`weaklink watch`; see its help."""
+    redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
+    collect_rarely()
+    interrupt_on_signals()
+    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
+    try:
+        with _opened(where) as store:
+            live = LiveImport(store, watched_paths(paths), options)  # what is written from now on is new
+            watched = visible_line(", ".join(paths)) or f"the usual places of {', '.join(sources_with_places())}"
+            print_notice(f"watching {watched}; Ctrl-C ends it")
+            _print_breaks(store, live, color)
+    except KeyboardInterrupt:
+        return
+
+
+def _opened(where: str | None) -> Store:
+    is_told = False
+    while True:
+        try:
+            return open_store(where, busy_timeout_s=LOCK_TIMEOUT_S)
+        except DatabaseLockedError as error:
+            if not is_told:
+                print_notice(f"{error}; weaklink keeps trying")
+            is_told = True
+
+
+def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
+    """Print a line for each chain that breaks in a file that is written from now on, until KeyboardInterrupt."""
+    news = BreakNews(store)
+    backlog = 0
+
+    def put(reports: list[FileReport]) -> None:
+        nonlocal backlog
+        backlog += sum(len(report.saved) for report in reports if not live.is_new(report))
+        print_lines(news.lines([report for report in reports if live.is_new(report)]), color=color)
+        sys.stdout.flush()  # a pipe gets the line at once, too
+
+    while True:
+        if live.round(put):
+            continue
+        if backlog:
+            print_notice(
+                f"imported {counted(backlog, 'trace')} that had been there; `weaklink list status:broken` lists what "
+                "broke before"
+            )
+            backlog = 0
+        time.sleep(live.files.pause_s)
+
+
+class BreakNews:
+    """Which traces are broken, as far as was printed."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._printed: dict[int, Line | None] = {}
+        self._refused: set[str] = set()
+
+    def lines(self, reports: Iterable[FileReport]) -> Iterable[Line]:
+        """A line for each trace that broke at another step than before, or is no longer broken."""
+        for report in reports:
+            if report.refused is not None and report.path not in self._refused:
+                self._refused.add(report.path)
+                print_notice(report.refused)
+            for saved in report.saved:
+                if saved.verdict is Verdict.UNCHANGED and saved.id in self._printed:
+                    continue
+                yield from self._news(self._store.summary(saved.id))
+
+    def _news(self, summary: TraceSummary) -> Iterable[Line]:
+        before = self._printed.get(summary.id)
+        broken = summary.broken if summary.status is Status.BROKEN else None
+        words = None if broken is None else break_words(broken)
+        self._printed[summary.id] = words
+        if words == before:
+            return
+        facts = f"{summary.source}  {visible_line(summary.project) or '-'}  trace {summary.id}  "
+        ended: Line = (Run("no longer broken", Style.OK),)
+        yield (Run(facts), *((Run("broken at ", Style.ERROR), *words) if words is not None else ended))
