@@ -124,6 +124,10 @@ PLANTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         [USER, CALLED, {**RESULT, "content": '{"name": "Hotel Turia"}'}, said("Rain at your Hotel Alameda.")],
         ["D710 info"],
     ),
+    "other number beside a date": (
+        [USER, CALLED, {**RESULT, "content": '{"flight": "HAT109", "date": "2024-05-22"}'}, said("Your card is 3321.")],
+        ["D710 info"],
+    ),
     "other time": (
         [{**USER, "content": "Rain in Oslo on 2025-05-12 at 09:30 UTC?"}, CALLED, RESULT, said("Rain at 10:30 UTC.")],
         ["D710 info"],
