@@ -124,6 +124,10 @@ PLANTED: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
         [USER, CALLED, {**RESULT, "content": '{"name": "Hotel Turia"}'}, said("Rain at your Hotel Alameda.")],
         ["D710 info"],
     ),
+    "other number beside a date": (
+        [USER, CALLED, {**RESULT, "content": '{"flight": "HAT109", "date": "2024-05-22"}'}, said("Your card is 3321.")],
+        ["D710 info"],
+    ),
     "other time": (
         [{**USER, "content": "Rain in Oslo on 2025-05-12 at 09:30 UTC?"}, CALLED, RESULT, said("Rain at 10:30 UTC.")],
         ["D710 info"],
@@ -227,3 +231,32 @@ def test_a_list_in_which_a_name_says_no_tool_is_reported(tools: list[Any], sever
     (found,) = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
     assert (found.rule.code, found.rule.severity.value) == ("D708", severity)
     assert says in found.fault.message
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "is_reported"),
+    [
+        ("Quel temps fait-il à Lyon demain ?", "Tomorrow in Lyon it will be sunny with a high of 24 degrees.", True),
+        ("How much is a ticket to Milano?", "Un biglietto per Milano costa 34 euro in seconda classe.", True),
+        (
+            "Añade una tarea para comprar pintura antes del 2025-04-02, con prioridad alta.",
+            "I have added the task Comprar pintura with high priority, and it is due on 2025-04-02.",
+            True,
+        ),
+        ("Find hotels in Valencia", "I found Hotel Turia, Casa Azul and Palacio de Santa Clara in Valencia.", False),
+        (
+            "Play something by Édith Piaf",
+            "Now playing La Vie en Rose by Édith Piaf from the album Chansons Parisiennes.",
+            False,
+        ),
+        (
+            "Zeig mir die Top 3 Songs",
+            "1. Blinding Lights - The Weeknd 2. Shape of You - Ed Sheeran 3. Someone Like You - Adele",
+            False,
+        ),
+    ],
+)
+def test_the_answer_to_a_short_question_is_in_its_language(question: str, answer: str, *, is_reported: bool) -> None:
+    row: dict[str, Any] = {"messages": [{**USER, "content": question}, said(answer)], "tools": [TOOL]}
+    found = lint_sample(read_sample(DataRow("a", "line 1", 1, row)))
+    assert ("D718" in {one.rule.code for one in found}) is is_reported

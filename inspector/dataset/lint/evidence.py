@@ -287,7 +287,8 @@ class _Stated:
         if kind == _DATE:
             return list(dict.fromkeys(place.of(text) for text in self._results for place, _ in dates_in(text)))
         pattern = next(pattern for pattern, name, _ in _CLAIMS if name == kind)
-        found = (match[0] for text in self._results for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
+        texts = map(_without_dates, self._results) if kind == "number" else self._results
+        found = (match[0] for text in texts for match in islice(pattern.finditer(text), _MOST_VALUES + 1))
         return list(dict.fromkeys(found))
 
     def _is_stated(self, value: str, kind: str) -> bool:
@@ -311,6 +312,13 @@ class _Stated:
             return True
         few = (*results, *users)
         return any(_is_combined(number, one, other, near) for one in few for other in few)
+
+
+def _without_dates(text: str) -> str:
+    """A text with blanks in place of its dates, times and identifiers, whose digits are no numbers of their own."""
+    for place, _ in list(dates_in(text)):
+        text = f"{text[: place.start]}{' ' * len(place)}{text[place.end :]}"
+    return _IDENTIFIER.sub(" ", _CLOCK.sub(" ", text))
 
 
 def _is_same_date(text: str, other: str) -> bool:

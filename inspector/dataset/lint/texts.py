@@ -49,7 +49,7 @@ _FEWEST_LETTERS = 60
 _FEWEST_IDEOGRAMS = 8
 _CERTAIN = 0.98
 _FEWEST_LETTERS_OF_ANSWER, _FEWEST_LETTERS_OF_SHORT = 40, 20
-_LIKELY, _UNLIKELY = 0.9, 0.001
+_LIKELY, _FAIRLY_LIKELY, _UNLIKELY = 0.9, 0.7, 0.001
 _FEWEST_FUNCTION_WORDS = 2
 _NAMES = lazy_pattern(
     r"\b(?:english|french|german|spanish|italian|portuguese|chinese|mandarin|cantonese|japanese|korean|russian|arabic|"
@@ -71,10 +71,14 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     part = turns[-1].part("text")
     answer = "".join(sample.texts(Role.ASSISTANT)[-1:])
     answer_language = language_of(answer, fewest_letters=_FEWEST_LETTERS_OF_ANSWER) if part is not None else None
-    if part is None or answer_language is None or answer_language == MIXED:
+    if part is None or answer_language == MIXED:
         return
     user = "\n".join(sample.texts(Role.USER))
-    user_language = language_of(user) or _other_language(user, answer_language)
+    user_language = language_of(user)
+    if user_language is None and answer_language is not None:
+        user_language = _other_language(user, answer_language)
+    if user_language is None or answer_language is None:
+        user_language, answer_language = _different_languages(user, answer) or (None, None)
     if user_language in (None, MIXED, answer_language) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
         return
     message = f"The user writes in `{user_language}`, but the answer is in `{answer_language}`."
@@ -98,6 +102,26 @@ def _other_language(text: str, answer_language: str) -> str | None:
     if code == answer_language or probability < _LIKELY:
         return None
     return str(code) if dict(identifier.rank(plain)).get(answer_language, 1.0) < _UNLIKELY else None
+
+
+def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
+    """The languages of two short texts if neither may be in the other's language; None if one may be.
+
+    Each has a probability of 0.7, and that of the other text's language is below 0.001: an answer that names foreign
+    songs or places still has some probability of being in the user's language.
+    """
+    texts = [_MARKUP.sub(" ", text) for text in (user, answer)]
+    letters = [len(_LETTERS.findall(text)) for text in texts]
+    identifier = _identifier()
+    if identifier is None or letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
+        return None
+    ranks = [identifier.rank(text[:2_000]) for text in texts]
+    (asked, asked_share), (said, said_share) = ranks[0][0], ranks[1][0]
+    if asked == said or min(asked_share, said_share) < _FAIRLY_LIKELY:
+        return None
+    if dict(ranks[0]).get(said, 1.0) >= _UNLIKELY or dict(ranks[1]).get(asked, 1.0) >= _UNLIKELY:
+        return None
+    return str(asked), str(said)
 
 
 def _may_be_english(text: str) -> bool:
