@@ -162,9 +162,9 @@ def ask() -> None:
 def probe() -> None:
     """Measure which tool calls an endpoint breaks, how often, and whose fault it is.
 
-    URL is a server with OpenAI's chat completions. Each of the 62 built-in requests has one right answer, and is sent
-    whole and streamed. An answer with a fault is asked for again, raw, to tell the model's faults from its server's.
-    Two URLs are compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
+    URL is a server with OpenAI's chat completions. Each of 62 requests has one right answer, and is sent whole and
+    streamed. After a fault, weaklink asks for the model's raw text, to tell its faults from the server's. Two URLs are
+    compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
 
     \b
     weaklink probe http://localhost:8000 --model qwen3
