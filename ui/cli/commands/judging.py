@@ -160,7 +160,7 @@ def ask() -> None:
 @declaring.color_option
 @declaring.implemented_by("weaklink.ui.cli.probe:probe")
 def probe() -> None:
-    """Measure which tool calls an endpoint breaks, how often, and whose fault it is.
+    """Measure which tool calls an endpoint breaks, and whose fault that is.
 
     URL is a server with OpenAI's chat completions. Each of 62 requests has one right answer, and is sent whole and
     streamed. After a fault, weaklink asks for the model's raw text, to tell its faults from the server's. Two URLs are
@@ -171,7 +171,7 @@ def probe() -> None:
     weaklink probe http://localhost:8000 --model qwen3 --output results.jsonl --fail-under schema=0.99 --yes
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
-    The exit code is 1 if a measure is below --fail-under, 2 if nothing was answered.
+    The exit code is 1 below --fail-under, 2 if nothing was answered.
     """  # noqa: D301  # Click needs the backspace itself
 
 
