@@ -213,6 +213,7 @@ architecture: dev ## Draw the import graph in docs/architecture.md
 
 pictures: dev system-packages ## Make the pictures of the screens that README.md and docs/screens.md show
 	$(BIN)/python -m tests.ui.pictures
+	$(BIN)/python -m tests.probe.pictures
 
 walkthrough: dev ## Make the pictures of docs/experiments-walkthrough.md
 	$(BIN)/python -m tests.ui.walkthrough

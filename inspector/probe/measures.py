@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.intervals import Z_95, Difference, Interval, Share, wilson
 from weaklink.inspector.model import Json
+from weaklink.inspector.probe.judging import Owner
 from weaklink.inspector.probe.results import ProbeMode, ProbeRecord, verifier_summary
 
 _Judge = Callable[[ProbeRecord], bool | None]
@@ -243,8 +244,9 @@ def summary_json(
     records: Sequence[ProbeRecord], measures: ProbeMeasures, *, url: str, model: str, suite: Json
 ) -> dict[str, Json]:
     """`summary.json`: the verifier's counts, and `weaklink` with every measure."""
-    shares: dict[str, Json] = {
-        share.name: {
+    shares: list[Json] = [
+        {
+            "measure": share.name,
             "title": share.title,
             "hits": share.hits,
             "of": share.trials,
@@ -252,16 +254,21 @@ def summary_json(
             "interval": [_rounded(share.interval.low), _rounded(share.interval.high)],
         }
         for share in measures.shares
-    }
-    medians: dict[str, Json] = {
-        median.name: {
+    ]
+    medians: list[Json] = [
+        {
+            "measure": median.name,
             "title": median.title,
             "of": median.trials,
             "median": _rounded(median.value),
             "interval": [_rounded(median.interval.low), _rounded(median.interval.high)] if median.interval else None,
         }
         for median in measures.medians
-    }
+    ]
+    findings: list[Json] = [
+        {"kind": kind, **{owner.value: owners.get(owner.value, 0) for owner in Owner}}
+        for kind, owners in measures.findings.items()
+    ]
     own: Json = {
         "url": url,
         "suite": suite,
@@ -271,12 +278,12 @@ def summary_json(
         "measures": shares,
         "medians": medians,
         "tool_call_errors": dict(measures.errors),
-        "findings": {kind: dict(owners) for kind, owners in measures.findings.items()},
+        "findings": findings,
     }
     return {**verifier_summary(records, model), "weaklink": own}
 
 
-def comparison_json(compared: Iterable[PairedShare]) -> list[Json]:
+def paired_json(compared: Iterable[PairedShare]) -> list[Json]:
     """The comparison of two endpoints as JSON."""
     return [
         {

@@ -19,7 +19,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.probe.builtin_suite import builtin_suite
-from weaklink.inspector.probe.measures import FAIL_UNDER, compare_endpoints, comparison_json, measure, summary_json
+from weaklink.inspector.probe.measures import FAIL_UNDER, compare_endpoints, measure, paired_json, summary_json
 from weaklink.inspector.probe.results import ProbeMode, read_results
 from weaklink.inspector.probe.running import FOLLOW_UPS, ProbePlan, ProbeRun, ProbeState, endpoint_target
 from weaklink.inspector.probe.suite import ProbeRequest, read_suites
@@ -175,12 +175,11 @@ def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Seque
     compared = compare_endpoints(reports[0].records, reports[1].records) if len(reports) == 2 else []
     listed: list[Json] = [*suite]
     summaries = [summary_json(one.records, one.measures, url=one.url, model=one.model, suite=listed) for one in reports]
-    value: Json = (
-        summaries[0] if len(summaries) == 1 else {"endpoints": [*summaries], "paired": comparison_json(compared)}
-    )
     if options["summary"]:
-        with whole_file(options["summary"]) as out:
-            out.write(write_json(value) + "\n")
+        first = Path(options["summary"])
+        for path, summary in zip((first, results_for_second(first)), summaries, strict=False):
+            with whole_file(path) as out:
+                out.write(write_json(summary) + "\n")
     if options["html"]:
         with whole_file(options["html"]) as out:
             out.writelines(probe_html(reports, compared, f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"))
@@ -188,7 +187,7 @@ def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Seque
         with whole_file(options["junit"]) as out:
             write_probe_junit(out, reports)
     if options["as_json"]:
-        sys.stdout.write(write_json(value) + "\n")
+        sys.stdout.write(write_json({"endpoints": summaries, "paired": paired_json(compared)}) + "\n")
         return
     for number, report in enumerate(reports):
         print_lines([*([()] if number else []), *report_lines(report, width=line_width())], color=options["color"])

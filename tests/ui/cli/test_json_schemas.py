@@ -14,6 +14,7 @@ import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
 from click.testing import CliRunner
 from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # the same
+from msgspec.structs import replace
 from tokenizers import Tokenizer, models
 
 from tests.capture.upstream import Answer, Drop, Framing, running_upstream
@@ -26,6 +27,9 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
+from weaklink.inspector.probe.judging import Owner, ProbeFinding
+from weaklink.inspector.probe.measures import compare_endpoints, measure, paired_json, summary_json
+from weaklink.inspector.probe.results import ProbeMode, ProbeRecord
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Replayer
 from weaklink.storage import open_store
@@ -47,7 +51,7 @@ BY_NAME = frozenset(
     {
         *("tools", "diagnostics", "by_status", "external_ids", "codes", "measures", "by_code", "counts", "keys"),
         *("runs", "steps", "languages", "recoveries", "types", "shapes", "formats", "errors", "faults"),
-        *("tools_by_frequency", "schema_depth", "ref_chain", "argument_depth"),
+        *("finish_others_detail", "tools_by_frequency", "schema_depth", "ref_chain", "argument_depth"),
     }
 )
 """Objects whose keys are data: names of tools, codes of rules, letters of runs."""
@@ -95,6 +99,7 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "tail": _tailed(folder),
             "ask": _asked(folder),
             "doctor": _compared(),
+            "probe": _probed(),
             "replay": _replayed(),
             "serve": _replayed(),
             "replay-inject": _injected(),
@@ -193,6 +198,21 @@ def _replayed() -> list[Json]:
 
 def _said(system: str) -> dict[str, Json]:
     return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": "Hi"}]}
+
+
+def _probed() -> list[Json]:
+    """What `probe --json` prints of one endpoint, and of two."""
+    finding = ProbeFinding("id-missing", Owner.SERVER, "The answer has no `id`.", "An answer has an `id`.")
+    record = ProbeRecord(1, "one-call-1", "one call", ProbeMode.STREAMED, "h", "m", True, "tool_calls", True)
+    records = [
+        replace(record, wants_call=True, right=True, has_tools=True, first_token_ms=2.5, findings=(finding,)),
+        replace(record, number=2, hash="i", finish_reason="length", tool_calls_valid=None),
+    ]
+    one = summary_json(records, measure(records), url="http://a", model="m", suite=["built-in"])
+    none = summary_json([], measure([]), url="http://b", model="", suite=[])
+    paired = paired_json(compare_endpoints(records, records))
+    found = [{"endpoints": [one], "paired": []}, {"endpoints": [one, none], "paired": paired}]
+    return [json.loads(json.dumps(value)) for value in found]
 
 
 def _injected() -> list[Json]:

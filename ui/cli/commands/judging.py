@@ -160,18 +160,18 @@ def ask() -> None:
 @declaring.color_option
 @declaring.implemented_by("weaklink.ui.cli.probe:probe")
 def probe() -> None:
-    """Send a suite of requests to an endpoint, and measure which tool calls break, how often, and whose fault it is.
+    """Measure which tool calls an endpoint breaks, and whose fault that is.
 
-    URL is a server with OpenAI's chat completions. Each of the 62 built-in requests has one right answer, and is sent
-    whole and streamed. An answer with a fault is asked for again in raw form, to tell the model's faults from its
-    server's. Two URLs are compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
+    URL is a server with OpenAI's chat completions. Each of 62 requests has one right answer, and is sent whole and
+    streamed. After a fault, weaklink asks for the model's raw text, to tell its faults from the server's. Two URLs are
+    compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
 
     \b
     weaklink probe http://localhost:8000 --model qwen3
     weaklink probe http://localhost:8000 --model qwen3 --output results.jsonl --fail-under schema=0.99 --yes
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
-    The exit code is 1 if a measure is lower than --fail-under, 2 if the endpoint answered nothing, else 0.
+    The exit code is 1 below --fail-under, 2 if nothing was answered.
     """  # noqa: D301  # Click needs the backspace itself
 
 
