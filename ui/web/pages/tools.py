@@ -225,6 +225,6 @@ def _examples(filter_text: str) -> list[TraceSummary]:
 def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
     filter_text = parameter("filter")
-    opened = trace_list(trace_rows(found), filter_text, key="weaklink_examples", label="Examples")
+    opened = trace_list(trace_rows(found, filter_text), filter_text, key="weaklink_examples", label="Examples")
     if opened is not None:
         go_to_page("trace", trace=opened, filter=filter_text)

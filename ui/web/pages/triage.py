@@ -38,7 +38,7 @@ def show() -> None:
         return
     queries = triage_queries(filter_text)
     start_queries(*queries.all())
-    rows = trace_rows(store().traces(filter_text, limit=_NEWEST))
+    rows = trace_rows(store().traces(filter_text, limit=_NEWEST), filter_text)
     if not rows:
         nothing_found(filter_text)
         return
