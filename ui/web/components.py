@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import streamlit as st
 from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
@@ -18,6 +19,7 @@ from weaklink.ui.web.markup import colour_rules, folds
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
+_ROW_PX = 30  # the least height of a row of a listing
 _DISSECTOR = (
     *(
         "../follow.js",
@@ -178,6 +180,8 @@ def listing(
         "stacked": is_stacked,
         "focus": has_focus,
     }
+    least_px = min(_ROW_PX * (len(rows) + 1), most_rem * 16)
+    st.html(f"<style>.st-key-{key} {{ min-height: {least_px}px; }}</style>")  # so that nothing moves when it is drawn
     drawn = _component("listing", ("main.js",))(
         key=key,
         data=data,

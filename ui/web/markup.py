@@ -13,7 +13,7 @@ from weaklink.ui.reports.html import runs_html
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Line, Style, visible_line
 
-_SCREEN, _PHONE = 100, 42  # characters on a line
+_BESIDE, _PHONE = 54, 42  # characters on a line
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
 # headings. Spacing: multiples of 4 px.
 RULES = """
@@ -26,7 +26,9 @@ RULES = """
 .stMainBlockContainer [data-testid="stCaptionContainer"] code { font-size: 12px; }
 .stMainBlockContainer button[kind="tertiary"] { text-align: start; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
-.st-key-weaklink_facet, .st-key-weaklink_head { min-height: 40px; }
+.st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
+.st-key-weaklink_figures { min-height: 100vh; }
+.stMain:has(.wl-uncounted) .st-key-weaklink_figures { min-height: 0; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_rail { min-height: 42px; }
@@ -126,8 +128,8 @@ def put_lines(lines: Iterable[Line], *, hint: str = "") -> None:
 
 
 def put_laid_out(lines: Callable[[int], Iterable[Line]]) -> None:
-    """Draw lines laid out for a width in characters, once for a screen and once for a phone; CSS shows one of them."""
-    st.html(_lines_html(lines(_SCREEN), "wide") + _lines_html(lines(_PHONE), "narrow"))
+    """Draw lines laid out for a width in characters, once beside a table, once for a phone; CSS shows one."""
+    st.html(_lines_html(lines(_BESIDE), "wide") + _lines_html(lines(_PHONE), "narrow"))
 
 
 def _lines_html(lines: Iterable[Line], shown_where: str = "", hint: str = "") -> str:

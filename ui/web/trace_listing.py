@@ -42,6 +42,9 @@ from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import ShownTrace, current_options, shown_trace, store
 
 _WIDTH = 37
+TABLE_AND_DETAIL = (3, 2)
+"""The shares of the width of a table and of the details of its selected row beside it."""
+
 _RUNS = "runs"
 _PREVIEW, _CLOSED = "preview", "closed"
 MOST_RUNS = 6

@@ -172,3 +172,52 @@ def test_the_border_of_the_panes_is_dragged_and_remembered(
     page.goto(f"{demo_dashboard}trace?trace={endings['recovered']}")
     settled(page)
     expect(page.locator(".leftbox")).to_have_css("width", f"{round(dragged['width'])}px")
+
+
+_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({type: 'layout-shift', buffered: true});
+"""
+_MOST_SHIFT = 0.1  # browsers call more in need of work
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "traces", "trace?trace={broken}", "trace?trace={recovered}", "tools", "rules", "rules?rule=J104", "compare"]
+    + [pytest.param(path, marks=pytest.mark.slow) for path in ("data", "sql", "imports", "settings")],
+)
+def test_nothing_moves_while_a_page_is_drawn(
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], path: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
+    settled(page)
+    page.add_init_script(_SHIFTS)
+    page.goto(f"{demo_dashboard}{path.format_map(endings)}")
+    settled(page)
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => window.shifts") <= _MOST_SHIFT
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "row", "words"), [("tools", "get_weather", "Examples"), ("rules", "J104", "What to do")]
+)
+def test_the_details_of_a_row_are_beside_its_table(
+    page: Page, demo_dashboard: str, path: str, row: str, words: str
+) -> None:
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    table = page.locator(".listing").first
+    table.locator("tr", has_text=row).first.click()
+    page.wait_for_url(f"**={row}")
+    settled(page)
+    shown = page.get_by_text(words).filter(visible=True).first.bounding_box()
+    whole = table.bounding_box()
+    assert shown is not None
+    assert whole is not None
+    assert shown["x"] >= whole["x"] + whole["width"]
+    assert shown["y"] < 900

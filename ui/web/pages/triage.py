@@ -42,7 +42,7 @@ def show() -> None:
     if not rows:
         nothing_found(filter_text)
         return
-    above = st.container()
+    above = st.container(key="weaklink_figures")  # its height is reserved, so that the list below does not move
     _newest(rows, filter_text)
     below = st.container()
     figures = TriageFigures(queries, page_results(*queries.all()))
@@ -50,6 +50,7 @@ def show() -> None:
         above.info(
             "No figures for these traces: their derived data is missing. Run `weaklink db reinspect` to rebuild it."
         )
+        above.html('<span class="wl-uncounted"></span>')
         return
     with above:
         put_progress(figures.results, _summary(figures))
