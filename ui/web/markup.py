@@ -27,8 +27,6 @@ RULES = """
 .stMainBlockContainer button[kind="tertiary"] { text-align: start; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
-.st-key-weaklink_figures { min-height: 100vh; }
-.stMain:has(.wl-uncounted) .st-key-weaklink_figures { min-height: 0; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_rail { min-height: 42px; }
