@@ -10,8 +10,9 @@ from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from weaklink.inspector.model import Instant
 from weaklink.storage import ListCursor, Order, Store, TraceSummary
 from weaklink.storage.maintenance import Retention
-from weaklink.ui.views.styled_text import Run, plain
+from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
+from weaklink.ui.web.components import HintCell
 from weaklink.ui.web.trace_listing import LISTING_COLUMNS, _listing_row
 
 NOW_S = time.time()
@@ -98,8 +99,9 @@ def test_lists_show_a_dash(store: Store) -> None:
     assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
     (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
     cell = _listing_row(listed).cells[at]
-    assert isinstance(cell, tuple)
-    assert [run.text for run in cell if isinstance(run, Run)] == ["-"]
+    assert isinstance(cell, HintCell)
+    assert [run.text for run in cell.line] == ["imported 0s"]
+    assert cell.hint.startswith("No time was recorded. Imported 20")
 
 
 def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:

@@ -18,6 +18,7 @@ _FILTER = "filter"
 _KEPT_FILTER = "weaklink_filter"
 _READ = "weaklink_database_was_read"  # by this session: a database that disappears later is an error, not a first run
 _WITHOUT_DATABASE = frozenset({"rules", "data", "imports", "settings"})
+_MORE = "More"
 _KEYS = (
     ("Ctrl K, ?", "this search"),
     ("/", "filter; in a trace: search its text"),
@@ -29,13 +30,14 @@ _KEYS = (
 
 
 class PageEntry(NamedTuple):
-    """A page: its path in the address, its title, its icon, and the function in a module that draws it."""
+    """A page: its path in the address, its title, its icon, the function in a module that draws it, and its submenu."""
 
     path: str
     title: str
     icon: str
     module: str
     function: str = "show"
+    section: str = ""
 
 
 PAGES: tuple[PageEntry, ...] = (
@@ -45,10 +47,10 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("compare", "Compare", ":material/compare_arrows:", "weaklink.ui.web.pages.compare"),
     PageEntry("tools", "Tools", ":material/build:", "weaklink.ui.web.pages.tools"),
     PageEntry("rules", "Rules", ":material/rule:", "weaklink.ui.web.pages.rules"),
-    PageEntry("data", "Data", ":material/dataset:", "weaklink.ui.web.pages.data"),
-    PageEntry("sql", "SQL", ":material/database:", "weaklink.ui.web.pages.sql"),
     PageEntry("imports", "Imports", ":material/upload:", "weaklink.ui.web.pages.imports"),
-    PageEntry("settings", "Settings", ":material/settings:", "weaklink.ui.web.pages.settings"),
+    PageEntry("data", "Data", ":material/dataset:", "weaklink.ui.web.pages.data", section=_MORE),
+    PageEntry("sql", "SQL", ":material/database:", "weaklink.ui.web.pages.sql", section=_MORE),
+    PageEntry("settings", "Settings", ":material/settings:", "weaklink.ui.web.pages.settings", section=_MORE),
 )
 """The pages in the order of the menu; the first is the home page."""
 
@@ -80,11 +82,15 @@ def show() -> None:
     }
     register_pages(pages)
     put_styles()
-    with st.sidebar:
-        shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
-        choice = None if has_results else palette(shown, _KEYS)  # the palette searches the database
-        st.caption(label(database_name()))
-    chosen = st.navigation([*pages.values(), _home_by_name()])
+    st.logo(str(ICON))
+    sections: dict[str, list[st.Page]] = {"": []}
+    for entry in entries:
+        sections.setdefault(entry.section, []).append(pages[entry.path])
+    sections[""].append(_home_by_name())
+    chosen = st.navigation(sections, position="top")
+    shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
+    with st.container(key="weaklink_header"):  # the palette searches the database: there is none over results
+        choice = palette([] if has_results else shown, _KEYS, database=database_name())
     if choice is not None:
         _go(choice)
     if not has_results:

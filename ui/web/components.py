@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+import streamlit as st
 from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
@@ -18,6 +19,7 @@ from weaklink.ui.web.markup import colour_rules, folds
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
+_ROW_PX = 30  # the least height of a row of a listing
 _DISSECTOR = (
     *(
         "../follow.js",
@@ -29,18 +31,20 @@ _DISSECTOR = (
         "arrivals.js",
         "drawing.js",
         "facts.js",
+        "divider.js",
     ),
     *("faults.js", "places.js", "searching.js", "copying.js", "keys.js", "main.js"),
 )
 
 
 class MinimumWidth(StrEnum):
-    """The width that a listing needs to show a column: any, that beside a preview, half a screen, or a whole screen."""
+    """The width that a listing needs to show a column, from that of a phone to that of a large screen."""
 
     ANY = ""
     SMALL = "small"
     MEDIUM = "medium"
     WIDE = "wide"
+    WIDEST = "widest"
 
 
 class BarCell(NamedTuple):
@@ -65,14 +69,22 @@ class FilterCell(NamedTuple):
     line: Line
 
 
-ListingCell: TypeAlias = Line | BarCell | LinkCell | FilterCell
+class HintCell(NamedTuple):
+    """A cell with a longer form of its text (`hint`), which is shown while the pointer is over it."""
+
+    hint: str
+    line: Line
+
+
+ListingCell: TypeAlias = Line | BarCell | LinkCell | FilterCell | HintCell
 
 
 class ListingColumn(NamedTuple):
     """A column of a listing: its title, the alignment of its text, its font, and the width that it needs (`room`).
 
     A click on the title of a column with an `order` requests the rows in that order. Elastic columns share the width
-    that the others leave, and truncate their text to it.
+    that the others leave, at least 180 pixels each, and truncate their text to it. The cells of a column with `is_link`
+    link to the address of their row.
     """
 
     title: str
@@ -81,13 +93,16 @@ class ListingColumn(NamedTuple):
     room: MinimumWidth = MinimumWidth.ANY
     order: str = ""
     is_elastic: bool = False
+    is_link: bool = False
+    hint: str = ""
 
 
 class ListingRow(NamedTuple):
-    """A row of a listing: its key, and one cell per column."""
+    """A row of a listing: its key, one cell per column, and the address that a middle click or Ctrl-click opens."""
 
     key: str
     cells: Sequence[ListingCell]
+    address: str = ""
 
 
 class ListingEvent(NamedTuple):
@@ -130,13 +145,14 @@ def listing(
     order: str = "",
     is_ascending: bool = False,
     is_stacked: bool = False,
+    has_focus: bool = False,
 ) -> ListingEvent:
     """Draw a table; keys move the selection, and Enter or a double click opens a row (with `is_eager`, any click).
 
     `label` is the table's name for screen readers; a table higher than `most_rem` scrolls. `order` is the current order
     of the rows, ascending with `is_ascending`; a click on the title of a column with an `order` requests that order. If
     the width is too small for all columns, a table with `is_stacked` shows the cells of a row below each other with
-    their titles; other tables hide columns.
+    their titles; other tables hide columns. With `has_focus`, the keys work as soon as the page is shown.
     """
     data: dict[str, Json] = {
         "columns": [
@@ -147,10 +163,14 @@ def listing(
                 "room": one.room.value,
                 "order": one.order,
                 "elastic": one.is_elastic,
+                "link": one.is_link,
+                "hint": one.hint,
             }
             for one in columns
         ],
-        "rows": [{"key": row.key, "cells": [_cell(cell) for cell in row.cells]} for row in rows],
+        "rows": [
+            {"key": row.key, "address": row.address, "cells": [_cell(cell) for cell in row.cells]} for row in rows
+        ],
         "selected": selected,
         "label": label,
         "eager": is_eager,
@@ -158,7 +178,10 @@ def listing(
         "order": order,
         "ascending": is_ascending,
         "stacked": is_stacked,
+        "focus": has_focus,
     }
+    least_px = min(_ROW_PX * (len(rows) + 1), most_rem * 16)
+    st.html(f"<style>.st-key-{key} {{ min-height: {least_px}px; }}</style>")  # so that nothing moves when it is drawn
     drawn = _component("listing", ("main.js",))(
         key=key,
         data=data,
@@ -170,14 +193,18 @@ def listing(
     return ListingEvent(drawn.picked, drawn.opened, drawn.order, drawn.filtered)
 
 
-def lines_data(side_lines: Sequence[SideLine], *, label: str, wraps: bool = False) -> dict[str, Json]:
+def lines_data(
+    side_lines: Sequence[SideLine], *, label: str, wraps: bool = False, clips: bool = False
+) -> dict[str, Json]:
     """The data of `lines`; a click on a line with a position selects it in the stream.
 
-    `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, else they scroll.
+    `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, `clips` truncates them on a
+    wide screen and shows the whole line while the pointer is over it, else they scroll.
     """
     return {
         "label": label,
         "wraps": wraps,
+        "clips": clips,
         "lines": [
             {
                 "runs": [[run.style.value, run.text] for run in line],
@@ -194,12 +221,19 @@ def lines(data: dict[str, Json], *, key: str) -> None:
     _component("lines", ("../follow.js", "main.js"))(key=key, data=data)
 
 
-def palette(pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]]) -> dict[str, str] | None:
-    """Draw the command palette; `pages` are paths with titles, `keys` the shortcuts that it lists with their meanings.
+def palette(
+    pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]], *, database: str
+) -> dict[str, str] | None:
+    """Draw the name of the database and the button of the command palette, without the button if there are no `pages`.
 
+    `pages` are paths with titles, `keys` the shortcuts that the palette lists with their meanings.
     Returns what was chosen (`{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`), or None.
     """
-    data: dict[str, Json] = {"pages": [list(one) for one in pages], "keys": [list(one) for one in keys]}
+    data: dict[str, Json] = {
+        "pages": [list(one) for one in pages],
+        "keys": [list(one) for one in keys],
+        "database": visible_line(database),
+    }
     drawn = _component("palette", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
     return dict(drawn.chosen) if drawn.chosen else None
 
@@ -210,13 +244,14 @@ def picture(data: dict[str, Json], *, key: str) -> None:
 
 
 def _cell(cell: ListingCell) -> dict[str, Json]:
-    line = cell.line if isinstance(cell, BarCell | LinkCell | FilterCell) else cell
+    line = cell.line if isinstance(cell, BarCell | LinkCell | FilterCell | HintCell) else cell
     return {
         "runs": [[run.style.value, run.text] for run in line],
         "share": cell.share if isinstance(cell, BarCell | LinkCell) else None,
         "opens": cell.key if isinstance(cell, LinkCell) else None,
         "term": cell.term if isinstance(cell, FilterCell) else None,
         "title": visible_line(f"Filter by {cell.term}") if isinstance(cell, FilterCell) else None,
+        "hint": visible_line(cell.hint) if isinstance(cell, HintCell) else "",
     }
 
 

@@ -38,9 +38,7 @@ class Following {
   select(trace, place) {
     this.trace = trace;
     this.place = place;
-    const url = new URL(window.location.href);
-    for (const [name, value] of Object.entries(place)) url.searchParams.set(name, value);
-    window.history.replaceState(window.history.state, "", url);
+    keepInAddress(place);
     this.request();
   }
 
@@ -78,6 +76,16 @@ class Following {
       return null; // a later request aborted this one, or the server is gone, which Streamlit shows
     }
   }
+}
+
+// Set these keys of the address without a new entry in the history; null removes a key.
+function keepInAddress(values) {
+  const url = new URL(window.location.href);
+  for (const [name, value] of Object.entries(values)) {
+    if (value === null) url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  }
+  window.history.replaceState(window.history.state, "", url);
 }
 
 function following() {

@@ -13,20 +13,27 @@ from weaklink.ui.reports.html import runs_html
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Line, Style, visible_line
 
-_SCREEN, _PHONE = 100, 42  # characters on a line
+_BESIDE, _PHONE = 54, 42  # characters on a line
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
 # headings. Spacing: multiples of 4 px.
-_RULES = """
+RULES = """
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
-.stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0 0 1rem; overflow-wrap: anywhere; }
+.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
+.stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
 .stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
 .stMainBlockContainer [data-testid="stAlert"] [data-testid="stIconMaterial"] { font-size: 20px; }
 .stMainBlockContainer [data-testid="stCaptionContainer"] code { font-size: 12px; }
 .stMainBlockContainer button[kind="tertiary"] { text-align: start; }
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
-.stMainBlockContainer h1.wl-title { margin: 0; padding: 0; }
+.st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
+.st-key-weaklink_ending_1 { min-height: 22px; }
+.st-key-weaklink_ending_2 { min-height: 46px; }
+.st-key-weaklink_rail { min-height: 42px; }
+.st-key-weaklink_trace_bar > .stElementContainer:first-child { flex: 1 1 14rem; min-width: 0; }
+[class*="st-key-weaklink_dissector_"] { min-height: max(60vh, 24rem); }
+.stMainBlockContainer h1.wl-title { margin: 0; font-size: 20px;
+  white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
 .wl .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
@@ -38,7 +45,8 @@ _RULES = """
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 [data-testid="stHeaderActionElements"] { display: none; }
-[data-testid="stSidebarHeader"]::before { content: "weaklink"; font-size: 1.25rem; font-weight: 700; }
+.st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999991;
+  width: min(22rem, 30vw); }
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
@@ -53,6 +61,7 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
   .st-key-weaklink_tall_worse .wl-room { height: 96px !important; }
 }
 """
+"""The CSS of every page, apart from its colours; in the page from its start, so that nothing moves later."""
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # Streamlit's: too faint
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
@@ -81,19 +90,28 @@ _BLACK, _WHITE = "#000000", "#ffffff"
 
 
 def put_styles() -> None:
-    """Add our CSS rules to the page; call once per run."""
+    """Add the CSS rules that depend on the theme to the page; call once per run."""
     of = (DARK if st.context.theme.type == "dark" else LIGHT).of
     dim = of[Style.DIM]
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    st.html(f"<style>{colour_rules()}{_RULES}{captions}{ring}</style>")
+    st.html(f"<style>{captions}{ring}</style>")
 
 
 def put_title(text: str) -> None:
-    """Draw the page's heading from text of a trace, word for word."""
-    st.html(f'<h1 class="wl-title">{escape(visible_line(text))}</h1>')
+    """Draw the page's heading from text of a trace, word for word, on one line."""
+    shown = escape(visible_line(text))
+    st.html(f'<h1 class="wl-title" title="{shown}">{shown}</h1>')
+
+
+def put_grey_tabs(key: str, numbers: Iterable[int]) -> None:
+    """Grey the tabs with these numbers, from 1, in the container with this key."""
+    dim = (DARK if st.context.theme.type == "dark" else LIGHT).of[Style.DIM]
+    tabs = ", ".join(f".st-key-{key} [role=tab]:nth-of-type({number}) p" for number in numbers)
+    if tabs:
+        st.html(f"<style>{tabs} {{ color: {dim}; font-style: italic; }}</style>")
 
 
 def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None:
@@ -102,21 +120,22 @@ def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None
     st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}{quiet}</p>')
 
 
-def put_lines(lines: Iterable[Line]) -> None:
-    """Draw lines below each other, in the styles of the palette."""
-    st.html(_lines_html(lines))
+def put_lines(lines: Iterable[Line], *, hint: str = "") -> None:
+    """Draw lines below each other, in the styles of the palette; the hint is shown while the pointer is over them."""
+    st.html(_lines_html(lines, hint=hint))
 
 
 def put_laid_out(lines: Callable[[int], Iterable[Line]]) -> None:
-    """Draw lines laid out for a width in characters, once for a screen and once for a phone; CSS shows one of them."""
-    st.html(_lines_html(lines(_SCREEN), "wide") + _lines_html(lines(_PHONE), "narrow"))
+    """Draw lines laid out for a width in characters, once beside a table, once for a phone; CSS shows one."""
+    st.html(_lines_html(lines(_BESIDE), "wide") + _lines_html(lines(_PHONE), "narrow"))
 
 
-def _lines_html(lines: Iterable[Line], shown_where: str = "") -> str:
+def _lines_html(lines: Iterable[Line], shown_where: str = "", hint: str = "") -> str:
     shown = list(lines)
     drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
     name = "dark" if st.context.theme.type == "dark" else "light"
-    return f'<div class="wl {name} {shown_where}" tabindex="0">{drawn}</div>'  # so that keys scroll it sideways
+    title = f' title="{escape(hint)}"' if hint else ""
+    return f'<div class="wl {name} {shown_where}"{title} tabindex="0">{drawn}</div>'  # so that keys scroll it sideways
 
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`

@@ -24,7 +24,7 @@ _STEPS_PER_MOVE = MOST_STEPS // 4
 _MOST_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
 MOST_BOXES = 300
-_BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 6
+_BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 2
 _LETTER = 15
 _RAIL_LEAP = MOST_BOXES // 4
 SvgTag: TypeAlias = Literal["rect", "line", "text", "path"]
@@ -222,7 +222,7 @@ def rail(found: Sequence[Box]) -> Picture:
         left += _BOX_WIDTH + _BOX_GAP
     turns = counted(len({box.location.turn for box in found}), "turn")
     label = f"Map of the trace: {turns}; click a box to select its text"
-    return Picture(left + 4, _TOP + _BOX_HEIGHT + 20, tuple(groups), label)
+    return Picture(left + 4, _TOP + _BOX_HEIGHT + 14, tuple(groups), label)
 
 
 def selected_box(found: Sequence[Box], at: Location | None) -> str | None:
@@ -253,7 +253,7 @@ def _group(box: Box, left: float, key: str) -> ShapeGroup:
     ]
     if box.step is not None and box.step.location == box.location:
         number = str(box.step.number)
-        shapes.append(SvgElement("text", {"x": middle, "y": _TOP + _BOX_HEIGHT + 14}, Style.DIM, number, "middle"))
+        shapes.append(SvgElement("text", {"x": middle, "y": _TOP + _BOX_HEIGHT + 11}, Style.DIM, number, "middle"))
     return ShapeGroup(tuple(shapes), _title(box), key)
 
 

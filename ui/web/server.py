@@ -22,7 +22,7 @@ from streamlit.starlette import App
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.web.guard import Access, Guard
-from weaklink.ui.web.markup import theme_options
+from weaklink.ui.web.markup import RULES, colour_rules, theme_options
 from weaklink.ui.web.results.opening import opened_again
 from weaklink.ui.web.stores import DashboardOptions, set_options, store
 from weaklink.ui.web.trace_api import trace_route
@@ -130,11 +130,12 @@ def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def index_page() -> str:
-    """The HTML of every page: Streamlit's, with a script that sets the server's address to the root."""
+    """The HTML of every page: Streamlit's, with a script that sets the server's address to the root, and our CSS."""
     import streamlit  # noqa: PLC0415  # only the running dashboard pays for it
 
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    return page.replace("<head>", f"<head>{_AT_ROOT}", 1)
+    styles = f"<style>{colour_rules()}{RULES}</style>"  # after Streamlit's own, which are in the head
+    return page.replace("<head>", f"<head>{_AT_ROOT}", 1).replace("</body>", f"{styles}</body>", 1)
 
 
 def _hash(script: str) -> str:

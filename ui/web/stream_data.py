@@ -40,6 +40,7 @@ EXPANDED_TURNS = 250
 """The number of turns before and after the selected one that are expanded; turns further away have one row each."""
 
 _LONGEST = 2_000  # characters of one sentence
+_MAX_MARKED, _MAX_MARK = 600, 80  # characters: about ten rows of a laptop's screen, and one
 
 
 class TurnWindow(Struct, frozen=True):
@@ -323,6 +324,20 @@ def stream_place(trace: Trace, place: Location) -> Location:
     return Location(place.turn, parts[0].name if parts else "text", Range(0, 0))
 
 
+def short_mark(trace: Trace, place: Location) -> Location:
+    """The characters to mark for a fault: of a range that fills the screen, its opening brace or first characters.
+
+    So its message is at the start of the range, and not below its end some screens further down.
+    """
+    part = trace.turns[place.turn - 1].part(place.part) if 0 < place.turn <= len(trace.turns) else None
+    if part is None or len(place.range) <= _MAX_MARKED:
+        return place
+    start = place.range.start
+    line_end = part.text.find("\n", start, start + _MAX_MARK)
+    end = start + 1 if part.text[start] in "{[" else line_end if line_end > start else start + _MAX_MARK
+    return Location(place.turn, place.part, Range(start, end))
+
+
 def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:
     """The faults in order, as columns: `start` and `end` in code points; `part`, `rule`, `message`, `hint` as indices.
 
@@ -346,6 +361,7 @@ def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) ->
         if fault.against is not None:
             against[str(index)] = _against_row(trace, fault.against)
         columns["more"].append(more)
+        at = short_mark(trace, at)
         columns["part"].append(parts.index_of((at.turn, at.part)))
         columns["start"].append(at.range.start)
         columns["end"].append(at.range.end)

@@ -40,7 +40,7 @@ _WIDTH = 160  # characters of a line
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at the position `at`."""
     id_ = shown.summary.id
-    with st.container(horizontal=True, gap="xsmall"):
+    with st.container(horizontal=True, gap="xsmall", width="content"):
         _adjacent_links(shown)
         filter_menu(shown.summary, shown.dissection, at)
         with st.popover(_mark_title(shown), key="weaklink_mark", on_change="rerun"):  # the selection may have moved
@@ -58,7 +58,6 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         if st.button("Compare", icon=":material/compare_arrows:"):
             go_to_page("compare", runs=id_)
         ask_again(shown, at)
-    ask_results(shown)
 
 
 def _copies(shown: ShownTrace, at: Location | None) -> None:
@@ -79,8 +78,8 @@ def _adjacent_links(shown: ShownTrace) -> None:
     newer, older = adjacent_traces(shown.summary)
     links = ((newer, "Newer", ":material/chevron_left:", "{"), (older, "Older", ":material/chevron_right:", "}"))
     for to, direction, icon, key in links:
-        hint = f"The next {direction.lower()} trace that matches the filter; key {key} in the stream"
-        if st.button(direction, icon=icon, disabled=to is None, help=hint) and to is not None:
+        hint = f"{direction}: the next {direction.lower()} trace that matches the filter; key {key} in the stream"
+        if st.button(icon, key=f"weaklink_{direction}", disabled=to is None, help=hint) and to is not None:
             go_to_page("trace", trace=to, filter=parameter("filter"))
 
 

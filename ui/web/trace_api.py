@@ -23,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Json, Role
@@ -32,14 +33,15 @@ from weaklink.ui.views.dissect.navigation import step_at
 from weaklink.ui.views.dissect.raw import context, raw, schema
 from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
 from weaklink.ui.views.dissect.timing import timing
-from weaklink.ui.views.status import liveness_run, status_run, task_run
+from weaklink.ui.views.status import UNNAMED, liveness_run, outcome_words, status_run, task_run
 from weaklink.ui.views.styled_text import Run, Style, counted, quoted, visible_line
 from weaklink.ui.views.trace import fault_counts
+from weaklink.ui.views.trace_summary import reason_words
 from weaklink.ui.web.browser_json import json_delta
 from weaklink.ui.web.components import lines_data
 from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
 from weaklink.ui.web.stores import ShownTrace, data_flow, shown_trace, store
-from weaklink.ui.web.stream_data import EXPANDED_TURNS, stream_data, stream_place, value_rows, window_of
+from weaklink.ui.web.stream_data import EXPANDED_TURNS, short_mark, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
 _KEPT = 6  # data of traces that browsers have, each as large as a window
@@ -52,6 +54,7 @@ _LOCK = Lock()
 _LONGEST = 80
 _LONGEST_MESSAGE = 400
 _WIDTH = 110
+_VERDICT_WIDTH = 40  # it is beside the stream
 _MOST_LINES = 400
 _NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
 
@@ -162,6 +165,20 @@ def view_data(name: str, shown: ShownTrace, at: Location | None) -> dict[str, Js
     return {**data, "view": name, "trace": shown.summary.id, "version": version}
 
 
+def empty_views(shown: ShownTrace) -> set[str]:
+    """The names of the views that have nothing to show, whatever is selected."""
+    has_answers = any(turn.generation is not None for turn in shown.trace.turns)
+    filled = {
+        "flow": bool(shown.inspection.chain.steps),
+        "schema": bool(shown.inspection.chain.steps),
+        "timing": timing_picture(shown.trace) is not None,
+        "raw": has_answers,
+        "context": has_answers,
+    }
+    same = {"origins": "flow", "times": "timing"}
+    return {name for name in VIEWS if not filled.get(same.get(name, name), True)}
+
+
 def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     """How the trace ended, in a sentence that links to the characters."""
     chain, summary = shown.inspection.chain, shown.summary
@@ -179,11 +196,19 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     outcome = task_run(summary.outcome)
     runs = (Run(status.text, status.style), *((Run(" · task: "), outcome) if outcome else ()))
     sentences = [SideLine((*runs, Run(f" · {' · '.join(facts)}", Style.DIM)))]
+    recovered = next((step for step in chain.steps if step.recovery is not None), None)
     if broken is not None:
         head = Run(f"step {broken.step}, turn {broken.turn}: ", Style.ERROR)
         message = broken.message if len(broken.message) <= _LONGEST_MESSAGE else f"{broken.message[:_LONGEST_MESSAGE]}…"
         sentences.append(_shown_line(shown, SideLine((head, *quoted(message)), initial_position(shown.inspection))))
-    return lines_data(sentences, label="How the trace ended", wraps=True)
+    elif recovered is not None:
+        head = Run(f"step {recovered.number}, turn {recovered.location.turn}: ", Style.REASONING)
+        words = f"`{visible_line((recovered.call.name or UNNAMED)[:_LONGEST])}` {outcome_words(recovered)}"
+        sentences.append(_shown_line(shown, SideLine((head, *quoted(words)), recovered.location)))
+    elif chain.status is Status.ABORTED and (why := reason_words(summary)):
+        sentences.append(SideLine(why))
+    is_beside = broken is not None  # the verdict beside the stream has the whole sentence
+    return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside)
 
 
 def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -213,7 +238,8 @@ def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
 
 
 def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    return _lines(shown, verdict(shown.dissection, _WIDTH), "Verdict")
+    lines = [_shown_line(shown, one) for one in _first(verdict(shown.dissection, _VERDICT_WIDTH))]
+    return lines_data(lines, label="Verdict", wraps=True)
 
 
 def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -280,7 +306,7 @@ def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
 def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
     """The line, linked to where the stream shows its place."""
     place = one.location
-    return one if place is None or place.is_in_turn else SideLine(one.line, stream_place(shown.trace, place))
+    return one if place is None else SideLine(one.line, short_mark(shown.trace, stream_place(shown.trace, place)))
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:

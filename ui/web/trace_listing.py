@@ -3,11 +3,13 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import urlencode
 
 import streamlit as st
 
 from weaklink.inspector.chain.steps import VerdictCertainty
 from weaklink.storage import TraceSummary
+from weaklink.ui.views import trace_summary
 from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.minimap import LEGEND, minimap
 from weaklink.ui.views.styled_text import (
@@ -15,22 +17,36 @@ from weaklink.ui.views.styled_text import (
     Run,
     Style,
     counted,
+    short_age,
     short_count,
     short_duration,
     short_time,
     visible_line,
     wrapped,
 )
-from weaklink.ui.views.trace_columns import TRACE_COLUMNS, ListedTrace, forks_grouped
+from weaklink.ui.views.trace_columns import NOTHING, TRACE_COLUMNS, ListedTrace, forks_grouped
 from weaklink.ui.views.trace_summary import listed_status, listed_title
-from weaklink.ui.web.components import FilterCell, ListingColumn, ListingEvent, ListingRow, MinimumWidth, listing
+from weaklink.ui.web.components import (
+    FilterCell,
+    HintCell,
+    ListingCell,
+    ListingColumn,
+    ListingEvent,
+    ListingRow,
+    MinimumWidth,
+    listing,
+)
 from weaklink.ui.web.filter_bar import column_terms, filter_menu, narrowed
 from weaklink.ui.web.markup import put_lines
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import ShownTrace, current_options, shown_trace, store
 
 _WIDTH = 37
+TABLE_AND_DETAIL = (3, 2)
+"""The shares of the width of a table and of the details of its selected row beside it."""
+
 _RUNS = "runs"
+_PREVIEW, _CLOSED = "preview", "closed"
 MOST_RUNS = 6
 """The maximum number of traces in a comparison."""
 
@@ -41,16 +57,17 @@ _ROOMS = {
     "status": MinimumWidth.ANY,
     "title": MinimumWidth.ANY,
     "break": MinimumWidth.ANY,
-    "certainty": MinimumWidth.MEDIUM,
-    "map": MinimumWidth.WIDE,
-    "outcome": MinimumWidth.SMALL,
-    "model": MinimumWidth.MEDIUM,
-    "tool_calls": MinimumWidth.WIDE,
-    "tokens": MinimumWidth.WIDE,
-    "duration_s": MinimumWidth.WIDE,
+    "map": MinimumWidth.WIDEST,
+    "duration_s": MinimumWidth.MEDIUM,
+    "tool_calls": MinimumWidth.MEDIUM,
     "started_at": MinimumWidth.SMALL,
-    "id": MinimumWidth.MEDIUM,
+    "tokens": MinimumWidth.MEDIUM,
+    "outcome": MinimumWidth.MEDIUM,
+    "certainty": MinimumWidth.WIDEST,
+    "model": MinimumWidth.WIDE,
+    "id": MinimumWidth.WIDE,
 }
+_LEGEND = "; ".join(LEGEND)
 
 SORTED_COLUMNS = tuple(
     ListingColumn(
@@ -60,6 +77,8 @@ SORTED_COLUMNS = tuple(
         room,
         TRACE_COLUMNS[key].order or "",
         key in _ELASTIC,
+        key == "title",
+        _LEGEND if key == "map" else "",
     )
     for key, room in _ROOMS.items()
 )
@@ -80,30 +99,42 @@ _REVERSED = "-"
 
 
 def trace_preview(one: TraceSummary) -> None:
-    """Draw the preview of a trace, with its buttons."""
+    """Draw the preview of a trace, with its buttons; one of them closes the preview."""
     with st.container(horizontal=True, gap="xsmall"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)
         filter_menu(one)
-    put_lines(_lines(shown_trace(one.id), one))
+        st.button("Close", key="weaklink_preview_close", icon=":material/close:", on_click=set_preview, args=(False,))
+    shown = shown_trace(one.id)
+    put_lines(_heading(one))
+    put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
+    put_lines(_lines(shown, one))
 
 
-def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
+def is_preview_open() -> bool:
+    """Whether the list has a preview beside it: until the user closes it, in the address or in this session."""
+    return not (parameter(_PREVIEW) == _CLOSED or st.session_state.get(_PREVIEW) == _CLOSED)
+
+
+def set_preview(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streamlit
+    """Open or close the preview."""
+    st.session_state[_PREVIEW] = "" if is_open else _CLOSED
+    set_parameters(**{_PREVIEW: None if is_open else _CLOSED})
+
+
+def _heading(one: TraceSummary) -> Iterator[Line]:
     yield from wrapped((Run(f"{one.id}  ", Style.DIM), Run(title_of(one), Style.STRONG)), _WIDTH)
     yield (listed_status(one),)
     if one.certainty is VerdictCertainty.LOW:
         yield from wrapped((Run("certainty low: the rules had to guess", Style.WARNING),), _WIDTH)
-    yield ()
-    yield minimap(shown.trace, shown.inspection, _WIDTH)
-    yield ()
+
+
+def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
     yield from break_lines(shown.trace, shown.inspection, _WIDTH)
     yield ()
     for name, text in _facts(one):
         yield from wrapped((Run(f"{name:8}", Style.DIM), Run(visible_line(text))), _WIDTH, indent=8)
-    yield ()
-    for words in LEGEND:
-        yield from wrapped((Run(words, Style.DIM),), _WIDTH)
 
 
 def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
@@ -140,21 +171,63 @@ def _choose(ids: list[str]) -> None:
     st.rerun()
 
 
-def trace_rows(traces: Sequence[TraceSummary]) -> list[ListingRow]:
-    """Traces as rows, with forks below their parent if both are listed; the key of a row is the trace's id."""
+def trace_rows(traces: Sequence[TraceSummary], filter_text: str = "") -> list[ListingRow]:
+    """Traces as rows, with forks below their parent if both are listed; the key of a row is the trace's id.
+
+    The address of a row opens the trace in the list that `filter_text` matches.
+    """
     maps = minimaps(traces)
     now_s = time.time()
     listed = [ListedTrace(one, now_s, minimap=maps.get(one.id, ())) for one in traces]
-    return [_listing_row(one) for one in forks_grouped(listed)]
+    return [_listing_row(one, filter_text) for one in forks_grouped(listed)]
 
 
-def _listing_row(listed: ListedTrace) -> ListingRow:
+def _listing_row(listed: ListedTrace, filter_text: str = "") -> ListingRow:
     terms = column_terms(listed.summary)
-    cells = ((key, TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)) for key in _ROOMS)
+    cells = ((key, _cell(key, listed)) for key in _ROOMS)
     return ListingRow(
         str(listed.summary.id),
-        tuple(FilterCell(terms[key], line) if key in terms else line for key, line in cells),
+        tuple(
+            FilterCell(terms[key], cell) if key in terms and not isinstance(cell, HintCell) else cell
+            for key, cell in cells
+        ),
+        f"trace?{urlencode({'trace': listed.summary.id, **({'filter': filter_text} if filter_text else {})})}",
     )
+
+
+def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
+    """The cell of a column. The time is the age, which takes little room, with the date and time of day as its hint.
+
+    A trace without a time has the time of its import, marked as such.
+    """
+    if key != "started_at":
+        return TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)
+    started_s, imported_s = listed.summary.started_at_s, listed.summary.imported_at_s
+    if started_s is not None:
+        return HintCell(trace_summary.moment(started_s) or "", TRACE_COLUMNS["age"].cell(listed, 4))
+    age = short_age(max(listed.now_s - imported_s, 0))
+    return HintCell(
+        f"No time was recorded. Imported {trace_summary.moment(imported_s)}", (Run(f"imported {age}", Style.DIM),)
+    )
+
+
+def filled_columns(
+    columns: Sequence[ListingColumn], rows: Sequence[ListingRow], order: str = ""
+) -> tuple[list[ListingColumn], list[ListingRow]]:
+    """The columns, and their cells, that are not empty in every row, or that are always shown, or sort the rows."""
+    kept = [
+        index
+        for index, column in enumerate(columns)
+        if column.room is MinimumWidth.ANY
+        or (order and column.order == order)
+        or any(_is_filled(row.cells[index]) for row in rows)
+    ]
+    fewer = [row._replace(cells=[row.cells[index] for index in kept]) for row in rows]
+    return [columns[index] for index in kept], fewer
+
+
+def _is_filled(cell: ListingCell) -> bool:
+    return (cell.line if isinstance(cell, FilterCell | HintCell) else cell) not in ((), NOTHING)
 
 
 def trace_list(rows: Sequence[ListingRow], filter_text: str, *, key: str, label: str, most_rem: int = 40) -> str | None:
@@ -162,7 +235,8 @@ def trace_list(rows: Sequence[ListingRow], filter_text: str, *, key: str, label:
 
     A click on the funnel beside a value opens the traces that match `filter_text` and have this value.
     """
-    done = listing(LISTING_COLUMNS, rows, key=key, label=label, is_eager=True, most_rem=most_rem)
+    columns, shown = filled_columns(LISTING_COLUMNS, rows)
+    done = listing(columns, shown, key=key, label=label, is_eager=True, most_rem=most_rem)
     if done.filtered is not None:
         go_to_page("traces", filter=narrowed(filter_text, done.filtered))
     return done.opened

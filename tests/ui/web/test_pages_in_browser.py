@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from tests.ui.web.dashboards import running
+from tests.ui.scenes import broken_trace
+from tests.ui.web.dashboards import dashboard, running
 from tests.ui.web.pages_walked import settled
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Outcome
 from weaklink.storage import open_store
 
 
@@ -269,16 +273,21 @@ def test_what_breaks_is_sorted_by_a_click_on_a_title(demo_dashboard: str, page: 
     expect(rules).to_have_text(by_chains)
 
 
-def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(demo_dashboard: str, page: Page) -> None:
-    page.goto(f"{demo_dashboard}traces")
-    settled(page)
-    table = page.locator(".listing")
-    heading = table.locator("th", has_text="task")
-    expect(heading).to_be_visible()
-    cell, around = heading.bounding_box(), table.bounding_box()
-    assert cell is not None
-    assert around is not None
-    assert cell["x"] + cell["width"] <= around["x"] + around["width"]
+def test_the_list_shows_the_outcome_of_tasks_beside_the_preview(page: Page, tmp_path: Path) -> None:
+    trace, _ = broken_trace()
+    judged = structs.replace(trace, outcome=Outcome(completed=True, reward=0.0))
+    with open_store(tmp_path / "w.db") as store:
+        store.save([(judged, inspect_trace(judged))])
+    with dashboard(tmp_path, tmp_path / "w.db") as address:
+        page.goto(f"{address}traces")
+        settled(page)
+        table = page.locator(".listing")
+        heading = table.locator("th", has_text="task")
+        expect(heading).to_be_visible()
+        cell, around = heading.bounding_box(), table.bounding_box()
+        assert cell is not None
+        assert around is not None
+        assert cell["x"] + cell["width"] <= around["x"] + around["width"]
 
 
 _MOST_REQUESTS = 40
@@ -308,7 +317,7 @@ def _row(page: Page, label: str, words: str) -> Locator:
 
 
 def _in_menu(page: Page, title: str) -> Locator:
-    return page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
+    return page.get_by_test_id("stTopNavLink").filter(has_text=title)
 
 
 _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {

@@ -25,7 +25,8 @@ def test_a_tool_is_looked_at_alone_and_all_of_them_again(demo_database: Path) ->
 
 def test_a_tool_that_broke_no_schema_is_said_to_have_broken_none(demo_database: Path) -> None:
     app = page("tools", demo_database, tool="never_called")
-    assert "No call of the selected tool violates its schema." in [one.value for one in app.caption]
+    words = "No argument of the selected tool violates its schema. For schema compliance, calls that are"
+    assert any(one.value.startswith(words) for one in app.caption)
 
 
 def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_example(demo_database: Path) -> None:
@@ -38,8 +39,9 @@ def test_a_rule_is_explained_with_its_remedy_and_what_weaklink_says_of_its_examp
 def test_a_rule_that_was_found_leads_to_its_traces_and_one_that_was_not_does_not(demo_database: Path) -> None:
     with open_store(demo_database, create=False) as store:
         found = len(store.traces("code:J104", limit=100))
-    assert [one.label for one in page("rules", demo_database, rule="J104").button] == [f"Traces with J104: {found}"]
-    assert not page("rules", demo_database, rule="J117").button
+    labels = [one.label for one in page("rules", demo_database, rule="J104").button]
+    assert labels == [f"Traces with J104: {found}", "Close"]
+    assert [one.label for one in page("rules", demo_database, rule="J117").button] == ["Close"]
 
 
 @pytest.mark.parametrize("keeps_broken", [True, False])

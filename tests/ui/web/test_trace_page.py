@@ -12,9 +12,11 @@ from streamlit.testing.v1 import AppTest
 
 from tests.chain.test_layer_places import changed_story
 from tests.ui.scenes import broken_trace
+from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of, inspect_trace
-from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
+from weaklink.inspector.model import Generation, Instant, Part, Role, ToolDefinition, Trace, Turn
+from weaklink.inspector.text import Range
 from weaklink.storage import open_store
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.side import initial_position
@@ -29,6 +31,7 @@ from weaklink.ui.web.stream_data import (
     MOST_ROWS,
     TurnWindow,
     fault_data,
+    short_mark,
     stream_data,
     value_rows,
     window_notes,
@@ -81,8 +84,9 @@ def test_without_a_trace_in_the_address_the_page_says_so(served: int) -> None:
 def test_a_broken_trace_is_drawn_with_its_actions(served: int) -> None:
     page = _page(trace=served)
     assert not page.exception
-    assert {"Newer", "Older", "Compare"} <= {one.label for one in page.button}
-    assert [one.label for one in page.tabs][:2] == ["Data flow", "Verdict"]
+    assert {"Compare"} <= {one.label for one in page.button}
+    assert {"weaklink_Newer", "weaklink_Older"} <= {one.key for one in page.button}
+    assert [one.label for one in page.tabs][:2] == ["Data flow", "Schema"]
 
 
 def test_a_note_on_the_step_that_is_looked_at_is_kept_there(served: int, tmp_path: Path) -> None:
@@ -262,3 +266,41 @@ def _said(number: int) -> tuple[Trace, Inspection]:
     """A trace that is older than the one before it."""
     trace = Trace((Turn(Role.USER, (Part("text", f"trace {number}"),)),), started=Instant(1_000.0 - number))
     return trace, inspect_trace(trace)
+
+
+_MANY = 3_000
+_LARGE_CALL = (
+    '<tool_call>\n{"name": "save", "arguments": {'
+    + ", ".join(f'"key_{number}": {number}' for number in range(_MANY))
+    + "}}\n</tool_call>"
+)
+_SAVE = ToolDefinition("save", parameters={"type": "object", "required": ["owner"]})
+
+
+def test_a_fault_of_a_large_object_is_marked_at_its_brace_and_names_the_member() -> None:
+    turns = (
+        Turn(Role.USER, (Part("text", "go"),)),
+        Turn(Role.ASSISTANT, (Part("text", _LARGE_CALL),), generation=Generation(tools=(_SAVE,))),
+    )
+    trace = Trace(turns)
+    inspection = inspect_trace(trace, format="hermes")
+    (missing,) = (one for one in inspection.diagnostics if one.rule.code == "S201")
+    assert len(missing.location.range) > 20 * _MANY / 2
+    data: Any = fault_data(trace, inspection.diagnostics, inspection.chain)
+    (at,) = (index for index, rule in enumerate(data["rule"]) if data["rules"][rule][1] == "S201")
+    assert _LARGE_CALL[data["start"][at] : data["end"][at]] == "{"
+    assert data["start"][at] == missing.location.range.start
+    assert "`owner`" in data["sentences"][data["message"][at]]
+    place = initial_position(inspection)
+    assert place is not None
+    assert len(short_mark(trace, place).range) == 1
+
+
+@given(text=st.text(max_size=40), start=st.integers(0, 900), length=st.integers(0, 900))
+def test_a_mark_is_short_and_begins_where_its_fault_begins(text: str, start: int, length: int) -> None:
+    whole = text + "x" * 1_000 + "\n{" + "y" * 1_000
+    trace = Trace((Turn(Role.USER, (Part("text", whole),)),))
+    place = Location(1, "text", Range(start, min(start + length, len(whole))))
+    marked = short_mark(trace, place).range
+    assert marked.start == place.range.start
+    assert marked == place.range or (0 < len(marked) <= 80 and "\n" not in whole[marked.start : marked.end])

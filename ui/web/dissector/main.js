@@ -11,7 +11,9 @@ class Dissector {
     this.emit = emit;
     this.look = { ...NO_LOOK };
     this.state = { parts: [], steps: [], values: [], faults: [], faultPlaces: [], stepPlaces: [], layers: [] };
-    this.pane = "values";
+    const pane = new URLSearchParams(window.location.search).get("pane");
+    this.pane = LEFT.includes(pane) ? pane : LEFT[1];
+    this.divider = new Divider(root, root.querySelector(".divider"));
     this.frame();
     this.look.found = () => this.search.places;
   }
@@ -200,6 +202,7 @@ class Dissector {
   }
 
   choose(name, isShown = true) {
+    if (name !== this.pane) keepInAddress({ pane: name === LEFT[1] ? null : name });
     this.pane = name;
     this.tabs.forEach((tab, index) => {
       tab.setAttribute("aria-selected", String(LEFT[index] === name));

@@ -9,7 +9,7 @@ function wordsOf(runs) {
   });
 }
 
-function lineOf(line) {
+function lineOf(line, clips) {
   const node = document.createElement(line.place ? "button" : "div");
   node.className = "line";
   node.append(...wordsOf(line.runs));
@@ -19,6 +19,7 @@ function lineOf(line) {
     node.style.paddingInlineStart = `${indent}ch`;
     node.style.textIndent = `-${indent}ch`;
   }
+  node.title = clips ? node.textContent : "";
   if (!node.textContent) node.textContent = " ";
   if (line.place) {
     node.type = "button";
@@ -47,7 +48,7 @@ function show(root, data) {
   const state = JSON.stringify(data.lines);
   if (shown.get(root) === state) return;
   shown.set(root, state);
-  root.replaceChildren(...data.lines.map(lineOf));
+  root.replaceChildren(...data.lines.map((line) => lineOf(line, data.clips)));
 }
 
 export default function (component) {
@@ -58,6 +59,7 @@ export default function (component) {
   root.classList.toggle("dark", isDark);
   root.classList.toggle("light", !isDark);
   root.classList.toggle("wraps", data.wraps);
+  root.classList.toggle("clips", Boolean(data.clips));
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
   show(root, data);

@@ -32,6 +32,8 @@ class Listing {
     this.root = root;
     this.body = root.querySelector("tbody");
     this.body.onkeydown = (event) => this.key(event);
+    this.fromPage = (event) => event.target === document.body && this.data?.focus && this.root.isConnected && this.key(event);
+    document.addEventListener("keydown", this.fromPage);
   }
 
   take(data, emit) {
@@ -42,6 +44,7 @@ class Listing {
     this.root.classList.toggle("dark", isDark);
     this.root.classList.toggle("light", !isDark);
     this.root.classList.toggle("stacked", Boolean(data.stacked));
+    const isFirst = this.data === undefined;
     const ours = this.reported === undefined && !this.soon ? undefined : this.data?.rows[this.at]?.key;
     if (data.selected === this.reported) this.reported = undefined;
     const before = this.body.children[this.at];
@@ -57,6 +60,7 @@ class Listing {
     if (data.selected !== this.lit && ours === undefined) this.show();
     else if (here) this.root.scrollTop = here.offsetTop - height; // new rows above it do not move it
     this.lit = data.selected;
+    if (isFirst && data.focus && document.activeElement === document.body) this.body.focus({ preventScroll: true });
   }
 
   // The title of a column; a button if the rows can be sorted by the column.
@@ -64,11 +68,12 @@ class Listing {
     const isOrder = column.order && column.order === this.data.order;
     const node = cell("th", column.order ? [] : [["", column.title]], column);
     node.setAttribute("scope", "col");
+    node.title = column.hint || "";
     if (!column.order) return node;
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = `${column.title}${isOrder ? (this.data.ascending ? " ▴" : " ▾") : ""}`;
-    button.title = `Sort by ${column.title}`;
+    button.title = [`Sort by ${column.title}`, column.hint].filter(Boolean).join(". ");
     button.onclick = () => this.emit("order", column.order);
     if (isOrder) node.setAttribute("aria-sort", this.data.ascending ? "ascending" : "descending");
     node.append(button);
@@ -113,8 +118,17 @@ class Listing {
 
   row(row) {
     const node = document.createElement("tr");
-    node.append(...row.cells.map((one, at) => this.cell(one, this.data.columns[at])));
-    node.onclick = () => {
+    node.append(...row.cells.map((one, at) => this.linked(row, this.cell(one, this.data.columns[at]), this.data.columns[at])));
+    const isElsewhere = (event) => row.address && (event.button === 1 || event.ctrlKey || event.metaKey);
+    node.onauxclick = (event) => {
+      if (isElsewhere(event) && !event.target.closest("a")) window.open(row.address, "_blank", "noopener");
+    };
+    node.onclick = (event) => {
+      if (isElsewhere(event) || (event.shiftKey && event.target.closest("a"))) {
+        node.onauxclick(event);
+        return; // the browser opens the link
+      }
+      event.preventDefault();
       this.body.focus({ preventScroll: true });
       const index = [...this.body.children].indexOf(node);
       this.light(index);
@@ -125,10 +139,25 @@ class Listing {
     return node;
   }
 
+  // In a column of links, the text of a cell links to the address of its row; a plain click still selects the row.
+  linked(row, node, column) {
+    if (!column.link || !row.address) return node;
+    const link = document.createElement("a");
+    link.href = row.address;
+    link.tabIndex = -1; // Enter opens the selected row
+    link.append(...node.childNodes);
+    node.append(link);
+    return node;
+  }
+
   // A cell that opens something other than its row is a button.
   cell(one, column) {
     if (typeof one.term === "string") return this.filterCell(one, column);
-    if (typeof one.opens !== "string") return cell("td", one.runs, column, one.share);
+    if (typeof one.opens !== "string") {
+      const node = cell("td", one.runs, column, one.share);
+      if (one.hint) node.title = one.hint;
+      return node;
+    }
     const node = cell("td", [], column, one.share);
     const button = document.createElement("button");
     button.type = "button";
@@ -200,5 +229,7 @@ export default function (component) {
   const root = parentElement.querySelector(".listing");
   if (!shown.has(root)) shown.set(root, new Listing(root));
   shown.get(root).take(data, setTriggerValue);
-  return () => {};
+  return () => {
+    if (!root.isConnected) document.removeEventListener("keydown", shown.get(root).fromPage);
+  };
 }

@@ -15,7 +15,7 @@ from weaklink.ui.web.filter_bar import field
 from weaklink.ui.web.markup import put_laid_out
 from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, wait_for
-from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing
+from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing
 
 
 class FoundRule(NamedTuple):
@@ -45,32 +45,35 @@ _COLUMNS: tuple[SortedColumn[FoundRule], ...] = (
 
 
 def show() -> None:
-    """Draw the page: every rule, and an explanation of the one in the address."""
+    """Draw the page: every rule, and beside them an explanation of the one in the address."""
     st.title("Rules")
     named = parameter("rule")
     chosen = find_rule(named) if named else None
     found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
     only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
-    done = sorted_listing(
-        _COLUMNS,
-        [FoundRule(rule, *found.get(rule.code, (0, 0))) for rule in RULES if rule.code in found or not only_found],
-        lambda one: rule_row(one, most),
-        name="order",
-        default="code",
-        key="weaklink_rules",
-        selected=chosen.code if chosen else None,
-        label="Rules",
-    )
-    st.caption("Click a rule to see its explanation. Click a number of traces, or press Enter, to list the traces.")
+    table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if chosen else (st.container(), None)
+    with table:
+        done = sorted_listing(
+            _COLUMNS,
+            [FoundRule(rule, *found.get(rule.code, (0, 0))) for rule in RULES if rule.code in found or not only_found],
+            lambda one: rule_row(one, most),
+            name="order",
+            default="code",
+            key="weaklink_rules",
+            selected=chosen.code if chosen else None,
+            label="Rules",
+        )
+        st.caption("Click a rule to see its explanation. Click a number of traces, or press Enter, to list the traces.")
     if done.opened is not None:
         is_row = any(rule.code == done.opened for rule in RULES)
         go_to_page("traces", filter=field("code", done.opened) if is_row else done.opened)
     if done.picked is not None:
         set_parameters(rule=done.picked)
-        chosen = find_rule(done.picked)
-    if chosen is not None:
-        _explain(chosen, found.get(chosen.code, (0, 0))[0])
+        st.rerun()
+    if chosen is not None and beside is not None:
+        with beside:
+            _explain(chosen, found.get(chosen.code, (0, 0))[0])
 
 
 def rule_row(one: FoundRule, most: int) -> ListingRow:
@@ -90,7 +93,11 @@ def rule_row(one: FoundRule, most: int) -> ListingRow:
 
 
 def _explain(rule: Rule, traces: int) -> None:
+    with st.container(horizontal=True, gap="xsmall"):
+        if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
+            go_to_page("traces", filter=field("code", rule.code))
+        if st.button("Close", icon=":material/close:"):
+            set_parameters(rule=None)
+            st.rerun()
     bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
     put_laid_out(lambda width: rule_lines(rule, bad, good, width=width))
-    if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
-        go_to_page("traces", filter=field("code", rule.code))

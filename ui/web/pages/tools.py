@@ -25,7 +25,7 @@ from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_foun
 from weaklink.ui.web.markup import label
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import store
-from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, trace_list, trace_rows
+from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing, trace_list, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5
@@ -77,7 +77,10 @@ _COLUMNS: tuple[SortedColumn[_ToolFigures], ...] = (
 
 
 def show() -> None:
-    """Draw the page: every tool, and below them the violations and examples of the selected tool, else of all tools."""
+    """Draw the page: every tool, and beside them the violations and examples of the selected tool.
+
+    Without a selected tool, those of all tools are below.
+    """
     st.title("Tools")
     filter_text = filter_bar("tools")
     if filter_text is None:
@@ -90,13 +93,14 @@ def show() -> None:
     if not examples and not tool:
         nothing_found(filter_text)
         return
-    above = st.container()
-    _show_examples(examples)
+    table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if tool else (st.container(), st.container())
     results = queries.page_results(groups, violations)
-    with above:
+    with table:
         queries.put_progress(results)
         _tools(results, groups, filter_text, tool)
+    with beside:
         _violations(results, violations, filter_text, tool)
+        _show_examples(examples)
 
 
 def _tools(
@@ -177,9 +181,8 @@ def _violations(
         return
     found = [one for one in results[query] if not tool or one.tool == tool]
     if not found:
-        st.caption(
-            "No call of the selected tool violates its schema." if tool else "No call violates the schema of its tool."
-        )
+        what = "No argument of the selected tool violates its schema." if tool else "No argument violates a schema."
+        st.caption(f"{what} For schema compliance, calls that are not well-formed count too.")
         return
     done = sorted_listing(
         _VIOLATED,
@@ -225,6 +228,6 @@ def _examples(filter_text: str) -> list[TraceSummary]:
 def _show_examples(found: list[TraceSummary]) -> None:
     st.subheader("Examples", anchor=False)
     filter_text = parameter("filter")
-    opened = trace_list(trace_rows(found), filter_text, key="weaklink_examples", label="Examples")
+    opened = trace_list(trace_rows(found, filter_text), filter_text, key="weaklink_examples", label="Examples")
     if opened is not None:
         go_to_page("trace", trace=opened, filter=filter_text)

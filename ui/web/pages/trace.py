@@ -1,5 +1,6 @@
 """The page of one trace: its verdict and turns, the exact stream, and tabs for data flow, schema, timing and more."""
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -10,20 +11,20 @@ from weaklink.inspector.text import Range
 from weaklink.storage import NoDatabaseYetError, TraceSummary
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.web.components import DissectorEvent, dissector, lines, picture
-from weaklink.ui.web.markup import label, put_sentence, put_title
+from weaklink.ui.web.markup import label, put_grey_tabs, put_sentence, put_title
 from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from weaklink.ui.web.pictures import location_object
 from weaklink.ui.web.stores import ShownTrace, put_page_name, shown_trace, store
-from weaklink.ui.web.stream_data import stream_place, window_notes, window_of
-from weaklink.ui.web.trace_actions import adjacent_traces, trace_actions
-from weaklink.ui.web.trace_api import browser_data, default_position, position_of, view_data
+from weaklink.ui.web.stream_data import short_mark, stream_place, window_notes, window_of
+from weaklink.ui.web.trace_actions import adjacent_traces, ask_results, trace_actions
+from weaklink.ui.web.trace_api import browser_data, default_position, empty_views, position_of, view_data
 from weaklink.ui.web.trace_listing import title_of
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80
+_STREAM_AND_VERDICT = (5, 2)
 TABS = {
     "Data flow": ("flow", "origins"),
-    "Verdict": ("verdict",),
     "Schema": ("schema",),
     "Timing": ("timing", "times"),
     "Request and answer": ("raw",),
@@ -48,7 +49,6 @@ def show() -> None:
     except StoreError as error:
         _missing(str(error))
         return
-    trace_title(shown)
     put_page_name(f"{shown.summary.id} {title_of(shown.summary)}")
     st.fragment(_body)()
 
@@ -83,12 +83,14 @@ def _body() -> None:
     """Draw the trace as it is now. A running one grows through `trace_api`; the page is redrawn when it has ended."""
     shown = shown_trace(parameter("trace"))
     at = place_of(shown)
-    _view("ending", shown, at)
-    _view("rail", shown, at)
-    trace_actions(shown, at)
-    done = _stream(shown, at)
-    if shown.trace.turns:
-        _tabs(shown, at)
+    put_head(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}", shown, at, trace_actions)
+    ask_results(shown)
+    done = put_stream(shown, at)
+    put_tabs(shown, at)
+    if done.beside:
+        to = adjacent_traces(shown.summary)[0 if done.beside < 0 else 1]
+        if to is not None:
+            go_to_page("trace", trace=to, filter=parameter("filter"))
     if done.ended:
         st.rerun()
     if done.needed is not None:
@@ -96,44 +98,68 @@ def _body() -> None:
         st.rerun(scope="fragment")
 
 
-def _stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
-    """Draw the dissector, and the notes on a trace that is too long for one page."""
+def put_head(
+    title: str, shown: ShownTrace, at: Location | None, actions: Callable[[ShownTrace, Location | None], None] | None
+) -> None:
+    """Draw the title with the actions in its row, how the trace ended, and the map: at most 130 pixels on a laptop."""
+    with st.container(gap=None, key="weaklink_trace_head"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="weaklink_trace_bar"):
+            put_title(title)
+            if actions is not None:
+                actions(shown, at)
+        ending = view_data("ending", shown, at)
+        with st.container(key=f"weaklink_ending_{len(ending['lines'])}"):  # its height is reserved from the start
+            lines(ending, key="weaklink_ending")
+        _view("rail", shown, at)
+
+
+def put_stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
+    """Draw the dissector, with the verdict beside it if the chain broke.
+
+    Above it are notes on a trace that is too long for one page.
+    """
     around = at or default_position(shown)
     for sentence in window_notes(window_of(shown.trace, around.turn, around.part, around.range.start), shown.trace):
         put_sentence(sentence)
-    initial = None if at is None else location_object(at)
-    data = {**browser_data(shown, at), "initial": initial}
-    done = dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
-    if done.beside:
-        to = adjacent_traces(shown.summary)[0 if done.beside < 0 else 1]
-        if to is not None:
-            go_to_page("trace", trace=to, filter=parameter("filter"))
-    return done
+    data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
+    is_broken = shown.inspection.chain.broken is not None
+    stream, beside = st.columns(_STREAM_AND_VERDICT, gap="small") if is_broken else (st.container(), None)
+    if beside is not None:
+        with beside:
+            _view("verdict", shown, at)
+    with stream:
+        return dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
 
 
-def _tabs(shown: ShownTrace, at: Location | None) -> None:
-    """Draw the views of the selected characters, below the stream."""
-    for tab, names in zip(st.tabs(list(TABS)), TABS.values(), strict=True):
-        with tab:
-            for name in names:
-                _view(name, shown, at)
+def put_tabs(shown: ShownTrace, at: Location | None, *, without: frozenset[str] = frozenset()) -> None:
+    """Draw the views of the selected characters, below the stream; the address has the open one.
+
+    Tabs that are empty for every selection are grey. A view in `without` is left out.
+    """
+    if not shown.trace.turns:
+        return
+    tabs = {title: names for title, names in TABS.items() if not without & set(names)}
+    empty = empty_views(shown)
+    grey = [number for number, names in enumerate(tabs.values(), 1) if empty.issuperset(names)]
+    with st.container(key="weaklink_tabs"):
+        put_grey_tabs("weaklink_tabs", grey)
+        for tab, names in zip(st.tabs(list(tabs), key="tab", bind="query-params"), tabs.values(), strict=True):
+            with tab:
+                for name in names if tab.open else ():
+                    _view(name, shown, at)
 
 
 def _view(name: str, shown: ShownTrace, at: Location | None) -> None:
     (picture if name in _PICTURES else lines)(view_data(name, shown, at), key=f"weaklink_{name}")
 
 
-def trace_title(shown: ShownTrace) -> None:
-    """Draw the heading."""
-    put_title(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}")
-
-
 def place_of(shown: ShownTrace) -> Location | None:
     """The place in the address, else the break or the first fault; a running trace without a place has none."""
     named = position_of(*(parameter(name) for name in ("turn", "part", "start", "end")))
-    if named is None and not shown.summary.is_open:
-        named = initial_position(shown.inspection)
-    return named if named is None else stream_place(shown.trace, named)
+    if named is not None:
+        return stream_place(shown.trace, named)
+    first = None if shown.summary.is_open else initial_position(shown.inspection)
+    return None if first is None else short_mark(shown.trace, stream_place(shown.trace, first))
 
 
 def look_at(location: Location) -> None:

@@ -11,7 +11,14 @@ from weaklink.ui.web.filter_bar import filter_bar, narrowed, nothing_found
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import counted_traces, page_results, put_progress
 from weaklink.ui.web.stores import store
-from weaklink.ui.web.trace_listing import SORTED_COLUMNS, trace_preview, trace_rows
+from weaklink.ui.web.trace_listing import (
+    SORTED_COLUMNS,
+    filled_columns,
+    is_preview_open,
+    set_preview,
+    trace_preview,
+    trace_rows,
+)
 
 _PAGE = 100
 _LIVE_S = 0.5  # a recorder's text is in the database after 0.25 s: so it is on the screen within a second
@@ -26,14 +33,17 @@ def show() -> None:
 
     While none is being recorded, the page only looks whether a recording has begun.
     """
-    st.title("Traces")
+    head = st.container(horizontal=True, vertical_alignment="center", key="weaklink_head")
+    head.title("Traces", width="content")
     filter_text = filter_bar("traces")
     if filter_text is None:
         return
     query = counted_traces(filter_text)
     total = page_results(query)
-    put_progress(total, counted(total[query], "trace") if query in total else "")
-    follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
+    with head:
+        with st.container(width="stretch"):
+            put_progress(total, counted(total[query], "trace") if query in total else "")
+        follows = st.toggle("Follow", key=_FOLLOWS, help="Refresh the list every two seconds.")
     is_live = _running() > 0
     every_s = _LIVE_S if is_live else _FOLLOW_S if follows else None
     st.fragment(_list, run_every=every_s)(filter_text, is_live=is_live)
@@ -62,24 +72,40 @@ def _list(filter_text: str, *, is_live: bool) -> None:
     if not found:
         nothing_found(filter_text)
         return
-    list_, look = st.columns([5, 3], gap="medium")
+    has_preview = is_preview_open()
+    list_, look = st.columns([2, 1], gap="medium") if has_preview else (st.container(), None)
     with list_:
-        chosen = _chosen(found[:_PAGE])
+        chosen = _chosen(found[:_PAGE], filter_text, has_preview=has_preview)
         _pager(filter_text, listed, running)
-    with look:
-        trace_preview(chosen)
+    if look is not None:
+        with look:
+            trace_preview(chosen)
 
 
-def _chosen(found: Sequence[TraceSummary]) -> TraceSummary:
-    """Draw the table; return the selected trace. A new trace above it does not change the selection."""
-    rows = trace_rows(found)
+def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: bool) -> TraceSummary:
+    """Draw the table; return the selected trace. A new trace above it does not change the selection.
+
+    Without a preview, a click on a row opens its trace.
+    """
+    rows = trace_rows(found, filter_text)
     here = {row.key for row in rows}
     page = (parameter("filter"), parameter("after"), parameter("order"))
     previous: tuple[tuple[str, ...], str] = st.session_state.get(_LOOKED, (page, ""))
     candidates = (parameter("look"), previous[1] if previous[0] == page else "", rows[0].key)
     selected = next(one for one in candidates if one in here)
-    done = listing(SORTED_COLUMNS, rows, key="weaklink_traces", selected=selected, label="Traces", order=_order().value)
-    if done.order is not None and done.order != _order():
+    order = _order()
+    columns, shown = filled_columns(SORTED_COLUMNS, rows, order.value)
+    done = listing(
+        columns,
+        shown,
+        key="weaklink_traces",
+        selected=selected,
+        label="Traces",
+        order=order.value,
+        is_eager=not has_preview,
+        has_focus=True,
+    )
+    if done.order is not None and done.order != order:
         set_parameters(order=None if done.order == Order.TIME else done.order, after=None, look=None)
         st.rerun()
     if done.filtered is not None:
@@ -124,6 +150,8 @@ def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
         if st.button("Older", icon=":material/chevron_right:", disabled=len(found) <= _PAGE):
             _turn_to(found[_PAGE - 1].cursor)
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
+        if not is_preview_open():
+            st.button("Preview", icon=":material/right_panel_open:", on_click=set_preview, args=(True,))
         st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page{recorded}")
 
 

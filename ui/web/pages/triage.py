@@ -38,27 +38,24 @@ def show() -> None:
         return
     queries = triage_queries(filter_text)
     start_queries(*queries.all())
-    rows = trace_rows(store().traces(filter_text, limit=_NEWEST))
+    rows = trace_rows(store().traces(filter_text, limit=_NEWEST), filter_text)
     if not rows:
         nothing_found(filter_text)
         return
-    above = st.container()
-    _newest(rows, filter_text)
-    below = st.container()
     figures = TriageFigures(queries, page_results(*queries.all()))
     if figures.is_uncounted():
-        above.info(
+        st.info(
             "No figures for these traces: their derived data is missing. Run `weaklink db reinspect` to rebuild it."
         )
+        _newest(rows, filter_text)
         return
-    with above:
-        put_progress(figures.results, _summary(figures))
-        _statuses(figures, filter_text)
-        breaks(figures, filter_text, worst_trace)
-        charts(figures, filter_text)
-    with below:
-        _tasks(figures, filter_text)
-        _measures(figures)
+    put_progress(figures.results, _summary(figures))
+    _statuses(figures, filter_text)
+    breaks(figures, filter_text, worst_trace)
+    charts(figures, filter_text)
+    _newest(rows, filter_text)
+    _tasks(figures, filter_text)
+    _measures(figures)
 
 
 def _summary(figures: TriageFigures) -> str:

@@ -20,12 +20,15 @@ class Palette {
   take(data, emit) {
     this.data = data;
     this.emit = emit;
+    const database = this.root.querySelector(".database");
+    database.textContent = database.title = data.database;
+    this.root.querySelector(".open").hidden = !data.pages.length;
     const keys = this.root.querySelector(".keys");
     keys.replaceChildren(...data.keys.flatMap(([key, meaning]) => [newElement("dt", key, "kbd"), newElement("dd", meaning)]));
   }
 
   open() {
-    if (this.dialog.open) return;
+    if (this.dialog.open || !this.data.pages.length) return;
     this.input.value = "";
     this.fill();
     this.dialog.showModal();

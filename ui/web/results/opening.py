@@ -29,14 +29,10 @@ from weaklink.ui.importing.block_records import placed_block
 from weaklink.ui.importing.result_tables import TABLES, ResultsFolder, place_of_block, records_of_block
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import visible_line
-from weaklink.ui.web.components import dissector, lines, picture
-from weaklink.ui.web.markup import put_sentence, put_title
+from weaklink.ui.web.markup import put_sentence
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
-from weaklink.ui.web.pages.trace import TABS, place_of
-from weaklink.ui.web.pictures import location_object
+from weaklink.ui.web.pages.trace import place_of, put_head, put_stream, put_tabs
 from weaklink.ui.web.stores import ShownTrace, current_options, put_page_name
-from weaklink.ui.web.stream_data import window_notes, window_of
-from weaklink.ui.web.trace_api import browser_data, default_position, view_data
 from weaklink.ui.web.trace_listing import title_of
 
 _KEPT = 8  # traces; each may be large
@@ -172,8 +168,6 @@ def show() -> None:
             go_to_page("traces")
         return
     shown = opened_trace(parameter("file"), parameter("record"))
-    put_title(f"{shown.summary.record} · {title_of(shown.summary)[:_LONGEST]}")
-    put_sentence(shown.summary.file)
     put_page_name(f"{shown.summary.record} {title_of(shown.summary)}")
     st.fragment(_body)()
 
@@ -181,33 +175,16 @@ def show() -> None:
 def _body() -> None:
     shown = opened_trace(parameter("file"), parameter("record"))
     at = place_of(shown)
-    _view("ending", shown, at)
-    _view("rail", shown, at)
-    around = at or default_position(shown)
-    for sentence in window_notes(window_of(shown.trace, around.turn, around.part, around.range.start), shown.trace):
-        put_sentence(sentence)
-    data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
-    done = dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
-    if shown.trace.turns:
-        _tabs(shown, at)
+    put_head(f"{shown.summary.record} · {title_of(shown.summary)[:_LONGEST]}", shown, at, None)
+    put_sentence(shown.summary.file)
+    done = put_stream(shown, at)
+    put_tabs(shown, at, without=_OF_THE_STORE)
     if done.needed is not None:
         needed = done.needed
         location = Location(needed["turn"], needed["part"], Range(needed["start"], needed["end"]))
         places = {"start": location.range.start, "end": location.range.end}
         set_parameters(turn=location.turn, part=location.part, **places)
         st.rerun(scope="fragment")
-
-
-def _tabs(shown: ShownTrace, at: Location | None) -> None:
-    tabs = {title: names for title, names in TABS.items() if not _OF_THE_STORE & set(names)}
-    for tab, names in zip(st.tabs(list(tabs)), tabs.values(), strict=True):
-        with tab:
-            for name in names:
-                _view(name, shown, at)
-
-
-def _view(name: str, shown: ShownTrace, at: Location | None) -> None:
-    (picture if name in _PICTURES else lines)(view_data(name, shown, at), key=f"weaklink_{name}")
 
 
 def results_folder() -> ResultsFolder:

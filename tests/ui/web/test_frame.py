@@ -1,0 +1,223 @@
+"""The frame of the pages: what a list shows at the widths of laptops, and what is at hand as soon as it opens."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.ui.web.pages_walked import settled, watched
+from weaklink.storage import open_store
+
+_LEAST_PX, _HIGHEST_PX = 180, 130
+_COLUMNS = """() => {
+    // The columns of the list of traces with their widths in pixels; hidden ones have none.
+    const tables = [...document.querySelectorAll('*')].filter((one) => one.shadowRoot);
+    const body = tables.map((one) => one.shadowRoot.querySelector('tbody[aria-label^="Traces;"]')).find(Boolean);
+    const heads = [...body.parentElement.querySelectorAll('th')];
+    return heads.map((one) => [one.textContent.replace(/ [▴▾]$/, ''), one.getBoundingClientRect().width]);
+}"""
+
+
+def _widths(page: Page, address: str) -> dict[str, float]:
+    page.goto(address)
+    settled(page)
+    page.locator("tbody tr").first.wait_for()
+    return {str(title): float(width) for title, width in page.evaluate(_COLUMNS) if width}
+
+
+@pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
+def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
+    browser: Browser, demo_dashboard: str, width: int
+) -> None:
+    with watched(browser, width=width) as page:
+        widths = _widths(page, f"{demo_dashboard}traces")
+    assert widths["title"] >= _LEAST_PX
+    assert widths["break"] >= _LEAST_PX
+    assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
+
+
+def test_without_the_preview_the_list_shows_more_and_a_click_opens_a_trace(page: Page, demo_dashboard: str) -> None:
+    beside = _widths(page, f"{demo_dashboard}traces")
+    page.get_by_role("button", name="Close").click()
+    expect(page).to_have_url(f"{demo_dashboard}traces?preview=closed")
+    settled(page)
+    alone = dict(page.evaluate(_COLUMNS))
+    assert alone["title"] > beside["title"] + 50
+    assert alone["model"] > 0
+    page.get_by_role("link", name="Rules").click()  # it stays closed in this session
+    expect(page.get_by_role("heading", name="Rules", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Traces").click()
+    expect(page.get_by_role("button", name="Preview")).to_be_visible()
+    settled(page)
+    page.locator('tbody[aria-label^="Traces;"] tr', has_text="Two trains").locator("td").nth(2).click()
+    expect(page).to_have_url(f"{demo_dashboard}trace?trace=28")
+
+
+def test_the_keys_of_the_list_work_as_soon_as_it_is_shown(page: Page, demo_dashboard: str, demo_database: Path) -> None:
+    with open_store(demo_database, create=False) as store:
+        third = store.traces(limit=3)[2].id
+    _widths(page, f"{demo_dashboard}traces")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{demo_dashboard}trace?trace={third}")
+
+
+def test_a_row_is_a_link_that_opens_beside_the_list(browser: Browser, demo_dashboard: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    _widths(page, f"{demo_dashboard}traces?filter=status:ok")
+    row = page.locator('tbody[aria-label^="Traces;"] tr').nth(1)
+    address = row.locator("a").evaluate("(one) => one.href")
+    assert address.startswith(f"{demo_dashboard}trace?trace=")
+    assert address.endswith("filter=status%3Aok")
+    for act in (
+        lambda: row.locator("a").click(button="middle"),
+        lambda: row.locator("td").first.click(modifiers=["Control"]),
+        lambda: row.locator("td").nth(2).click(button="middle"),
+    ):
+        with context.expect_page() as opened:
+            act()
+        opened.value.wait_for_url(address)
+        opened.value.close()
+    assert page.url == f"{demo_dashboard}traces?filter=status:ok"
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def endings(demo_database: Path) -> dict[str, int]:
+    """A trace of the demo for each status."""
+    with open_store(demo_database, create=False) as store:
+        return {one.status.value: one.id for one in store.traces(limit=100)}
+
+
+@pytest.mark.parametrize("width", [1280, 1366, 1920])
+def test_the_head_of_a_trace_is_low_and_the_verdict_is_beside_the_stream(
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int
+) -> None:
+    with watched(browser, width=width) as page:
+        page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+        settled(page)
+        head = page.locator(".st-key-weaklink_trace_head").bounding_box()
+        stream = page.locator(".streambox").bounding_box()
+        expect(page.get_by_label("Verdict", exact=True)).to_contain_text("broke at step")
+        verdict = page.get_by_label("Verdict", exact=True).bounding_box()
+        assert head is not None
+        assert stream is not None
+        assert verdict is not None
+        assert head["height"] <= _HIGHEST_PX
+        assert stream["x"] + stream["width"] <= verdict["x"]
+        assert verdict["y"] < stream["y"] + stream["height"] / 2
+        assert page.evaluate("() => document.querySelector('.stMain').scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("status", "words"), [("recovered", "recovered by"), ("aborted", "server closed")])
+def test_a_trace_that_did_not_break_has_a_sentence_too(
+    page: Page, demo_dashboard: str, demo_database: Path, status: str, words: str
+) -> None:
+    with open_store(demo_database, create=False) as store:
+        ids = [one.id for one in store.traces(f"status:{status}")]
+    met = set[str]()
+    for id_ in ids:
+        page.goto(f"{demo_dashboard}trace?trace={id_}")
+        settled(page)
+        lines = page.get_by_label("How the trace ended").get_by_role("listitem")
+        expect(lines).to_have_count(2)
+        met.add(lines.nth(1).inner_text())
+    assert any(words in sentence for sentence in met), met
+
+
+def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+    settled(page)
+    colours = (
+        page.get_by_role("tab").locator("p").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fontStyle)")
+    )
+    names = [one.strip() for one in page.get_by_role("tab").all_inner_texts()]
+    shown = dict(zip([one for one in names if one not in ("Steps", "Values", "Faults")], colours, strict=True))
+    assert shown["Data flow"] == "normal"
+    assert shown["Timing"] == "italic"
+    page.get_by_role("tab", name="Faults").click()
+    page.get_by_role("tab", name="Schema").click()
+    page.wait_for_url("**tab=Schema**")
+    settled(page)
+    assert "pane=faults" in page.url
+    page.reload()
+    settled(page)
+    for name in ("Faults", "Schema"):
+        expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+
+
+def test_the_border_of_the_panes_is_dragged_and_remembered(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+    settled(page)
+    left, border = page.locator(".leftbox"), page.locator(".divider")
+    before = left.bounding_box()
+    assert before is not None
+    border.hover()
+    page.mouse.down()
+    page.mouse.move(before["x"] + 200, before["y"] + 50, steps=4)
+    page.mouse.up()
+    page.keyboard.press("Tab")
+    border.focus()
+    page.keyboard.press("ArrowRight")
+    dragged = left.bounding_box()
+    assert dragged is not None
+    assert abs(dragged["width"] - 216) <= 4
+    assert f"left={round(dragged['width'])}" in page.url
+    page.goto(f"{demo_dashboard}trace?trace={endings['recovered']}")
+    settled(page)
+    expect(page.locator(".leftbox")).to_have_css("width", f"{round(dragged['width'])}px")
+
+
+_SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({type: 'layout-shift', buffered: true});
+"""
+_MOST_SHIFT = 0.1  # browsers call more in need of work
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "traces", "trace?trace={broken}", "trace?trace={recovered}", "tools", "rules", "rules?rule=J104", "compare"]
+    + [pytest.param(path, marks=pytest.mark.slow) for path in ("data", "sql", "imports", "settings")],
+)
+def test_nothing_moves_while_a_page_is_drawn(
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], path: str
+) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
+    settled(page)
+    page.add_init_script(_SHIFTS)
+    page.goto(f"{demo_dashboard}{path.format_map(endings)}")
+    settled(page)
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => window.shifts") <= _MOST_SHIFT
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "row", "words"), [("tools", "get_weather", "Examples"), ("rules", "J104", "What to do")]
+)
+def test_the_details_of_a_row_are_beside_its_table(
+    page: Page, demo_dashboard: str, path: str, row: str, words: str
+) -> None:
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    table = page.locator(".listing").first
+    table.locator("tr", has_text=row).first.click()
+    page.wait_for_url(f"**={row}")
+    settled(page)
+    shown = page.get_by_text(words).filter(visible=True).first.bounding_box()
+    whole = table.bounding_box()
+    assert shown is not None
+    assert whole is not None
+    assert shown["x"] >= whole["x"] + whole["width"]
+    assert shown["y"] < 900
