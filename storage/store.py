@@ -31,6 +31,7 @@ from weaklink.storage.listing import Paging, page
 from weaklink.storage.liveness import IDLE_AFTER_S
 from weaklink.storage.maintenance import Maintenance
 from weaklink.storage.marks import Bookmarks
+from weaklink.storage.probe_runs import ProbeRuns
 from weaklink.storage.reading import find_id, find_ids
 from weaklink.storage.record_rows import RecordRows
 from weaklink.storage.running.following import Following
@@ -120,6 +121,7 @@ class Store:
     maintenance: Maintenance
     exchanges: Exchanges
     imported_files: ImportedFiles
+    probe_runs: ProbeRuns
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -131,6 +133,7 @@ class Store:
         self.maintenance = Maintenance(database)
         self.exchanges = Exchanges(database)
         self.imported_files = ImportedFiles(database)
+        self.probe_runs = ProbeRuns(database)
 
     @property
     def place(self) -> DatabaseLocation:

@@ -359,6 +359,17 @@ imported_file = sa.Table(
     sa.UniqueConstraint("place"),
 )
 
+probe_run = sa.Table(
+    "probe_run",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    text("url"),
+    text("model"),
+    sa.Column("at_s", sa.Double, nullable=False),
+    text("session"),
+    blob("summary"),
+)
+
 imported_trace = sa.Table(
     "imported_trace",
     metadata,

@@ -157,7 +157,10 @@ def test_a_probe_from_the_command_line(tmp_path: Path) -> None:
         assert trace.status == "broken"
         assert trace.broken is not None
         assert trace.broken.code == "S202"
-        assert store.traces() == []  # a probe is no session of an agent
+        assert store.traces("forks:no") == []  # a probe is no session of an agent
+        (kept,) = store.probe_runs.latest()
+        assert failed[0].session.startswith(kept.session)
+        assert json.loads(kept.summary) == json.loads(summary.read_text())
     assert all(_KEY not in path.read_bytes().decode("utf-8", "replace") for path in tmp_path.iterdir())
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from weaklink.inspector.probe.running import FOLLOW_UPS, ProbePlan, ProbeRun, Pr
 from weaklink.inspector.probe.suite import ProbeRequest, read_suites
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import Store, open_store
+from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
@@ -64,15 +66,18 @@ def probe(
     files = _files(options["output"], len(urls), resume=options["resume"])
     _confirm(plans, targets, options)
     bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
+    suite = suites or (("own traces",) if expression else ("built-in",))
+    states, reports = [], []
     with _store(where, is_wanted=options["traces"]) as store:
-        states = [
-            _run(plan, target, found, store, bounds) for plan, target, found in zip(plans, targets, files, strict=True)
-        ]
-    reports = [
-        ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
-        for plan, found in zip(plans, files, strict=True)
-    ]
-    _write(reports, options, suites or (("own traces",) if expression else ("built-in",)))
+        for plan, target, found in zip(plans, targets, files, strict=True):
+            state, session = _run(plan, target, found, store, bounds)
+            report = ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
+            states.append(state)
+            reports.append(report)
+            if store is not None and not state.stop:
+                summary = write_json(_summary(report, suite))
+                store.probe_runs.put(ProbeRunRecord(plan.url, plan.model, time.time(), session, summary))
+    _write(reports, options, suite)
     _end(reports, states, bars)
 
 
@@ -145,7 +150,8 @@ def _confirm(plans: Sequence[ProbePlan], targets: Sequence[ResendTarget], option
 
 def _run(
     plan: ProbePlan, target: ResendTarget, files: ProbeFiles, store: Store | None, bounds: SpendingBounds
-) -> ProbeState:
+) -> tuple[ProbeState, str]:
+    """Run one plan; returns how it ended, and the id of its traces."""
     done = files.answered
     patterns = (re.escape(target.key),) if len(target.key) >= _SHORTEST_KEY else ()
     with progress_bar(f"Probing {target.upstream}", plan.count) as advance:
@@ -160,7 +166,7 @@ def _run(
         print_notice(f"stopped: {state.stop}; {counted(state.done, 'new answer')} kept.{left}")
     if store is not None and any(record.session.startswith(writer.id) for record in files.records):
         print_notice(f"`weaklink list session:{writer.id}` lists the answers with findings.")
-    return state
+    return state, writer.id
 
 
 async def _interruptible(run: ProbeRun) -> ProbeState:
@@ -173,8 +179,7 @@ async def _interruptible(run: ProbeRun) -> ProbeState:
 def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Sequence[str]) -> None:
     """The summary, the page, the XML and what is printed."""
     compared = compare_endpoints(reports[0].records, reports[1].records) if len(reports) == 2 else []
-    listed: list[Json] = [*suite]
-    summaries = [summary_json(one.records, one.measures, url=one.url, model=one.model, suite=listed) for one in reports]
+    summaries = [_summary(one, suite) for one in reports]
     if options["summary"]:
         first = Path(options["summary"])
         for path, summary in zip((first, results_for_second(first)), summaries, strict=False):
@@ -193,6 +198,11 @@ def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Seque
         print_lines([*([()] if number else []), *report_lines(report, width=line_width())], color=options["color"])
     if compared:
         print_lines([(), *comparison_lines(compared, width=line_width())], color=options["color"])
+
+
+def _summary(report: ProbeReport, suite: Sequence[str]) -> dict[str, Json]:
+    listed: list[Json] = [*suite]
+    return summary_json(report.records, report.measures, url=report.url, model=report.model, suite=listed)
 
 
 def _bar(text: str) -> tuple[str, float]:

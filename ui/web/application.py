@@ -47,6 +47,7 @@ PAGES: tuple[PageEntry, ...] = (
     PageEntry("compare", "Compare", ":material/compare_arrows:", "weaklink.ui.web.pages.compare"),
     PageEntry("tools", "Tools", ":material/build:", "weaklink.ui.web.pages.tools"),
     PageEntry("rules", "Rules", ":material/rule:", "weaklink.ui.web.pages.rules"),
+    PageEntry("endpoints", "Endpoints", ":material/dns:", "weaklink.ui.web.pages.endpoints"),
     PageEntry("imports", "Imports", ":material/upload:", "weaklink.ui.web.pages.imports"),
     PageEntry("data", "Data", ":material/dataset:", "weaklink.ui.web.pages.data", section=_MORE),
     PageEntry("sql", "SQL", ":material/database:", "weaklink.ui.web.pages.sql", section=_MORE),
