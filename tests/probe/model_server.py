@@ -199,7 +199,7 @@ def chunks_of(parsed: Parsed, body: Body, tokens: list[Body] | None) -> list[Any
         arguments = call["function"].get("arguments")
         pieces = _pieces(arguments) if isinstance(arguments, str) else [arguments]
         deltas += [{"tool_calls": [{"index": index, "function": {"arguments": piece}}]} for piece in pieces]
-    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices: list[Body] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
     choices.append({"index": 0, "delta": {}, "finish_reason": parsed.finish})
     if tokens is not None:
         choices[0]["logprobs"] = {"content": tokens}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]  # no stubs installed
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -119,7 +119,6 @@ def test_counts_equal_those_of_the_vendor_verifier(tmp_path: Path, fault: Fault)
     summary = summary_json(records, measure(records), url="u", model="k2", suite=[])
     assert summary.items() >= verifier.summary().items()
     assert summary["success_count"] in (len(_TEXTS), len(_TEXTS) - 1)
-    assert sorted(records, key=lambda one: one.number) == sorted((read for read in records), key=lambda one: one.number)
     shares = {one.name: one for one in measure([one.record for one in found]).shares}
     assert {one.name: one for one in measure(records).shares} == shares
 
