@@ -116,10 +116,12 @@ class SessionFacts:
         if effect is not None and not targets and effect.command is None:
             values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
             targets = [value for value in values if 3 < len(value) < 80]
-        good = (step for step in self.steps if step.is_good)
-        return bool(targets) and any(
-            target in step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good for target in targets
-        )
+        return any(target in self._good_arguments for target in targets)
+
+    @cached_property
+    def _good_arguments(self) -> str:
+        """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
+        return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
     @cached_property
     def written_names(self) -> frozenset[str]:
@@ -139,11 +141,13 @@ class SessionFacts:
         new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
+    @cached_property
+    def _tool_names(self) -> frozenset[str]:
+        return frozenset(bare_name(step.call.name) for step in self.steps if step.call.name)
+
     def words_of_other_tools(self, failed: Step) -> frozenset[str]:
         """The words, without plural endings, of the names of the tools that are called besides that of a step."""
-        names = {bare_name(step.call.name) for step in self.steps if step.call.name} - {
-            bare_name(failed.call.name or "")
-        }
+        names = self._tool_names - {bare_name(failed.call.name or "")}
         return frozenset(word.removesuffix("s") for name in names for word in name.split("_"))
 
     def reply_to(self, failed: Step) -> int:
