@@ -42,6 +42,15 @@ def packing_of(open_stored: Callable[[], io.BufferedReader], stored_bytes: int) 
     return packing
 
 
+def unpacked_zstd(raw: bytes, max_bytes: int) -> bytes | None:
+    """The content of a Zstandard frame; None if it is damaged or longer."""
+    try:
+        content = zstd.ZstdDecompressor().decompress(raw, max_bytes + 1)
+    except zstd.ZstdError:
+        return None
+    return content if len(content) <= max_bytes else None
+
+
 def open_unpacked(
     open_stored: Callable[[], io.BufferedReader],
     packing: tuple[str, ...],

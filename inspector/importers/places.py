@@ -48,6 +48,7 @@ PLACES = (
     LogPlace("pi", ".pi/agent", "sessions/**/*.jsonl", "PI_CODING_AGENT_DIR"),
     LogPlace("pi", ".omp/agent", "sessions/**/*.jsonl"),
     LogPlace("pi", ".openclaw", "agents/*/sessions/*.jsonl", "OPENCLAW_STATE_DIR"),
+    LogPlace("openclaw", ".openclaw", "agents/*/agent/openclaw-agent.sqlite", "OPENCLAW_STATE_DIR"),
     LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.json"),
     LogPlace("gemini-cli", ".gemini", "tmp/*/chats/**/*.jsonl"),
     LogPlace("opencode", ".local/share", "opencode/opencode*.db", "XDG_DATA_HOME"),

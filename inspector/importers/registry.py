@@ -17,6 +17,7 @@ from weaklink.inspector.importers.agents.goose import GooseImporter
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from weaklink.inspector.importers.agents.kimi import KimiImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.openclaw import OpenClawImporter
 from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PiImporter
@@ -60,6 +61,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     VerifierResultsImporter(),
     BfclImporter(),
     PiImporter(),
+    OpenClawImporter(),
     GeminiCliImporter(),
     OpenCodeImporter(),
     CopilotCliImporter(),

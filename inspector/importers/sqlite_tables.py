@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from weaklink.inspector.importers.compression import unpacked_zstd
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, SourceFile
@@ -146,9 +147,16 @@ def open_tables(file: SourceFile) -> Iterator[LogTables]:
     try:
         connection.text_factory = decode
         connection.execute("PRAGMA temp_store = MEMORY")
+        connection.create_function("zstd_text", 1, _zstd_text, deterministic=True)
         yield LogTables(connection)
     finally:
         connection.close()
+
+
+def _zstd_text(value: object) -> str | None:
+    """The text in a compressed value, for queries; NULL for any other."""
+    raw = unpacked_zstd(value, VALUE_BYTES) if isinstance(value, bytes) else None
+    return None if raw is None else decode(raw)
 
 
 def _on_disk(file: SourceFile) -> sqlite3.Connection:

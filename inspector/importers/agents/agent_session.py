@@ -217,7 +217,17 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
 def sessions_in_tables(
     file: SourceFile, names: Iterable[str], query: str, session: Callable[[LogTables, JsonObject], AgentSession]
 ) -> Iterator[Trace | Skipped]:
-    """The sessions of a database, each read by `session` from a row of `query` and the tables `names`.
+    """The sessions of a database, one for each row of `query`; see `branches_in_tables`."""
+    return branches_in_tables(file, names, query, lambda tables, row: (session(tables, row),))
+
+
+def branches_in_tables(
+    file: SourceFile,
+    names: Iterable[str],
+    query: str,
+    branches: Callable[[LogTables, JsonObject], Iterable[AgentSession]],
+) -> Iterator[Trace | Skipped]:
+    """The sessions of a database, those of each row of `query` read by `branches` from the tables `names`.
 
     If the database is damaged, a Skipped follows the sessions that could be read.
     """
@@ -225,7 +235,8 @@ def sessions_in_tables(
         with open_tables(file) as tables:
             tables.reject_generated_columns(names)
             for row in list(tables.rows(query)):
-                yield session(tables, row).trace()
+                for session in branches(tables, row):
+                    yield session.trace()
                 tables.begin_trace()
     except (sqlite3.Error, UnicodeDecodeError) as error:
         yield Skipped("database", f"the rest of the database cannot be read: {error}")

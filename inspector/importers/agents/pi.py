@@ -50,15 +50,15 @@ class PiImporter:
                 header = header or row.value
             else:
                 entries.append(row)
-        for number, (branch, shared) in enumerate(_branches(entries)):
-            yield _session(header, branch, shared if number else 0).trace()
+        for number, (branch, shared) in enumerate(entry_branches(entries)):
+            yield branch_session(header, branch, shared if number else 0).trace()
 
 
 def _is_header(row: JsonObject) -> bool:
     return row.get("type") == "session" and isinstance(row.get("cwd"), str) and isinstance(row.get("id"), str)
 
 
-def _branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
+def entry_branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
     """The paths from a root to each leaf that is a message, the last line's first; and how much the first shares."""
     known = {text_of(row.value, "id"): row for row in entries if text_of(row.value, "id")}
     if not known:
@@ -88,7 +88,7 @@ def _path(leaf: Row, known: dict[str, Row]) -> list[Row]:
     return path[::-1]
 
 
-def _session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
+def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
     """A branch as a session; the first `shared` entries are also those of the main one."""
     own = text_of(branch[shared].value, "id") if shared else ""
     session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)

@@ -1,0 +1,112 @@
+"""OpenClaw's database of an agent: the entries of Pi's core in `transcript_events`, and what it sent in a trajectory.
+
+The transcript has the branches of each session; a long entry is compressed. It lacks the system prompt, the tools, and
+calls of tools that do not exist, whose results stay. The trajectory (`trajectory_runtime_events`) has them, unless they
+were longer than its limit: then they are cut to a note. Source: OpenClaw 2026.9.6 (schema 23).
+"""
+
+from collections.abc import Iterator, Sequence
+
+from weaklink.inspector.importers.agents.agent_session import AgentSession, branches_in_tables
+from weaklink.inspector.importers.agents.pi import branch_session, entry_branches
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
+from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+
+_TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
+_SESSIONS = "SELECT session_id FROM transcript_events GROUP BY session_id ORDER BY min(rowid)"
+_ENTRIES = """
+SELECT seq, coalesce(event_json, zstd_text(event_zstd)) AS event FROM transcript_events WHERE session_id = ?
+ORDER BY seq
+"""
+_TRAJECTORY = "SELECT event_json FROM trajectory_runtime_events WHERE session_id = ? ORDER BY seq"
+_SPAWNED_BY = """
+SELECT parent.session_id AS id FROM session_windows child JOIN session_windows parent
+ON parent.session_key = child.spawned_by WHERE child.session_id = ? ORDER BY parent.started_at DESC LIMIT 1
+"""
+_RESTORED = "calls of tools that do not exist are from the trajectory: OpenClaw removes them from its transcript"
+_CUT = "the system prompt or the tools were longer than the trajectory stores"
+
+
+class OpenClawImporter:
+    """One trace per session, and one per branch that was left."""
+
+    name = "openclaw"
+    signs = "OpenClaw's tables, with `transcript_events.event_zstd`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the columns of the tables."""
+        columns = {"session_id", "seq", "event_json", "event_zstd"}
+        return 0.95 if has_columns(sample, "transcript_events", columns) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The sessions in the order in which they began."""
+        yield from branches_in_tables(file, _TABLES, _SESSIONS, _branches)
+
+
+def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
+    id_ = text_of(row, "session_id")
+    unit = f"session {id_}, event"
+    events = [
+        Row(unit, count_of(event.get("seq")) or 0, json_column(event.get("event")), b"")
+        for event in tables.rows(_ENTRIES, id_)
+    ]
+    header = next((event.value for event in events if event.value.get("type") == "session"), {}) | {"id": id_}
+    entries = [event for event in events if event.value.get("type") != "session"]
+    trajectory = list(tables.rows(_TRAJECTORY, id_)) if "trajectory_runtime_events" in tables.names else []
+    sent = [json_column(event.get("event_json")) for event in trajectory]
+    notes = [_RESTORED] if _restore_calls(entries, sent) else []
+    first = _first_entry(sent, notes, unit)
+    spawned_by = list(tables.rows(_SPAWNED_BY, id_)) if "session_windows" in tables.names else []
+    for number, (branch, shared) in enumerate(entry_branches(entries)):
+        session = branch_session(header, [*first, *branch], shared + len(first) if number else 0)
+        session.notes |= dict.fromkeys(notes)
+        if spawned_by and session.parent is None:
+            parent = ExternalId("session_id", text_of(spawned_by[0], "id"))
+            session.parent = ParentTrace(parent, ParentWhy.SUBAGENT)
+        yield session
+
+
+def _restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
+    """Put back the calls whose results the transcript has, into the answers that they follow; whether there are any."""
+    calls = {text_of(data, "toolCallId"): data for data in _data(sent, "tool.call")}
+    answer: list[Json] = []
+    restored = False
+    for row in entries:
+        message = object_of(row.value.get("message"))
+        content = message.get("content")
+        if message.get("role") == "assistant" and isinstance(content, list):
+            answer = content
+        id_ = text_of(message, "toolCallId")
+        if id_ in calls and all(block.get("id") != id_ for block in objects_of(answer)):
+            data = calls[id_]
+            answer.append({"type": "toolCall", "id": id_, "name": data.get("name"), "arguments": data.get("args")})
+            restored = True
+    return restored
+
+
+def _first_entry(sent: Sequence[JsonObject], notes: list[str], unit: str) -> list[Row]:
+    """The system prompt and the tools of the first request, as Pi 1.x writes them."""
+    compiled = next(_data(sent, "context.compiled"), {})
+    if not compiled:
+        return []
+    prompt, tools = compiled.get("systemPrompt"), compiled.get("tools")
+    if _is_cut(tools):  # a call of a tool that was cut from the list would count as one of an unknown tool
+        tools = None
+    if tools is None or not isinstance(prompt, str):
+        notes.append(_CUT)
+    message: JsonObject = {"role": "system", "content": text_of(compiled, "systemPrompt"), "toolsAdded": tools}
+    return [Row(unit, 0, {"type": "message", "message": message}, b"")]
+
+
+def _is_cut(tools: Json) -> bool:
+    if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
+        return True
+    return '"truncated":true' in write_json(tools)
+
+
+def _data(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:
+    return (object_of(event.get("data")) for event in sent if event.get("type") == kind)
