@@ -74,10 +74,10 @@ def language_mismatch(sample: Sample) -> Iterator[Diagnostic]:
     if part is None or answer_language == MIXED:
         return
     user = "\n".join(sample.texts(Role.USER))
-    user_language = language_of(user)
-    if user_language is None and answer_language is not None:
-        user_language = _other_language(user, answer_language)
-    if user_language is None or answer_language is None:
+    user_language: str | None = None
+    if answer_language is not None:
+        user_language = language_of(user) or _other_language(user, answer_language)
+    if user_language is None:
         user_language, answer_language = _different_languages(user, answer) or (None, None)
     if user_language in (None, MIXED, answer_language) or any(map(_NAMES.search, (user, *sample.texts(Role.SYSTEM)))):
         return
@@ -114,6 +114,8 @@ def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
     letters = [len(_LETTERS.findall(text)) for text in texts]
     identifier = _identifier()
     if identifier is None or letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
+        return None
+    if all(map(_may_be_english, texts)):
         return None
     ranks = [identifier.rank(text[:2_000]) for text in texts]
     (asked, asked_share), (said, said_share) = ranks[0][0], ranks[1][0]
