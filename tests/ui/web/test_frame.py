@@ -221,3 +221,13 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert whole is not None
     assert shown["x"] >= whole["x"] + whole["width"]
     assert shown["y"] < 900
+
+
+def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_dashboard: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("{}\n", encoding="utf-8")
+    page.goto(f"{demo_dashboard}imports")
+    settled(page)
+    page.locator("input[type=file]").set_input_files(tmp_path / "empty.jsonl")
+    expect(page.get_by_role("button", name="Import 1 file")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("0 files read")).to_have_count(0)

@@ -75,8 +75,15 @@ def test_an_example_runs_when_it_is_chosen(served: DatabaseLocation) -> None:
 
 def test_a_statement_that_would_write_is_refused_in_words(served: DatabaseLocation) -> None:
     page = _run("delete from traces")
-    assert [one.stack_trace for one in page.exception]
-    assert "SELECT" in page.exception[0].message
+    assert not page.exception
+    assert "SELECT" in page.error[0].value
+
+
+@pytest.mark.parametrize("statement", ["delete from traces", "select nothing from nowhere", "selec"])
+def test_beside_an_error_the_views_are_still_listed(served: DatabaseLocation, statement: str) -> None:
+    page = _run(statement)
+    assert page.error
+    assert [one.label for one in page.expander] == [one.label for one in _page(_sql).expander]
 
 
 def test_two_columns_of_one_name_are_told_apart(served: DatabaseLocation) -> None:

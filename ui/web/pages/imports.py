@@ -53,7 +53,8 @@ def show() -> None:
                 label="Sources",
             )
         return
-    put_lines(import_lines(reports, width=_WIDTH))
+    if reports:
+        put_lines(import_lines(reports, width=_WIDTH))
     if any(report.counts.traces for report in reports) and st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
 

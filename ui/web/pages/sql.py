@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from weaklink.inspector.errors import StoreError
 from weaklink.storage.console import VIEWS, QueryResult, View, ask
 from weaklink.storage.console.sql_executor import Value
 from weaklink.ui.views.styled_text import counted, visible
@@ -45,7 +46,10 @@ def show() -> None:
         st.session_state[_RAN] = statement
         set_parameters(sql=statement)
     if st.session_state.get(_RAN) is not None:
-        _rows(ask(place, st.session_state[_RAN]))
+        try:
+            _rows(ask(place, st.session_state[_RAN]))
+        except StoreError as error:  # the views below say what is there
+            st.error(label(str(error), most=1_000), icon=":material/error:")
     elif parameter("sql"):
         st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Views", anchor=False)
