@@ -1,5 +1,6 @@
 """The frame of the pages: what a list shows at the widths of laptops, and what is at hand as soon as it opens."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,11 +72,12 @@ def test_a_row_is_a_link_that_opens_beside_the_list(browser: Browser, demo_dashb
     address = row.locator("a").evaluate("(one) => one.href")
     assert address.startswith(f"{demo_dashboard}trace?trace=")
     assert address.endswith("filter=status%3Aok")
-    for act in (
+    acts: tuple[Callable[[], None], ...] = (
         lambda: row.locator("a").click(button="middle"),
         lambda: row.locator("td").first.click(modifiers=["Control"]),
         lambda: row.locator("td").nth(2).click(button="middle"),
-    ):
+    )
+    for act in acts:
         with context.expect_page() as opened:
             act()
         opened.value.wait_for_url(address)

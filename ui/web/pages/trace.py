@@ -108,7 +108,9 @@ def put_head(
             if actions is not None:
                 actions(shown, at)
         ending = view_data("ending", shown, at)
-        with st.container(key=f"weaklink_ending_{len(ending['lines'])}"):  # its height is reserved from the start
+        sentences = ending["lines"]
+        assert isinstance(sentences, list)
+        with st.container(key=f"weaklink_ending_{len(sentences)}"):  # its height is reserved from the start
             lines(ending, key="weaklink_ending")
         _view("rail", shown, at)
 
