@@ -1,4 +1,4 @@
-"""The files that were imported, so that an unchanged one is not read again."""
+"""The files that were imported, so that an unchanged one is not read again, and the results of `weaklink probe`."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -37,8 +37,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("trace_id", "file_id", name="pk_imported_trace"),
     )
     op.create_index("ix_imported_trace_file_id", "imported_trace", ["file_id"])
+    op.create_table(
+        "probe_run",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("url", sa.Text(), nullable=False),
+        sa.Column("model", sa.Text(), nullable=False),
+        sa.Column("at_s", sa.Double(), nullable=False),
+        sa.Column("session", sa.Text(), nullable=False),
+        sa.Column("summary", sa.LargeBinary(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_probe_run"),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("probe_run")
     op.drop_table("imported_trace")
     op.drop_table("imported_file")
