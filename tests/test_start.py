@@ -4,15 +4,12 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
-from tests.ui.cli.test_main import leaf_commands
 from weaklink.inspector.version import __version__
 from weaklink.storage import open_store
-from weaklink.ui.cli.group import weaklink
 
 HEAVY = {
     *("aiohttp", "alembic", "httpx", "jsonschema", "jsonschema_rs", "lark", "psycopg", "pygments", "ray", "sqlalchemy"),
@@ -28,29 +25,7 @@ finally:
     print("collects:", gc.isenabled(), file=sys.stderr)
     print("loaded:", *sys.modules, file=sys.stderr)
 """
-# Prints the help of the commands in its argument, and says on stderr what was loaded in the end.
-HELP = """
-import ast, sys
-from weaklink.ui.cli.group import weaklink
-for words in ast.literal_eval(sys.argv[1]):
-    weaklink.main([*words, "--help"], "weaklink", standalone_mode=False)
-print(*sys.modules, file=sys.stderr)
-"""
 OWN = "weaklink"
-LIGHT = {
-    *(
-        "weaklink",
-        "weaklink.inspector",
-        "weaklink.inspector.errors",
-        "weaklink.inspector.scanning",
-        "weaklink.inspector.version",
-        "weaklink.ui",
-        "weaklink.ui.cli",
-        "weaklink.ui.cli.reference",
-    ),
-    *("weaklink.ui.cli.group", "weaklink.ui.views", "weaklink.ui.views.styled_text"),
-}
-THIRD_PARTY = {name.replace("-", "_") for name in packages_distributions()} - {"_distutils_hack", OWN}
 
 
 @pytest.mark.parametrize("option", ["--version", "--help"])
@@ -58,18 +33,6 @@ def test_a_question_loads_no_heavy_library(option: str) -> None:
     loaded = set(_run(option).stderr.rpartition("loaded:")[2].split())
     assert "weaklink.command" in loaded
     assert loaded & HEAVY == set()
-
-
-def test_the_help_of_no_command_loads_what_carries_it_out() -> None:
-    """Of all commands in one process: what none of them loads together, none loads alone."""
-    words = [name.split() for name, _ in leaf_commands(weaklink)]
-    done = subprocess.run([sys.executable, "-c", HELP, repr(words)], capture_output=True, text=True, check=True)
-    assert done.stdout.count("Usage: weaklink ") == len(words) > 40
-    loaded = set(done.stderr.split())
-    assert {name.partition(".")[0] for name in loaded} & THIRD_PARTY == {"click"}
-    assert not loaded & {"asyncio", "multiprocessing", "sqlite3", "ssl", "subprocess"}
-    own = {name for name in loaded if name.partition(".")[0] == OWN}
-    assert {name for name in own if not name.startswith("weaklink.ui.cli.commands")} == LIGHT
 
 
 def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> None:

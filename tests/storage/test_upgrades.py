@@ -17,8 +17,10 @@ from weaklink.storage import Store, open_store, tables, upgrade_store
 from weaklink.storage import tables as derived_tables
 from weaklink.storage.packing import derived_values as findings
 from weaklink.storage.schema import REVISIONS
-from weaklink.ui.cli.commands.keeping import check, export
-from weaklink.ui.cli.commands.reading import list_traces, show
+from weaklink.ui.cli.database import check
+from weaklink.ui.cli.export import export
+from weaklink.ui.cli.list_traces import list_traces
+from weaklink.ui.cli.show import show
 from weaklink.ui.tui.dissector.actions import read_trace
 from weaklink.ui.views.dissect.dissection import Dissection
 

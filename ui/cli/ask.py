@@ -18,6 +18,7 @@ from weaklink.inspector.json_text import list_of, object_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.replay.resend import RequestChange, TurnRequest
 from weaklink.storage import Store, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.store_options import trace_ids
 from weaklink.ui.experiments import ask_again
@@ -35,10 +36,56 @@ _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 _INTERRUPTED = 130
 
 
+@declaring.command("ask")
+@click.argument("word", metavar="ID")
+@click.option(
+    "--turn",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The turn whose request is sent again.  [default: the break]",
+)
+@click.option("--upstream", metavar="URL", help="The server; without it, nothing is sent.")
+@click.option("-n", "count", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Number of requests.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Maximum number of requests at a time."
+)
+@click.option("--model", metavar="NAME", help="Send to another model.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a member of the request, such as temperature=0; no value removes it. Can be repeated.",
+)
+@click.option(
+    "--system", type=click.Path(exists=True, dir_okay=False), help="Replace the system prompt with this file."
+)
+@click.option("--tools", type=click.Path(exists=True, dir_okay=False), help="Replace the tools with this JSON file.")
+@click.option("--edit", is_flag=True, help="Edit the request in $EDITOR.")
+@click.option("--with-fix", is_flag=True, help="Add advice against the turn's fault to the prompt or the tool.")
+@click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
+@click.option("--yes", is_flag=True, help="Do not ask before sending.")
+@click.option("--api", type=click.Choice(("openai", "anthropic")), help="Rebuild the request for this API.")
+@click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def ask(
     word: str, *, turn: int | None, upstream: str | None, api: str | None, where: str | None, **options: Any
 ) -> None:
-    """`weaklink ask`; see its help."""
+    """Send a turn's request again and count which rules the answers break.
+
+    The request of the turn (by default the one that broke the chain) is sent -n times to --upstream. A changed request
+    is compared with the original in pairs. Every answer is saved as a fork of the trace. Without --upstream, prints
+    what would be sent. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored. `@marked` or `@shown`
+    as ID repeats this for each of those traces.
+
+    \b
+    weaklink ask 12 --upstream https://api.openai.com
+    weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
+    weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
+    """  # noqa: D301  # Click needs the backspace itself
     change = _change(options["model"], options["settings"], options["system"], options["tools"])
     with open_store(where, create=False) as store:
         plans = [

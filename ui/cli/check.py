@@ -7,6 +7,7 @@ from functools import partial
 import click
 
 from weaklink.inspector.rules.rule import Severity
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file
 from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
@@ -19,6 +20,25 @@ from weaklink.ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
 _FOUND, _COULD_NOT_RUN = 1, 2
 
 
+@declaring.command("check")
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@declaring.judging_options
+@click.option(
+    "--fail-on",
+    type=click.Choice([*(severity.value for severity in Severity), "broken", "never"]),
+    help="Exit with 1 from this severity up, and for broken chains; `broken`: for these only.  [default: error]",
+)
+@click.option(
+    "--allow-skipped",
+    is_flag=True,
+    default=None,
+    help="Do not fail for records and files that could not be read; print them.",
+)
+@click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
+@click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.jobs_options
+@declaring.color_option
 @takes_engine
 @click.pass_context
 def check(
@@ -40,7 +60,21 @@ def check(
     jobs: EngineOptions,
     color: str,
 ) -> None:
-    """`weaklink check`; see its help."""
+    """Inspect log files without a database, and fail for wrong calls and broken chains.
+
+    Each PATH is a file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input. A record or file that
+    could not be read is an error, C511 or C513. Defaults of the options come from the nearest weaklink.toml, or
+    pyproject.toml with [tool.weaklink]; see docs/ci.md.
+
+    Exits with 1 when something at least as bad as --fail-on or a broken chain was found, and with 2 when no trace could
+    be read.
+
+    \b
+    Examples:
+      weaklink check logs/ --select J,S2 --fail-on warning
+      weaklink check logs/ --write-baseline baseline.json
+      weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
+    """  # noqa: D301  # Click needs the backspace itself
     arguments = CheckArguments(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )

@@ -26,6 +26,7 @@ from weaklink.storage.copying import CopyReport, copy_traces
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.maintenance import Retention
 from weaklink.storage.writing import TraceRows, trace_rows
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, progress_bar
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
@@ -34,22 +35,59 @@ from weaklink.ui.views.stats import size_text, stats_lines, stats_object
 from weaklink.ui.views.styled_text import Line, counted, visible_line
 
 
+@click.group("db", cls=declaring.CommandGroup)
+def database() -> None:
+    """Manage the database and its traces."""
+
+
+@database.group("token")
+def token() -> None:
+    """Manage the tokens with which people open the dashboard (`weaklink web --tokens`)."""
+
+
+@database.command("upgrade")
+@declaring.database_option
 def upgrade(where: str | None) -> None:
-    """`weaklink db upgrade`; see its help."""
+    """Upgrade the database schema to this version of weaklink.
+
+    Does nothing if the schema is current. All recordings are kept.
+    """
     changed = upgrade_store(where)
     state = "was upgraded to this version" if changed else "already has this version"
     sys.stdout.write(visible_line(f"{place_of(where)} {state}") + "\n")
 
 
+@token.command("create")
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice(("read", "write")),
+    default="read",
+    show_default=True,
+    help="`read` sees every trace; `write` also sets marks and imports.",
+)
+@click.option(
+    "--expires",
+    type=declaring.Moment(ahead=True),
+    metavar="DATE_OR_AGE",
+    help="When the token expires: a date in UTC, or 90d from now.",
+)
+@declaring.database_option
 def create_token(where: str | None, *, name: str, role: str, expires: datetime | None) -> None:
-    """`weaklink db token create`; see its help."""
+    """Create a token for NAME, and print it once.
+
+    The database keeps a hash of it, so it cannot be shown again. Marks and notes show NAME.
+    """
     with open_store(where, create=False) as store:
         word = store.tokens.create(name, TokenRole(role), expires_at_s=expires.timestamp() if expires else None)
     sys.stdout.write(f"{word}\n")
 
 
+@token.command("list")
+@declaring.json_option
+@declaring.database_option
 def list_tokens(where: str | None, *, as_json: bool) -> None:
-    """`weaklink db token list`; see its help."""
+    """List the tokens, including revoked and expired ones."""
     with open_store(where, create=False, read_only=True) as store:
         found = store.tokens.all()
     if as_json:
@@ -61,8 +99,11 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
         sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
 
 
+@token.command("revoke")
+@click.argument("name")
+@declaring.database_option
 def revoke_token(where: str | None, *, name: str) -> None:
-    """`weaklink db token revoke`; see its help."""
+    """Revoke the token of NAME; open pages lose access within seconds."""
     with open_store(where, create=False) as store:
         store.tokens.revoke(name)
     sys.stdout.write(f"the token of {visible_line(name)} is revoked\n")
@@ -80,8 +121,12 @@ def _day(at_s: float) -> str:
     return datetime.fromtimestamp(at_s, UTC).date().isoformat()
 
 
+@database.command("stats")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def stats(where: str | None, *, as_json: bool, color: str) -> None:
-    """`weaklink db stats`; see its help."""
+    """Count what the database contains."""
     with open_store(where, create=False) as store:
         found, place = store.maintenance.stats(), str(store.place)
     if as_json:
@@ -90,9 +135,16 @@ def stats(where: str | None, *, as_json: bool, color: str) -> None:
         print_lines(stats_lines(found, place), color=color)
 
 
+@database.command("check")
+@declaring.json_option
+@declaring.database_option
 @click.pass_context
 def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
-    """`weaklink db check`; see its help."""
+    """Check the whole database for damage.
+
+    SQLite checks its pages and indexes; then every trace is read, its checksums are verified, and the rows that lists,
+    filters and figures read are compared with it. Prints a line for each problem; the exit code is then 1.
+    """
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
             found = store.maintenance.check(advance)
@@ -124,9 +176,17 @@ def _checked_lines(found: IntegrityReport) -> Iterator[str]:
         yield f"{counted(found.outdated, 'trace')} inspected by another version: their derived rows were not compared"
 
 
+@database.command("repair")
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@declaring.database_option
 @click.pass_context
 def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
-    """`weaklink db repair`; see its help."""
+    """Rebuild what can be rebuilt of damaged traces: all, or those with these ids.
+
+    Checksums, the values that lists and filters read, and inspections are computed again from what was recorded.
+    Recorded texts that are damaged stay as they are, and are shown as far as they can be read. The exit code is 1 if
+    damage is left.
+    """
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
@@ -138,11 +198,33 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
     ctx.exit(1 if found.left else 0)
 
 
+@database.command("scan")
+@click.option(
+    "--redact",
+    "patterns",
+    metavar="REGEX",
+    multiple=True,
+    help="Also replace what this matches (its first group, if it has one). Can be repeated.",
+)
+@click.option("--dry-run", is_flag=True, help="Report the secrets, and replace nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Replace without asking.")
+@declaring.database_option
+@declaring.color_option
 @click.pass_context
 def scan(
     ctx: click.Context, where: str | None, patterns: tuple[str, ...], *, dry_run: bool, yes: bool, color: str
 ) -> None:
-    """`weaklink db scan`; see its help."""
+    """Search all traces for secrets with today's rules, and replace what earlier versions stored.
+
+    Prints how many secrets each trace has and the rules that find them, never a secret. Asks before it replaces them
+    for good by asterisks of the same length; without a terminal it requires --yes or --dry-run. A PostgreSQL server
+    overwrites old rows only with `VACUUM FULL`. Marks, notes and traces that are being recorded are not searched. The
+    exit code is 1 if secrets were found and not replaced.
+
+    \b
+    weaklink db scan --dry-run
+    weaklink db scan --yes
+    """  # noqa: D301  # Click needs the backspace itself
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     if not (dry_run or yes or sys.stdin.isatty()):
         raise click.UsageError("there is no terminal for the confirmation; give --yes or --dry-run.")
@@ -198,16 +280,34 @@ def _with_exchanges(
     return trace, clean, exchanges, masked
 
 
+@database.command("backup")
+@click.argument("file", type=click.Path(path_type=Path))
+@declaring.database_option
 def backup(file: Path, where: str | None) -> None:
-    """`weaklink db backup`; see its help."""
+    """Copy the database into a new FILE, while others may read and write it.
+
+    The copy shows the database at one moment, and only this user can read it. For a database on a server, use the
+    server's own tool: `pg_dump`.
+    """
     with open_store(where, create=False, read_only=True) as store:
         store.maintenance.back_up(file)
     sys.stdout.write(f"{visible_line(str(file))}: {size_text(file.stat().st_size)} written\n")
 
 
+@database.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@declaring.json_option
 @click.pass_context
 def copy(ctx: click.Context, source: str, target: str, *, as_json: bool) -> None:
-    """`weaklink db copy`; see its help."""
+    """Copy all traces of the database FROM into the database TO.
+
+    Each is an SQLite file or a PostgreSQL URL; TO is created if it does not exist. Inspections, marks and recorded
+    requests are copied too, and a trace keeps its id if TO never had a trace with that id. Traces that TO has already
+    are not copied again: to continue a copy that was interrupted, or to bring TO up to date, run the command again.
+
+    Every copy is compared with its original; the exit code is 1 if one differs. Access tokens are not copied.
+    """
     with open_store(source, create=False, read_only=True) as origin, open_store(target) as copies:
         if origin.place.address == copies.place.address:
             raise click.UsageError("FROM and TO are the same database.")
@@ -238,6 +338,28 @@ def _copied_line(report: CopyReport) -> str:
     return ", ".join(parts)
 
 
+@database.command("prune")
+@click.option(
+    "--before",
+    "--older-than",
+    "before",
+    type=declaring.Moment(),
+    metavar="DATE_OR_AGE",
+    help="A date in UTC, or an age: 30d.",
+)
+@click.option(
+    "--max-size", type=declaring.Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB."
+)
+@click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
+@click.option(
+    "--keep-ok",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    metavar="SHARE",
+    help="Keep this share of the traces that did not break, and all that broke: 0.05.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@declaring.database_option
 @click.pass_context
 def prune(
     ctx: click.Context,
@@ -249,7 +371,17 @@ def prune(
     keep_broken: bool,
     yes: bool,
 ) -> None:
-    """`weaklink db prune`; see its help."""
+    """Delete old traces: those from before a date or an age (12h, 30d, 8w, 1y), or the oldest beyond a size.
+
+    A trace is as old as its first request, or as its import if the source records no times. --keep-ok chooses by
+    the identity of a trace, so that a later run keeps the same ones. Asks before it deletes; without a terminal it
+    requires --yes. `weaklink db vacuum` frees the space.
+
+    \b
+    weaklink db prune --older-than 30d
+    weaklink db prune --before 7d --keep-ok 0.05 --yes
+    weaklink db prune --max-size 10GB --yes
+    """  # noqa: D301  # Click needs the backspace itself
     if before is None and max_size is None:
         raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
     if not yes and not sys.stdin.isatty():
@@ -262,9 +394,18 @@ def prune(
     sys.stdout.write(f"{counted(gone, 'trace')} deleted\n")
 
 
+@database.command("delete")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--yes", "-y", is_flag=True, help="Delete without asking.")
+@declaring.database_option
 @click.pass_context
 def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: bool) -> None:
-    """`weaklink db delete`; see its help."""
+    """Delete traces and everything that is stored with them: texts, search index, sums, marks, recorded requests.
+
+    ID is a trace's number or an id from its source; an id that several traces have, such as that of a session or a
+    run, deletes all of them. In an SQLite file what was deleted is overwritten. A PostgreSQL server overwrites it
+    with `VACUUM FULL`, and keeps it in its write-ahead log and in backups until those are gone.
+    """
     if not yes and not sys.stdin.isatty():
         raise click.UsageError("there is no terminal for the confirmation; --yes deletes without asking.")
     with open_store(where, create=False) as store:
@@ -275,8 +416,10 @@ def delete(ctx: click.Context, ids: tuple[str, ...], where: str | None, *, yes: 
     sys.stdout.write(f"{counted(len(numbers), 'trace')} deleted\n")
 
 
+@database.command("vacuum")
+@declaring.database_option
 def vacuum(where: str | None) -> None:
-    """`weaklink db vacuum`; see its help."""
+    """Free the space of deleted traces; needs as much free space while it runs."""
     with open_store(where, create=False) as store:
         before = store.maintenance.stats().size_bytes
         store.maintenance.vacuum()
@@ -292,9 +435,16 @@ def _agreed(store: Store, doomed: int) -> bool:
     return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
 
 
+@database.command("reinspect")
+@click.argument("ids", metavar="[ID]...", nargs=-1)
+@declaring.database_option
 @click.pass_context
 def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
-    """`weaklink db reinspect`; see its help."""
+    """Inspect traces again with this version of weaklink: the given ones, or all.
+
+    Recordings stay as they are; spans, calls, steps and diagnostics are derived again from them. Ctrl-C keeps the
+    traces that are finished. A trace with a damaged record is left alone and reported; the exit code is then 1.
+    """
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
@@ -325,8 +475,22 @@ def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
     return inspect
 
 
+@database.command("join")
+@click.argument("first", metavar="ID")
+@click.argument("second", metavar="[OTHER]", required=False)
+@click.option("--undo", is_flag=True, help="Remove what `join` added to the trace.")
+@declaring.database_option
 def join(first: str, second: str | None, where: str | None, *, undo: bool) -> None:
-    """`weaklink db join`; see its help."""
+    """Join two traces of one session, such as a recording of the proxy and the agent's own log.
+
+    The trace ID keeps its texts and its number; each of its calls gets what OTHER recorded of its run: the arguments
+    that were executed, and the result that was returned. Where they differ, the trace shows a difference between
+    layers. The traces must share an id of the session, of a response or of a call. OTHER is not changed.
+
+    \b
+    weaklink db join 12 15
+    weaklink db join 12 --undo
+    """  # noqa: D301  # Click needs the backspace itself
     if undo == (second is not None):
         raise click.UsageError("name two traces to join them, or one trace and --undo.")
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -14,6 +14,7 @@ from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.list_traces import minimaps
 from weaklink.ui.importing.file_places import sample_files
@@ -26,8 +27,14 @@ _MOST = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")
 
 
+@declaring.command("demo")
+@declaring.database_option
+@declaring.color_option
 def demo(where: str | None, color: str) -> None:
-    """`weaklink demo`; see its help."""
+    """Import sample traces into a new database and show what broke, and where.
+
+    Works offline. Without --db the database is in your cache folder, and each demo replaces it.
+    """
     place = where or str(_fresh(user_cache_path("weaklink") / "demo.db"))
     with open_store(place) as store:
         _import_samples(store)

@@ -14,6 +14,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.storage import open_store
 from weaklink.storage.filter import filter_value
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, trace_ids
@@ -30,6 +31,27 @@ _TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance
 _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
 
 
+@declaring.command("diff")
+@click.argument("words", metavar="[RUN]...", nargs=-1)
+@click.option("--task", metavar="ID", help="Compare all runs of this task: the good with the bad ones.")
+@declaring.filter_option
+@click.option("--full", is_flag=True, help="Print every step and every difference in full.")
+@click.option(
+    "--requests",
+    "turns",
+    metavar="TURN[,TURN]",
+    callback=declaring.read_turns,
+    help="Print the requests of the first two runs for this turn, side by side.",
+)
+@click.option(
+    "--layer",
+    type=click.Choice(("emitted", "parsed", "executed", "returned", "read")),
+    help="Compare calls and results as this layer recorded them; steps without it are left out.",
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def diff(
     words: tuple[str, ...],
     expression: str,
@@ -43,7 +65,22 @@ def diff(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink diff`; see its help."""
+    """Show where runs of one task first diverge, and what differs there.
+
+    A RUN is the number that `weaklink list` prints, `@marked` or `@shown`; a file of any source that `weaklink import`
+    reads, with all its traces; or FILE#RECORD, one of them by its number, name or id. All are compared with the first.
+    Differences between the requests come first.
+
+    --task or --filter compare all runs of a task: where the bad runs most often diverge from the good ones.
+
+    \b
+    weaklink diff 12 15
+    weaklink diff 12 15 --requests 4
+    weaklink diff 12 15 --layer executed
+    weaklink diff before.jsonl#3 after.jsonl#3
+    weaklink diff --task 46
+    weaklink diff --filter 'session:task_id=46 model:qwen*'
+    """  # noqa: D301  # Click needs the backspace itself
     if task is not None or expression:
         if words or turns is not None or layer is not None:
             raise click.UsageError(

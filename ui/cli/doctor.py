@@ -5,8 +5,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+import click
+
 from weaklink.inspector.json_text import write_json
 from weaklink.storage import open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, progress_bar
 from weaklink.ui.cli.run import DEFAULT_HINT, FAILED
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
@@ -16,6 +19,16 @@ _OWN_WORDS = "weaklink: "
 _COULD_NOT_RUN = frozenset({FAILED, 126, 127})
 
 
+@declaring.command("doctor", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
+@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@declaring.no_default_upstreams_option
+@click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs diverge or a chain is broken.")
+@click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def doctor(
     command: tuple[str, ...],
     *,
@@ -28,7 +41,18 @@ def doctor(
     where: str | None,
     color: str,
 ) -> None:
-    """`weaklink doctor`; see its help."""
+    """Run COMMAND several times and show where and why its runs first diverge.
+
+    Each run is recorded as by `weaklink run`, with the same servers, and sends what the command sends. The runs are
+    aligned by their requests. The first difference has one of these sources: other answers to equal requests, the
+    result of a tool, a date or time or a random id in the prompt, the order of parallel calls, the list of tools.
+
+    \b
+    weaklink doctor -- python agent.py
+    weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
+
+    The exit code is 0; 1 with --fail-on-findings if something was found; 125, 126 and 127 as for `weaklink run`.
+    """  # noqa: D301  # Click needs the backspace itself
     options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
     options += ["--no-default-upstreams"] if no_default_upstreams else []
     runs = []

@@ -11,13 +11,39 @@ import click
 from weaklink.inspector.exporters import messages_row, otlp_request
 from weaklink.inspector.json_text import write_json
 from weaklink.storage import TraceSummary, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.store_options import trace_ids
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
 
 
+@declaring.command("export")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice(["trace", "json", "markdown", "html"]),
+    help="What to write.  [default: by the suffix of --output, else trace]",
+)
+@click.option(
+    "--to", "tool", type=click.Choice(["otlp", "messages"]), help="A format that other tools read, one line per trace."
+)
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@declaring.database_option
 def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str | None, where: str | None) -> None:
-    """`weaklink export`; see its help."""
+    """Write traces as files for other tools and people.
+
+    \b
+    trace      a trace file: everything that was recorded, for `weaklink import` anywhere else
+    json       what `weaklink show --json` prints, one line per trace
+    markdown   a report
+    html       one self-contained page without scripts, pictures or fonts
+    otlp       OTLP JSON with the GenAI conventions, for Phoenix, Langfuse or a collector
+    messages   OpenAI messages; what they cannot express is listed on stderr
+
+    ID is the number that `weaklink list` prints, or an id from its source; `@marked` means all marked traces,
+    `@shown` those of the last list. FILE is written completely or not at all.
+    """  # noqa: D301  # Click needs the backspace itself
     if form and tool:
         raise click.UsageError(
             "--as and --to exclude each other: --as is for weaklink and people, --to for other tools."

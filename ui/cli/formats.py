@@ -13,6 +13,7 @@ from weaklink.inspector.formats.registry import formats as all_formats
 from weaklink.inspector.formats.templates.registry import TEMPLATES
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, SpanKind
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_text
@@ -22,8 +23,27 @@ _SAMPLE = 65_536
 _INDENT = 17
 
 
+@declaring.command("formats")
+@click.argument("file", required=False)
+@click.option("--detect", is_flag=True, help="Detect the format of FILE.")
+@click.option("--model", default="", metavar="NAME", help="With --detect: the model's name, with or without a FILE.")
+@click.option(
+    "--derive",
+    metavar="TEMPLATE",
+    type=declaring.FileOrAddress(exists=True, dir_okay=False),
+    help="Print the format in which this chat template shows calls, as TOML for --chat-template.",
+)
+@declaring.json_option
+@declaring.color_option
 def formats(file: str | None, model: str, *, derive: str | None, detect: bool, as_json: bool, color: str) -> None:
-    """`weaklink formats`; see its help."""
+    """List the formats that weaklink reads, or detect the format of a text.
+
+    With --detect, FILE is one raw model output; `-`, or neither FILE nor --model, is standard input.
+
+    With --derive, TEMPLATE is a Jinja file, a tokenizer_config.json, a GGUF file, or the URL of a llama.cpp server,
+    which publishes its template. The format is derived by rendering
+    probes, and printed only if it reads all of them right (needs the extra `templates`).
+    """
     if derive is not None:
         if detect or file or model:
             raise click.UsageError("--derive excludes FILE, --model and --detect.")

@@ -14,6 +14,7 @@ import click
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.storage import open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
@@ -38,6 +39,35 @@ _MOST_PRINTED = 20
 _ELSEWHERE = "its results are on another machine; name a folder that all nodes share, or a URL"
 
 
+@declaring.command("import")
+@click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
+@click.option("--discover", is_flag=True, help="Only list the logs of agents on this machine.")
+@click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.chat_template_option
+@click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
+@click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Read in N processes besides the one that writes.  [default: 2 if there is a second core and much to read]",
+)
+@click.option("--verbose", "-v", is_flag=True, help="List every file, every skipped record and every refused file.")
+@click.option(
+    "--to",
+    metavar="DIR",
+    help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; an interrupted run continues. "
+    "See docs/scaling.md.",
+)
+@declaring.engine_option
+@declaring.block_size_option
+@declaring.ray_address_option
+@declaring.redaction_options
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 @click.pass_context
 def import_paths(
     ctx: click.Context,
@@ -63,7 +93,13 @@ def import_paths(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink import`; see its help."""
+    """Import log files into the database.
+
+    Without PATH: the logs of every agent on this machine, in their usual places; `import pi` those of one. A PATH is a
+    file, a folder, a pattern like `logs/**/*.jsonl`, or `-` for standard input; gzip and zstd are unpacked. The source
+    is detected from the content. Keys, tokens and passwords are replaced before anything is written. Importing a file
+    again changes nothing; a longer version of a session replaces the shorter. Ctrl-C keeps the files that are finished.
+    """
     if watch and (dry_run or discover or since is not None or STDIN in paths):
         raise click.UsageError(
             "--watch imports files as they are written; it cannot be combined with --dry-run or `-`, nor with "

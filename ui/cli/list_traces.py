@@ -4,11 +4,13 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import click
 from msgspec.structs import replace
 
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
 from weaklink.ui.views.minimap import minimap
@@ -30,6 +32,24 @@ _NOT_COMPLETE = "interrupted; the list is not complete"
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
 
 
+@declaring.command("list")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
+@declaring.filter_option
+@click.option(
+    "--limit", "-n", default=100, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
+@click.option(
+    "--sort",
+    default="newest",
+    show_default=True,
+    type=click.Choice(("newest", "broken", "certainty", "longest", "errors", "tokens")),
+    help="Order; `broken` puts broken traces first, the newest of them on top.",
+)
+@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns, separated by commas, of {declaring.COLUMNS}.")
+@click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def list_traces(
     words: tuple[str, ...],
     expression: str,
@@ -42,7 +62,28 @@ def list_traces(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink list`; see its help."""
+    """List the traces in the database, the newest first; with a FILTER, those that match.
+
+    A filter consists of words and `key:value` terms, combined with `and`, `or`, `not` and parentheses:
+
+    \b
+    weaklink list status:broken model:hermes*
+    weaklink list 'code:J104,S2 (tool:get_weather or Oslo)'
+    weaklink list 'arg:$.city=Oslo not status:ok' --sort tokens
+    weaklink list 'duration:>2m tokens:>4k since:3d'
+
+    \b
+    What it was    status (or running, idle), model, source, project, format,
+                   name, id, session, prompt
+    What it did    tool, arg, kind, calls, turns, tokens, reasoning
+    What failed    code, severity, errors, warnings, step (at which it broke)
+    How long       duration, first_token, gap, since, before
+    Your marks     marked:yes, note
+
+    A comma is `or` between values, `*` matches anything, numbers take > >= < <= and units. docs/commands.md
+    lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `@3` for the third
+    trace of the last list, and `latest` for the newest trace that is not a fork.
+    """  # noqa: D301  # Click needs the backspace itself
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -133,10 +174,29 @@ def _nothing(expression: str) -> str:
     )
 
 
+@declaring.command("search")
+@click.argument("words", metavar="WORDS...", nargs=-1, required=True, type=declaring.FilterType())
+@declaring.filter_option
+@click.option(
+    "--limit", "-n", default=20, show_default=True, type=click.IntRange(min=1), help="Maximum number of results."
+)
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def search(
     words: tuple[str, ...], expression: str, limit: int, where: str | None, *, as_json: bool, color: str
 ) -> None:
-    """`weaklink search`; see its help."""
+    """Find the traces that contain all of WORDS, the newest first, and show the first match of each.
+
+    Case and accents are ignored, and so are chunk boundaries. `word*` finds words with this prefix, '"two words"'
+    finds a phrase, and terms of `list --filter` can be added:
+
+    \b
+    weaklink search Oslo status:broken
+    weaklink search '"could not parse"' tool:get_weather
+
+    With --json, prints one JSON line per hit.
+    """  # noqa: D301  # Click needs the backspace itself
     combined = filter_of(words, expression)
     found = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

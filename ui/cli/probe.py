@@ -27,6 +27,7 @@ from weaklink.inspector.probe.suite import ProbeRequest, read_suites
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import Store, open_store
 from weaklink.storage.probe_runs import ProbeRunRecord
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
@@ -44,6 +45,70 @@ _MODES = {"both": (ProbeMode.WHOLE, ProbeMode.STREAMED), "whole": (ProbeMode.WHO
 WRITTEN = "written"
 
 
+@declaring.command("probe")
+@click.argument("urls", metavar="URL [URL]", nargs=-1, required=True)
+@click.option("--model", "models", multiple=True, metavar="NAME", help="The model to request; once for each URL.")
+@click.option(
+    "--suite",
+    "suites",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Requests to send, instead of the built-in ones: chat requests as JSON lines, or BFCL. Can be repeated.",
+)
+@click.option(
+    "--from",
+    "expression",
+    default="",
+    metavar="FILTER",
+    type=declaring.FilterType(),
+    help="Send the recorded requests of the traces that match.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(("both", "whole", "streamed", "written")),
+    default="both",
+    show_default=True,
+    help="Send each request whole, streamed, or both; `written`: as the suite has it.",
+)
+@click.option(
+    "--baseline",
+    metavar="RESULTS",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Compare calls with these results of another endpoint.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write each result as a line of JSON, as soon as it is there.")
+@click.option("--resume", is_flag=True, help="Continue the results in --output.")
+@click.option("--summary", metavar="FILE", help="Write the counts and measures as JSON.")
+@click.option("--html", metavar="FILE", help="Write the report as a page.")
+@click.option("--junit", metavar="FILE", help="Write the report as JUnit XML.")
+@click.option(
+    "--fail-under",
+    multiple=True,
+    metavar="NAME=SHARE",
+    help="Exit with 1 if a measure is lower, such as schema=0.99. Can be repeated.",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 64),
+    default=4,
+    show_default=True,
+    help="Maximum number of requests at a time.",
+)
+@click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
+@click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
+@click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
+@click.option(
+    "--owners/--no-owners",
+    default=True,
+    show_default=True,
+    help="Ask for the model's own text of an answer with faults, to find whose they are.",
+)
+@click.option("--traces/--no-traces", default=True, show_default=True, help="Keep answers with faults in the database.")
+@click.option("--yes", is_flag=True, help="Do not ask before sending.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def probe(
     urls: tuple[str, ...],
     *,
@@ -53,7 +118,19 @@ def probe(
     where: str | None,
     **options: Any,
 ) -> None:
-    """`weaklink probe`; see its help."""
+    """Measure which tool calls an endpoint breaks, and whose fault that is.
+
+    URL is a server with OpenAI's chat completions. Each of 62 requests has one right answer, and is sent whole and
+    streamed. After a fault, weaklink asks for the model's raw text, to tell its faults from the server's. Two URLs are
+    compared. Keys come from the environment (OPENAI_API_KEY, ...) and are never stored.
+
+    \b
+    weaklink probe http://localhost:8000 --model qwen3
+    weaklink probe http://localhost:8000 --model qwen3 --output results.jsonl --fail-under schema=0.99 --yes
+    weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
+
+    The exit code is 1 below --fail-under, 2 if nothing was answered.
+    """  # noqa: D301  # Click needs the backspace itself
     if len(urls) > 2:
         raise click.UsageError("at most two endpoints can be compared.")
     if len(models) > len(urls):

@@ -13,6 +13,7 @@ from weaklink.inspector.capture.proxy import BoundAddress, ProxyConfig, parse_up
 from weaklink.inspector.capture.proxy.config import TOKEN_PREFIX
 from weaklink.inspector.capture.recorder_process import RecorderProcess
 from weaklink.inspector.errors import StoreError, WeaklinkError
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.log import log
@@ -55,6 +56,73 @@ class RecordingError(WeaklinkError):
     """The proxy cannot listen on its address."""
 
 
+@declaring.command("record")
+@click.argument("file", metavar="[FILE | -]", required=False)
+@click.option(
+    "--upstream",
+    "upstreams",
+    multiple=True,
+    metavar="URL",
+    help="The server to forward to; `PREFIX=URL` for requests below a path. Can be repeated.",
+)
+@declaring.port_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option(
+    "--token",
+    default="",
+    envvar="WEAKLINK_TOKEN",
+    metavar="TEXT",
+    help="A token that clients must send; required for addresses other than loopback.",
+)
+@click.option(
+    "--connect-timeout",
+    default=30.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds to wait for a connection to an upstream.",
+)
+@declaring.no_default_upstreams_option
+@declaring.expected_format_option
+@declaring.server_parser_option
+@declaring.chat_template_option
+@click.option("--read-timeout", default=None, type=float, metavar="S", help="Seconds to wait for more data.  [none]")
+@click.option(
+    "--idle-after",
+    default=declaring.IDLE_AFTER_S,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Seconds without an event after which a session is shown as idle.",
+)
+@declaring.removed_options(
+    "--to-token",
+    "--queue",
+    "--queue-size",
+    instead="recorders write to the team's PostgreSQL directly: use --db postgresql://HOST/NAME",
+)
+@click.option("--quiet", "-q", is_flag=True, help="Print no line per request; do not pass standard input on.")
+@click.option(
+    "--follow", "-F", is_flag=True, help="Keep reading while FILE grows, until Ctrl-C or until it is deleted."
+)
+@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
+@click.option("--name", default="", metavar="NAME", help="A name for the trace.  [default: that of FILE]")
+@click.option(
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
+)
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
+@click.option(
+    "--as",
+    "form",
+    type=click.Choice((declaring.AUTO, "text", "sse", "ndjson")),
+    default=declaring.AUTO,
+    show_default=True,
+    help="The content of FILE: text, or events as a provider streams them.",
+)
+@click.option("--to", metavar="PLACE", help="Record FILE into a database, or a trace file (*.jsonl).")
+@click.option("--log", "reads_text", is_flag=True, hidden=True, help="What `weaklink log` was: FILE may be missing.")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
 @click.pass_context
 def record(
     ctx: click.Context,
@@ -71,7 +139,19 @@ def record(
     to: str | None,
     **options: Any,
 ) -> None:
-    """`weaklink record`; see its help."""
+    """Record requests to models while they pass through a proxy, or a model's raw output from a pipe or a file.
+
+    Without FILE: point clients at this proxy instead of the server; they receive byte for byte what the server sends.
+    Keys, tokens and passwords are redacted. One line per request shows its status and the faults found so far.
+
+    FILE, or `-` for standard input, which is passed on unchanged, contains one model's output, recorded live as one
+    turn: text, or events as a provider streams them, detected from the first bytes. Ctrl-C ends both.
+
+    \b
+    weaklink record --upstream http://127.0.0.1:8000
+    ./server | weaklink record -
+    weaklink record --follow out.txt
+    """  # noqa: D301  # Click needs the backspace itself
     _refuse_mixed_options(ctx, _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS, file or reads_text)
     if not file and not reads_text:
         _record_requests(**options)

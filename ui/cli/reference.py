@@ -6,7 +6,7 @@ from importlib import resources
 import click
 from click.shell_completion import get_completion_class
 
-from weaklink.ui.cli.commands.declaring import command
+from weaklink.ui.cli.declaring import command
 from weaklink.ui.cli.group import LISTS_ALL
 from weaklink.ui.views.styled_text import visible_line
 

@@ -22,6 +22,7 @@ from weaklink.inspector.replay.canonical import MatchLevel, body_value, canonica
 from weaklink.inspector.replay.matching import Recording, Replayer
 from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
@@ -45,6 +46,46 @@ DIVERGED = 3
 """The exit code of a replay that differed from its recording."""
 
 
+@declaring.command("replay")
+@click.argument("word", metavar="ID")
+@click.option("--pace", is_flag=True, help="Send answers at the recorded pace.")
+@click.option("--strict", is_flag=True, help="Require identical JSON bodies.")
+@click.option("--allow-unused", is_flag=True, help="Accept recorded requests that are never made.")
+@click.option(
+    "--on-divergence",
+    type=click.Choice(("stop", "nearest", "live")),
+    default="stop",
+    show_default=True,
+    help="The answer to a request that matches nothing: an error, the most similar answer, or the upstream's.",
+)
+@click.option("--upstream", metavar="URL", help="The server for requests that continue live.")
+@click.option(
+    "--fork", "fork_after", type=click.IntRange(min=0), metavar="N", help="Answer up to turn N, then continue live."
+)
+@click.option("--inject", metavar="KIND[@turnN]", help="Put a fault into a recorded answer; `all` tries every kind.")
+@click.option(
+    "--redact",
+    "patterns",
+    multiple=True,
+    metavar="PATTERN",
+    help="A `--redact` pattern that was used for the recording.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write the report as one line of JSON to stderr; `weaklink schema` has its schema.",
+)
+@click.option(
+    "--serve",
+    is_flag=True,
+    help="Print addresses for clients as variables, and answer them until Ctrl-C.",
+)
+@declaring.port_option
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@declaring.database_option
+@declaring.color_option
+@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 def replay(
     word: str,
     *,
@@ -64,7 +105,19 @@ def replay(
     serve: bool,
     port: int,
 ) -> None:
-    """`weaklink replay`; see its help."""
+    """Run COMMAND again, or answer any client (--serve), from a recording.
+
+    ID is a run, a trace, a trace file, or `latest`, the last run. Every request is answered with the recorded bytes;
+    nothing is sent to a server. Requests are matched by their content; ids of calls, `user`, `metadata`, and dates in
+    system texts may differ.
+
+    \b
+    weaklink run -- python agent.py
+    weaklink replay latest -- python agent.py
+    weaklink replay latest --serve
+
+    The exit code is the command's own, or 3 if a request is not in the recording; see `weaklink help exit-codes`.
+    """  # noqa: D301  # Click needs the backspace itself
     if serve:
         if command or upstream or fork_after is not None or inject is not None or on_divergence != OnDivergence.STOP:
             raise click.UsageError("--serve excludes COMMAND, --on-divergence, --upstream, --fork and --inject.")

@@ -22,6 +22,7 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.paths import records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
@@ -41,6 +42,18 @@ _HEAD = 2_000
 _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 
 
+@declaring.command("report")
+@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
+@click.option("--out", "-o", required=True, metavar="DIR", help="The folder to write; created if missing.")
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
+@click.option("--title", default="What breaks", show_default=True, metavar="T", help="The report's title.")
+@click.option(
+    "--worst", default=20, show_default=True, type=click.IntRange(0, 500), metavar="N", help="Number of chains to add."
+)
+@click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
+@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
+@declaring.jobs_options
+@declaring.database_option
 @takes_engine
 @click.pass_context
 def report(
@@ -56,7 +69,14 @@ def report(
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
-    """`weaklink report`; see its help."""
+    """Write a report: what breaks, how often and where, and a page for each of the worst chains.
+
+    It covers the traces of the database that match FILTER, or those of PATHs: files, folders, patterns and URLs. Open
+    DIR/index.html first. The pages load nothing from elsewhere, so they can be mailed. An existing report is replaced
+    as a whole; any other folder is left alone.
+
+    The pages of the worst chains contain the texts of the traces: check them before you share them.
+    """
     folder = Path(out)
     paths, expression = paths_and_filter(words, expression)
     if not force:

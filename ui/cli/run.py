@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
+import click
+
 from weaklink.inspector.capture.client_addresses import ClientRoutes, client_variables, routes
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
@@ -20,6 +22,7 @@ from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.recording import RequestLines, RunSink, farewell, print_trouble, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
@@ -44,6 +47,20 @@ _SERVER = lazy_pattern(
 _SESSION_COLUMNS = ("status", "id", "title", "break")
 
 
+@declaring.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
+@click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
+@click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
+@click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
+@declaring.no_default_upstreams_option
+@declaring.expected_format_option
+@declaring.server_parser_option
+@declaring.chat_template_option
+@click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
+@click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
 def run(
     command: tuple[str, ...],
     upstream: str | None,
@@ -62,7 +79,20 @@ def run(
     no_content: bool,
     color: str,
 ) -> None:
-    """`weaklink run`; see its help."""
+    """Run COMMAND and record its requests to models.
+
+    Environment variables point the clients of model servers at a proxy, which forwards to the servers that they used
+    before; docs/recording.md lists them. When the command ends, one line per session on stderr shows the result, and
+    processes that it left behind are terminated.
+
+    \b
+    weaklink run -- python agent.py
+    weaklink run --upstream http://localhost:8000 -- pytest tests/agents
+    weaklink run --check -- ./evaluate.sh
+
+    The exit code is the command's own; 128 plus the number of the signal that ended it, 125 if weaklink failed, 126
+    and 127 if the command could not be started, 1 with --check.
+    """  # noqa: D301  # Click needs the backspace itself
     run_command(
         command,
         upstream,

@@ -20,6 +20,7 @@ from weaklink.inspector.rules.json_syntax import DUPLICATE_KEY, TOO_DEEP
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segment
 from weaklink.inspector.text import decode
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
 from weaklink.ui.views.marked_text import Folding, marked_lines
@@ -154,6 +155,20 @@ def _no_json_number(word: str) -> Json:
 _JSON = json.JSONDecoder(parse_int=_integer, parse_constant=_no_json_number)
 
 
+@declaring.command("segment")
+@click.argument("file", default=declaring.STDIN)
+@click.option("--format", "-f", default=declaring.AUTO, show_default=True, metavar="NAME", help="The text's format.")
+@declaring.chat_template_option
+@click.option("--model", default="", metavar="NAME", help="The model's name, which helps to detect the format.")
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools that were offered.")
+@click.option(
+    "--prompt", default="", metavar="TEXT", help="The end of the prompt; a tag that it opens continues in the text."
+)
+@click.option("--jsonl", is_flag=True, help="Read requests as JSON lines; answer each with one line.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON even on a terminal.")
+@click.option("--text", "as_text", is_flag=True, help="Print readable text even without a terminal.")
+@click.option("--full", is_flag=True, help="Print long spans in full (readable text only).")
+@declaring.color_option
 def segment_text(
     file: str,
     format: str,
@@ -168,7 +183,14 @@ def segment_text(
     full: bool,
     color: str,
 ) -> None:
-    """`weaklink segment`; see its help."""
+    """Split one raw model output into spans, calls and diagnostics.
+
+    FILE contains the output, exactly as the model wrote it; `-`, or no FILE, is standard input. Prints one JSON object,
+    or on a terminal the text itself with what is wrong marked below it.
+
+    With --jsonl each line is {"id", "text" or "deltas", "prompt"?, "format"?, "model"?, "tools"?}, and each answer is
+    one line, in order; a bad line is answered by {"id", "error"}.
+    """
     if as_json and as_text:
         raise click.UsageError("--json and --text exclude each other.")
     if jsonl and as_text:

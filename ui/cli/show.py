@@ -10,6 +10,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, TraceSummary, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from weaklink.ui.views.brief import brief
@@ -27,6 +28,33 @@ _NEWEST = "latest"
 _RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
+@declaring.command("show")
+@click.argument("named", metavar="[ID|LINK]", default="latest")
+@click.option("--last-broken", is_flag=True, help="Show the newest trace whose chain broke, instead of ID.")
+@click.option("--turns", "ranges", metavar="RANGES", help="Print only these turns, such as `4`, `2-5` or `1,7-`.")
+@click.option("--full", is_flag=True, help="Print long texts in full, and valid calls as they were written.")
+@click.option("--brief", "in_brief", is_flag=True, help="Print the verdict as Markdown of at most 2 kB, for an agent.")
+@click.option("--why", is_flag=True, help="Print which facts, words and places decided the verdict.")
+@click.option(
+    "--context",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print the request that this turn answers, as the model read it; without TURN the last one.",
+)
+@click.option(
+    "--context-diff",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(min=0),
+    metavar="[TURN]",
+    help="Print what changed in that request since the previous one.",
+)
+@click.option("--redactions", is_flag=True, help="Print where secrets were replaced, and which rule finds them.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def show(
     named: str,
     where: str | None,
@@ -42,7 +70,12 @@ def show(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink show`; see its help."""
+    """Show one trace (the newest): its verdict, break and answer, its chain, and its turns with faults marked in place.
+
+    ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or `@3` for the
+    third trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows
+    only the turns that it points to. Long texts are shortened in the middle, faults never.
+    """
     if in_brief and (
         redactions or why or as_json or ranges is not None or context is not None or context_diff is not None
     ):

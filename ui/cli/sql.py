@@ -3,10 +3,13 @@
 import csv
 import sys
 
+import click
+
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import write_json
 from weaklink.storage.console import QueryResult
 from weaklink.storage.console.sql_executor import ask_tables
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, screen_width
 from weaklink.ui.importing.result_tables import TABLES, ResultsFolder
 from weaklink.ui.views.styled_text import visible_line
@@ -14,8 +17,23 @@ from weaklink.ui.views.styled_text import visible_line
 _WIDEST = 60
 
 
+@declaring.command("sql")
+@click.argument("statement", metavar="SELECT")
+@click.option("--on", "where", required=True, metavar="DIR", help="The folder or URL that `import --to` wrote.")
+@click.option("--limit", type=click.IntRange(1, 100_000), default=1000, show_default=True, help="Maximum rows.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@declaring.json_option
 def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) -> None:
-    """`weaklink sql`; see its help."""
+    """Run one SELECT over results in Parquet, with DuckDB (the extra `duckdb`).
+
+    The tables are traces, turns, calls, steps and diagnostics; docs/scaling.md lists their columns. The statement can
+    read nothing else, and runs for at most 10 seconds in 1 GB. --json prints one object per row.
+
+    \b
+    Examples:
+      weaklink sql 'SELECT status, count(*) FROM traces GROUP BY 1' --on results/
+      weaklink sql 'SELECT code, count(*) AS n FROM diagnostics GROUP BY 1 ORDER BY n DESC' --on s3://bucket/results
+    """  # noqa: D301  # Click needs the backspace itself
     folder = ResultsFolder(where)
     try:
         found = ask_tables({name: folder.dataset(name) for name in TABLES}, statement, limit=limit)

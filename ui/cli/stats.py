@@ -21,7 +21,7 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of, prompt_of
-from weaklink.ui.cli import stats_options
+from weaklink.ui.cli import declaring, stats_options
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
@@ -39,6 +39,32 @@ _MOST_VIOLATIONS = 1_000
 _MOST_PROMPTS = 100
 
 
+@declaring.command("stats")
+@click.argument("words", metavar="[PATH|FILTER]...", nargs=-1)
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match, as in `list`.")
+@click.option(
+    "--by",
+    multiple=True,
+    metavar="KEYS",
+    help="Group by model, tool, format, source, reasoning, prompt, code, layer, owner or day; commas separate.",
+)
+@click.option("--compare", "compares", is_flag=True, help="Show which groups differ significantly.")
+@click.option(
+    "--min",
+    "fewest",
+    default=declaring.FEWEST_TRACES,
+    show_default=True,
+    type=click.IntRange(min=2),
+    metavar="N",
+    help="Minimum number of traces for an interval or a comparison.",
+)
+@click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
+@click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
+@click.option("--full", is_flag=True, help="Show every group with every measure.")
+@declaring.jobs_options
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 @takes_engine
 @click.pass_context
 def stats(
@@ -57,7 +83,19 @@ def stats(
     where: str | None,
     color: str,
 ) -> None:
-    """`weaklink stats`; see its help."""
+    """Measure traces in the database or in files: how often calls are valid, chains succeed and errors are recovered.
+
+    \b
+    weaklink stats --by model,reasoning
+    weaklink stats since:1d --by tool
+    weaklink stats --compare model=hermes-4 model=qwen3
+    weaklink stats logs/ --by day
+    weaklink stats s3://bucket/runs/ --engine ray
+
+    Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
+    p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
+    {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
+    """  # noqa: D301  # Click needs the backspace itself
     named = [word for word in words if compares and stats_options.is_compared_group(word)]
     paths, expression = paths_and_filter([word for word in words if word not in named], expression)
     sides = stats_options.parse_compared_groups(named)

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol, assert_never
 
+import click
 from msgspec import Struct, field
 
 from weaklink.inspector.capture.events import (
@@ -31,6 +32,7 @@ from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_E
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 from weaklink.storage import NoDatabaseYetError, Store, TraceSummary, open_store, place_of
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, filter_of, recover_traces
 from weaklink.ui.views import live as live_json
@@ -235,10 +237,23 @@ def _named(format: str) -> Format | None:
         return None
 
 
+@declaring.command("tail")
+@click.argument("words", metavar="[FILTER]...", nargs=-1, type=declaring.FilterType())
+@declaring.filter_option
+@click.option("--all", "from_start", is_flag=True, help="Start with what running traces already contain.")
+@declaring.json_option
+@declaring.database_option
+@declaring.color_option
 def tail(
     words: tuple[str, ...], expression: str, where: str | None, *, from_start: bool, as_json: bool, color: str
 ) -> None:
-    """`weaklink tail`; see its help."""
+    """Follow what any process records: spans as they close, faults as soon as they are found.
+
+    Each line begins with the trace's number and the turn's, `12/3`. The end of a turn shows how it ended; the end of a
+    trace shows its status and where it broke. With a filter, as in `list`, a trace is printed from its beginning once
+    it matches. Traces that are imported meanwhile are printed whole. Waits for the database to appear if there is none.
+    Press Ctrl-C to stop.
+    """
     expression = filter_of(words, expression)
     interrupt_on_signals()
     listener: TailListener = _TailJson() if as_json else _TailPrinter(color)

@@ -8,16 +8,35 @@ from pathlib import Path
 
 import click
 
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import progress_bar, require_extra
 
 _COULD_NOT_RUN = 2
 
 
+@declaring.command("tui")
+@click.argument("trace", metavar="[ID|LINK|FILE]", required=False)
+@click.option("--against", metavar="ID", help="Compare the trace with this one; `r` then shows both requests.")
+@click.option("--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces that match.")
+@click.option(
+    "--theme",
+    type=click.Choice(["auto", "dark", "light", "ansi"]),
+    default="auto",
+    show_default=True,
+    help="Colours; `ansi` leaves them to the terminal. `auto` follows NO_COLOR and what the terminal reports.",
+)
+@declaring.database_option
 @click.pass_context
 def tui(
     ctx: click.Context, trace: str | None, *, against: str | None, expression: str, theme: str, where: str | None
 ) -> None:
-    """`weaklink tui`; see its help."""
+    """Browse traces in the terminal; a trace opens at the step where it broke.
+
+    ID opens a trace at once. A link opens the place that it points to: `weaklink://trace/12?step=4`, which `y` copies,
+    or the address of a trace in the web page. FILE opens a file of training data, with the faults that `data lint`
+    finds in each row, or any log that `import` reads; nothing of it is stored. `?` shows all keys; change them in
+    keymap.toml in your config folder, or in the file that WEAKLINK_KEYMAP names.
+    """
     if against is not None and trace is None:
         raise click.UsageError("--against compares two traces; name both: `weaklink tui 15 --against 12`.")
     require_extra("tui", module="textual", use="`weaklink tui`")

@@ -19,6 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+import click
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Status
@@ -27,6 +28,7 @@ from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.configured_formats import registered_tables
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
 from weaklink.ui.cli.import_jobs import ImportOptions
@@ -301,6 +303,13 @@ def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
     return lambda: chain(log_paths(agents) if agents else (), files_below(others))
 
 
+@declaring.command("watch")
+@click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
+@declaring.redaction_options
+@declaring.database_option
+@declaring.color_option
 def watch(
     paths: tuple[str, ...],
     source: str | None,
@@ -312,7 +321,13 @@ def watch(
     no_content: bool,
     color: str,
 ) -> None:
-    """`weaklink watch`; see its help."""
+    """Import the logs of agents while they run, and print a line for each chain that breaks.
+
+    Without PATH: all agents of this machine, in their usual places; `watch pi` one of them. New sessions, folders and
+    lines are found by themselves. What was there before is imported first, without a line for each break. A line has
+    the agent, the project, the number of the trace for `weaklink show`, and the step at which it broke; another one
+    follows if the agent recovers. Ctrl-C ends it.
+    """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
     interrupt_on_signals()

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.host_header import is_loopback
 from weaklink.storage import NoDatabaseYetError, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import require_extra
 from weaklink.ui.importing.result_tables import ResultsFolder
 from weaklink.ui.views.styled_text import visible
@@ -50,6 +51,19 @@ def visible_output() -> Iterator[None]:
         yield
 
 
+@declaring.command("web")
+@declaring.database_option
+@click.option(
+    "--port", default=8789, show_default=True, type=click.IntRange(0, 65535), help="The port; 0: any free one."
+)
+@click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
+@click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
+@click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
+@click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
+@click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
+@click.option(
+    "--name", "names", multiple=True, metavar="HOST", help="A host name under which browsers may open the dashboard."
+)
 def web(
     where: str | None,
     *,
@@ -61,7 +75,12 @@ def web(
     names: tuple[str, ...],
     results: str | None,
 ) -> None:
-    """`weaklink web`; see its help."""
+    """Serve the dashboard: which models, tools and prompts break chains, how often, and where.
+
+    Listens on this machine only. Another address requires `--token` or `--tokens`, since anyone who can open the page
+    can read every trace. Nothing leaves the machine: no usage statistics, no fonts, no links are loaded. Press Ctrl-C
+    to stop.
+    """
     require_extra("web", module="streamlit", use="`weaklink web`")
     secret = secrets.token_urlsafe(18) if token == _RANDOM else token
     access = Access(

@@ -14,7 +14,7 @@ from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.storage import open_store
-from weaklink.ui.cli.commands.judging import stats
+from weaklink.ui.cli.stats import stats
 
 SAMPLES = ROOT / "sample_traces"
 CALL = '<tool_call>\n{{"name": "get_weather", "arguments": {{"city": "{city}"{comma}}}}}\n</tool_call>'

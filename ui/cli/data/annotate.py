@@ -21,8 +21,9 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.storage import ListCursor, Store, open_store
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows
+from weaklink.ui.cli.data.options import column_map, map_option, map_rows, rejected_rows
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
@@ -39,6 +40,18 @@ _PAGE = 200
 _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 
 
+@declaring.command("annotate")
+@click.argument("words", metavar="[ID... | PATH...]", nargs=-1)
+@click.option("--jsonl", "form", flag_value="jsonl", default=True, help="One JSON line per trace.  [default]")
+@click.option("--json", "form", flag_value="json", help="One JSON array of all traces.")
+@click.option(
+    "--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces of the database that match."
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
+@map_option
+@declaring.jobs_options
+@declaring.database_option
 @takes_engine
 @click.pass_context
 def annotate(
@@ -53,7 +66,18 @@ def annotate(
     jobs: EngineOptions,
     where: str | None,
 ) -> None:
-    """`weaklink data annotate`; see its help."""
+    """Write the data flow and the decision points of traces, for training data and for verifiers.
+
+    ID is the number that `weaklink list` prints; PATH a file of any source that `weaklink import` reads, a folder, a
+    pattern, or `-`. Without either, all traces of the database are written, or those that --filter chooses. Each is
+    one JSON object, which docs/annotations.md explains. Exits with 1 if a record could not be read, and with 2 if
+    nothing could.
+
+    \b
+    weaklink data annotate 12
+    weaklink data annotate train.jsonl > train.annotated.jsonl
+    weaklink data annotate --filter status:recovered
+    """  # noqa: D301  # Click needs the backspace itself
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]
     if expression and words:

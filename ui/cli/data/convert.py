@@ -21,19 +21,37 @@ from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_COLUMNS, column_map
+from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, map_option
 from weaklink.ui.cli.files import STDIN, open_binary, read_tool_file
 from weaklink.ui.views.styled_text import counted
 
 _SKIPPED = 1
 
 
+@declaring.command("convert")
+@click.argument("file", default=declaring.STDIN)
+@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
+@click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
+@map_option
 @click.pass_context
 def convert(
     ctx: click.Context, *, file: str, source: str, target: str, tool_file: str | None, columns: tuple[str, ...]
 ) -> None:
-    """`weaklink data convert`; see its help."""
+    """Rewrite raw model outputs and conversations into another format.
+
+    FILE contains JSON lines or an array, plain or packed, or is Parquet, Arrow or a folder of them; `-`, or nothing, is
+    standard input, with JSON lines. A row is one raw output, {"id", "text", "prompt"?, "tools"?}, or a conversation of
+    any shape in docs/training-data.md. Each is answered by one line of the same shape, or with `messages`; `dropped`
+    lists what the new format cannot express and which calls were malformed.
+    An invalid line is answered by {"id", "error"}, and the command then exits with 1.
+
+    \b
+    Example:
+      weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
+    """  # noqa: D301  # Click needs the backspace itself
     source_format = None if source == AUTO else find_format(source)
     target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()

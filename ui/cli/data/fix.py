@@ -28,8 +28,9 @@ from weaklink.inspector.rules.catalogue import RULES, select_rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.data.options import NO_COLUMNS, column_map
+from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, paths_argument
 from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
 from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
 from weaklink.ui.cli.data.table_copies import TableCopy
@@ -185,6 +186,20 @@ _SKIPPED = 1
 _COULD_NOT_RUN = 2
 
 
+@declaring.command("fix")
+@paths_argument
+@click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
+@click.option("--out-dir", metavar="DIR", help="Write the copies into DIR, under the same names.")
+@click.option("--diff", "with_diff", is_flag=True, help="Show each repair even when copies are written.")
+@click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
+@click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
+@click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
+@click.option(
+    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
+)
+@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.json_option
+@declaring.color_option
 @click.pass_context
 def fix(
     ctx: click.Context,
@@ -202,7 +217,19 @@ def fix(
     as_json: bool,
     color: str,
 ) -> None:
-    """`weaklink data fix`; see its help."""
+    """Repair training data: raw outputs, conversations and raw text, where a fault has a safe repair.
+
+    Without --output or --out-dir nothing is written, and every repair is shown as a diff. With one of them a copy is
+    written; the original is never changed. A repair that would introduce new faults is skipped. A record that cannot
+    be read is copied as it is. Both are reported. Exits with 1 if a record or one of several named files could not be
+    read, and with 2 if nothing could.
+
+    \b
+    Examples:
+      weaklink data fix train.jsonl
+      weaklink data fix train.jsonl --output train.fixed.jsonl
+      weaklink data fix data/ --out-dir fixed/ --unsafe --diff
+    """  # noqa: D301  # Click needs the backspace itself
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:

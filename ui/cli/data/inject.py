@@ -13,8 +13,9 @@ from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, Not
 from weaklink.inspector.dataset.loss_marks import Trainer
 from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import column_map, making_options, map_rows, paths_argument, rejected_rows, row_output
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
@@ -25,6 +26,33 @@ _MARGIN = 1.5  # rows tried per row needed: some rows have no place for a fault
 _MOST_OF_ONE = 8
 
 
+@declaring.command("inject")
+@paths_argument
+@click.option(
+    "--rates",
+    metavar="KIND=N,...",
+    help="Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: wrong-type, wrong-value, "
+    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, malformed-tags, "
+    "truncated-stream, drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.95),
+    default=0.15,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of injected rows among all that are written.",
+)
+@click.option(
+    "--trainer",
+    type=click.Choice(("openai", "axolotl", "llama-factory", "ms-swift", "none")),
+    default="openai",
+    show_default=True,
+    help="Whose mark leaves the message with the fault out of the loss: weight: 0, train: false, loss_weight: 0, "
+    "loss: false, or no mark.",
+)
+@click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
+@making_options
 @takes_engine
 @click.pass_context
 def inject(
@@ -41,7 +69,17 @@ def inject(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """`weaklink data inject`; see its help."""
+    """Make error-recovery samples: a fault in one call, the tool's refusal, and the corrected call.
+
+    Every row is copied, and some are written again with a fault. A faulty row is written only if weaklink's own
+    inspection finds exactly that fault, at its position, and calls the chain recovered. It has the new column
+    `injected`: the rule and the position of the fault, the seed and the row that it was made from.
+
+    \b
+    Examples:
+      weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
+      weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
+    """  # noqa: D301  # Click needs the backspace itself
     weights, renamed = _rates(rates), column_map(columns)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)

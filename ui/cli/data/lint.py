@@ -29,11 +29,21 @@ from weaklink.inspector.rules import training
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check import check_report, exit_code
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, column_map, data_rows, map_rows, rejected_rows
+from weaklink.ui.cli.data.options import (
+    NO_ANSWERS,
+    NO_CALLS,
+    column_map,
+    data_rows,
+    map_rows,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+)
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.check_report import (
     BROKEN,
@@ -56,6 +66,30 @@ _SHOWN = 200
 _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
 
 
+@declaring.command("lint")
+@paths_argument
+@declaring.judging_options
+@click.option(
+    "--fail-on",
+    type=click.Choice([*(severity.value for severity in Severity), "never"]),
+    help="Exit with 1 from this severity up.  [default: error]",
+)
+@click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
+@click.option("--format", metavar="NAME", help="The format of the set's calls; see `weaklink formats`.")
+@click.option(
+    "--eval", "eval_paths", multiple=True, metavar="PATH", help="Evaluation data that must not be in the set (D716)."
+)
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; finds samples that are too long (D717).")
+@click.option(
+    "--context",
+    type=click.IntRange(min=1),
+    default=declaring.CONTEXT_WINDOW,
+    show_default=True,
+    help="The context in tokens.",
+)
+@declaring.jobs_options
+@rejected_option
+@declaring.color_option
 @takes_engine
 @click.pass_context
 def lint(
@@ -80,7 +114,19 @@ def lint(
     rejected: str | None,
     color: str,
 ) -> None:
-    """`weaklink data lint`; see its help."""
+    """Find faults in training data, with the rules D7xx and all rules for calls, results and reasoning.
+
+    Each PATH is a file of JSON lines, JSON or Parquet, a folder, a data set that Hugging Face's `save_to_disk` wrote,
+    a pattern, or FOLDER#CONFIG/SPLIT, as the README.md of a data set names them. A row that could not be read is an
+    error, C511; --allow-skipped or --ignore C511 lets it pass. Exits with 0 when nothing as bad as --fail-on was found,
+    with 1 when something was, and with 2 when nothing could be read.
+
+    \b
+    Examples:
+      weaklink data lint train.jsonl
+      weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
+      weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
+    """  # noqa: D301  # Click needs the backspace itself
     renamed = column_map(columns)
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)

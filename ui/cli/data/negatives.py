@@ -21,8 +21,17 @@ from weaklink.inspector.dataset.negatives import (
 from weaklink.inspector.dataset.rows import RowWriter
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, data_rows, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import (
+    column_map,
+    data_rows,
+    making_options,
+    map_rows,
+    paths_argument,
+    rejected_rows,
+    row_output,
+)
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
@@ -32,6 +41,26 @@ _POOL_ROWS = 2_000
 _RESERVE = 1_000
 
 
+@declaring.command("negatives")
+@paths_argument
+@click.option(
+    "--share",
+    type=click.FloatRange(0.0, 0.9),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of rows without a call among all that are written, including existing ones.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(("tool-removed", "irrelevant-tools", "already-given")),
+    help="Make only this kind. Can be repeated.",
+)
+@click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
+@click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
+@making_options
 @takes_engine
 @click.pass_context
 def negatives(
@@ -48,7 +77,17 @@ def negatives(
     jobs: EngineOptions,
     seed: int,
 ) -> None:
-    """`weaklink data negatives`; see its help."""
+    """Make samples in which no tool should be called, up to a share of the set, balanced over the tools.
+
+    Every row is copied. New rows are made from its question: without the tool that it needs (`tool-removed`), with the
+    tool's result in the user's words (`already-given`), or with unrelated tools of the set (`irrelevant-tools`). They
+    have the new column `negative`. docs/training-data-making.md explains when no offered tool fits.
+
+    \b
+    Examples:
+      weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
+      weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
+    """  # noqa: D301  # Click needs the backspace itself
     renamed = column_map(columns)
     pool = tool_pool(islice(data_rows(paths, renamed), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)

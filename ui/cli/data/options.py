@@ -12,9 +12,37 @@ from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.dataset import rows
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_data_files
 from weaklink.inspector.importers.blocks import Block
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
 from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
+
+map_option = click.option(
+    "--map",
+    "columns",
+    multiple=True,
+    metavar="NAME=MEMBER,...",
+    help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
+)
+
+paths_argument = declaring.all_of(click.argument("paths", metavar="PATH...", nargs=-1, required=True), map_option)
+
+seed_option = click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of every random choice."
+)
+
+rejected_option = click.option(
+    "--rejected",
+    metavar="FILE",
+    help="Write rows that cannot be read to FILE, one JSON line each with file, record, line, column and error. Such"
+    " rows are always reported on stderr, and the command exits with 1.",
+)
+
+output_option = click.option(
+    "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
+)
+
+making_options = declaring.all_of(output_option, rejected_option, declaring.jobs_options, seed_option)
 
 _Answer = TypeVar("_Answer")
 _REPORTED = 20

@@ -26,8 +26,17 @@ from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import (
+    column_map,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    row_output,
+)
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
@@ -36,6 +45,42 @@ _FAILED = 1
 _COULD_NOT_RUN = 2
 
 
+@declaring.command("render")
+@paths_argument
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="NAME,...",
+    help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
+    "pythonic, react, json_schema]",
+)
+@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.option(
+    "--as",
+    "layout",
+    type=click.Choice(("messages", "sharegpt", "trl", "axolotl", "llama-factory")),
+    default="messages",
+    show_default=True,
+    help="The shape of the rows. The last three have separate fields for calls, one row per scenario.",
+)
+@click.option(
+    "--on-loss",
+    type=click.Choice(["simplify", "skip"]),
+    default="simplify",
+    show_default=True,
+    help="What to do when a format cannot express everything: list the loss in `dropped`, or skip the row.",
+)
+@click.option(
+    "--chat-template",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Write `text` as this chat template renders it: Jinja, tokenizer_config.json or GGUF.",
+)
+@click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
+@output_option
+@rejected_option
+@declaring.jobs_options
 @takes_engine
 @click.pass_context
 def render(
@@ -53,7 +98,19 @@ def render(
     rejected: str | None,
     jobs: EngineOptions,
 ) -> None:
-    """`weaklink data render`; see its help."""
+    """Write each conversation in all eleven formats, or in those chosen, one row each.
+
+    The rows of one conversation share `scenario`; `format` names the format. `messages` has the conversation with
+    tools, calls, results and reasoning in the form of the format, `text` all of it, and `dropped` what the format
+    cannot express. The forms are weaklink's own: a model's chat template may present tools in other words, so `text` is
+    not the prompt of a model.
+
+    \b
+    Examples:
+      weaklink data render train.jsonl --output train.eleven.jsonl
+      weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
+      weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
+    """  # noqa: D301  # Click needs the backspace itself
     template = _template(chat_template, excludes=bool(formats) or layout != RowLayout.MESSAGES)
     # The rows of TRL have what templates read: arguments as objects, and tools in OpenAI's form.
     shape, renamed = RowLayout.TRL if template else RowLayout(layout), column_map(columns)

@@ -23,8 +23,19 @@ from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_COLUMNS, RejectedRows, column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import (
+    NO_COLUMNS,
+    RejectedRows,
+    column_map,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    row_output,
+)
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.static_report import set_lines, set_page
 from weaklink.ui.views.styled_text import counted
@@ -37,6 +48,33 @@ _MAX_GROUP_CHARS = 200
 _OTHERS, _NO_VALUE = "(other values)", "(none)"
 
 
+@declaring.command("report")
+@paths_argument
+@click.option("--against", multiple=True, metavar="PATH", help="A second set, shown beside the first.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML page.")
+@click.option("--by", metavar="COLUMN", help="Also measure the rows with each value of this member, such as source.")
+@click.option(
+    "--goals", metavar="FILE", help="JSON with the shares that the set should have.  [default: the recommended]"
+)
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Count what a limit of N tokens a sample cuts, and the packed sequences; needs --tokenizer.",
+)
+@click.option("--list", "wanted", metavar="KEY=VALUE", help="Write the rows with this feature, such as steps=3+.")
+@click.option("--tokenizer", metavar="FILE", help="A tokenizer.json; gives lengths in tokens.")
+@click.option(
+    "--chat-template",
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Count the tokens of each row as this chat template renders it; needs --tokenizer.",
+)
+@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@output_option
+@declaring.json_option
+@declaring.jobs_options
+@rejected_option
 @takes_engine
 @click.pass_context
 def report(
@@ -58,7 +96,21 @@ def report(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """`weaklink data report`; see its help."""
+    """Show how diverse a set is, and where it differs from the recommended distribution.
+
+    It shows shares of tools, calls, samples without a call, argument types, error recovery, languages, formats and
+    faults, with lengths and duplicates. A share more than 5 points off is marked, and the command that lists its
+    samples is printed. --list writes these rows instead of a report.
+
+    \b
+    Examples:
+      weaklink data report train.jsonl
+      weaklink data report train.jsonl --against before.jsonl --html report.html
+      weaklink data report train.jsonl --by source --goals goals.json
+      weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
+      weaklink data report train.jsonl --tokenizer tokenizer.json --chat-template tokenizer_config.json
+      weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
+    """  # noqa: D301  # Click needs the backspace itself
     if max_tokens is not None and tokenizer is None:
         raise click.UsageError("`--max-tokens` needs `--tokenizer FILE`, which counts the tokens.")
     template = _template(chat_template, tokenizer)

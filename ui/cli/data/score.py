@@ -17,8 +17,19 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.segmentation import AUTO
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, column_map, map_rows, rejected_rows, row_output
+from weaklink.ui.cli.data.options import (
+    NO_ANSWERS,
+    NO_CALLS,
+    column_map,
+    map_rows,
+    output_option,
+    paths_argument,
+    rejected_option,
+    rejected_rows,
+    row_output,
+)
 from weaklink.ui.cli.stats_options import read_expected
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import visible_line
@@ -28,6 +39,20 @@ _COULD_NOT_RUN = 2
 _COLUMN = "score"
 
 
+@declaring.command("score")
+@paths_argument
+@click.option("--expected", metavar="FILE", help="JSON lines of the calls that each sample should have.")
+@click.option(
+    "--min", "minimum", type=click.FloatRange(0, 1), metavar="X", help="Keep rows with at least this overall score."
+)
+@click.option(
+    "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Group the table by this."
+)
+@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@output_option
+@declaring.json_option
+@declaring.jobs_options
+@rejected_option
 @takes_engine
 @click.pass_context
 def score(
@@ -44,7 +69,18 @@ def score(
     jobs: EngineOptions,
     rejected: str | None,
 ) -> None:
-    """`weaklink data score`; see its help."""
+    """Score each call: completeness, accuracy, type precision, no hallucination, and overall.
+
+    The reference is --expected (lines of {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's
+    possible answers), else the row's own `expected` or `ground_truth`. Without a reference, accuracy and type
+    precision are not measured. Prints a table, or with --json a line for each sample; --output writes the rows with a
+    column `score`.
+
+    \b
+    Examples:
+      weaklink data score train.jsonl --expected truth.jsonl
+      weaklink data score train.jsonl --min 0.9 --output good.parquet
+    """  # noqa: D301  # Click needs the backspace itself
     work = RowScorer(format, expected)
     table = _Table()
     writes = output is not None or (minimum is not None and not as_json)

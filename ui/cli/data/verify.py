@@ -26,8 +26,17 @@ from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.verification import EMPTY_ANSWER
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex
+from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import NO_ANSWERS, NO_CALLS, RejectedRows, column_map, map_rows
+from weaklink.ui.cli.data.options import (
+    NO_ANSWERS,
+    NO_CALLS,
+    RejectedRows,
+    column_map,
+    map_rows,
+    paths_argument,
+    seed_option,
+)
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
@@ -52,6 +61,48 @@ class VerifiedCandidate(Struct, frozen=True):
     offers_tools: bool
 
 
+@declaring.command("verify")
+@paths_argument
+@click.option(
+    "--verifier",
+    "verifiers",
+    multiple=True,
+    metavar="NAME",
+    help="schema-adherence, tool-use, answer-format, reasoning-cap, multi-step, or one that a package registers; "
+    "can be repeated, then all must pass.  [default: tool-use]",
+)
+@click.option(
+    "--kept", metavar="FILE", help="Write the candidates that pass to FILE, as Parquet if it ends in .parquet."
+)
+@click.option("--rejected", metavar="FILE", help="Write those that fail to FILE, and rows that cannot be read.")
+@click.option("--best-of", type=click.IntRange(min=1), metavar="N", help="Keep at most the N best of each prompt.")
+@click.option("--score", metavar="COLUMN", help="Rank by this column.  [default: score, reward or quality_score]")
+@click.option(
+    "--k", "ks", default="1", show_default=True, metavar="K,...", help="Report pass@K and pass^K for these K."
+)
+@click.option(
+    "--groups", "groups_file", metavar="FILE", help="Write all candidates as Atropos's scored groups to FILE."
+)
+@click.option(
+    "--scores", "score_values", default="1,0", show_default=True, metavar="PASS,FAIL", help="Scores in --groups."
+)
+@click.option("--report", "report_file", metavar="FILE", help="Write the rates and the groups without signal as JSON.")
+@click.option(
+    "--require-call/--no-require-call",
+    default=None,
+    help="Fail an answer without a call also where the row has no reference; or pass it also where the reference has a "
+    "call.  [default: as the reference says]",
+)
+@click.option(
+    "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
+)
+@click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
+@click.option(
+    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
+)
+@declaring.jobs_options
+@seed_option
+@declaring.json_option
 @takes_engine
 @click.pass_context
 def verify(
@@ -76,7 +127,20 @@ def verify(
     seed: int,
     as_json: bool,
 ) -> None:
-    """`weaklink data verify`; see its help."""
+    """Judge candidate answers by binary verifiers, and keep those that pass.
+
+    A row's candidate is its `completion`, `answer` or `response`, else its last assistant message; rows of one
+    `prompt_id`, or of equal prompts, form a group. docs/training-data-making.md names the columns with the schema and
+    the expected calls. Written rows have the new column `verification`.
+
+    Exits with 1 if a candidate failed or a row could not be read, and with 2 if no row could be read.
+
+    \b
+    Examples:
+      weaklink data verify samples.jsonl --verifier tool-use
+      weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
+      weaklink data verify answers.jsonl --verifier schema-adherence --json
+    """  # noqa: D301  # Click needs the backspace itself
     options = verified_rows.VerifyOptions(
         verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score, require_call
     )

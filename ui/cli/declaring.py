@@ -1,11 +1,9 @@
-"""Building blocks of command declarations: the link to the implementation, shared options and parameter types."""
+"""Building blocks of commands: their class, shared options and parameter types."""
 
 import gc
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import wraps
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -29,26 +27,6 @@ COLUMNS = (
     "sure, map, break"
 )
 BLOCK_MIB = 8
-# The values of `Severity`, which is slow to import; tests/ui/cli/test_declarations.py compares them.
-SEVERITIES = ("error", "warning", "info")
-
-
-def implemented_by(place: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
-    """Make a command import and call the function at `place` (`module:name`), which gets the options by name.
-
-    The decorated function only provides the help text.
-    """
-
-    def declare(described: Callable[[], None]) -> Callable[..., Any]:
-        @wraps(described)
-        def run(**options: Any) -> Any:
-            module, _, name = place.partition(":")
-            return getattr(import_module(module), name)(**options)
-
-        vars(run)["place"] = place
-        return run
-
-    return declare
 
 
 def all_of(*options: _Option) -> Callable[[_Command], _Command]:
@@ -185,6 +163,14 @@ chat_template_option = click.option(
     type=FileOrAddress(exists=True, dir_okay=False),
     help="The model's chat template (Jinja, tokenizer_config.json, GGUF, or the URL of a llama.cpp server, which "
     "publishes it), or a table of `weaklink formats --derive`.",
+)
+
+port_option = click.option(
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
 )
 
 no_default_upstreams_option = click.option(
