@@ -40,7 +40,6 @@ _PARTIAL = {
     ("weaklink.ui.cli.log", "_STREAM_TYPES"): "text is read without a decoder",
     ("weaklink.ui.cli.recording", "_ENDS"): "guarded by `in`",
     ("weaklink.ui.tui.dissector.side_pane", "_OF_PLACE"): "guarded by `in`",
-    ("weaklink.ui.views.diagnostic", "_EXPECTED"): "a break has a failed outcome",
     ("weaklink.ui.views.diagnostic", "_HELP"): "a break has a failed outcome",
     ("weaklink.ui.views.dissect.tree_rows", "_STYLES"): "objects and arrays are shown as counts before",
     ("weaklink.ui.views.run_diff_overview", "_SIGNS"): "a run without the step is shown before",
