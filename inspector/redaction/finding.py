@@ -102,12 +102,18 @@ _SHORTEST_SIGNS = tuple(
     if not any(one.decode() in sign for one in _BY_SIGN if one.decode() != sign)
 )
 """A text with any sign contains one of these."""
+_WORD_SIGNS = tuple(sign for sign in _BY_SIGN if sign.isalpha())
 _FIRST_PARTS = {
-    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_", b"pass") if part in sign), b"")
+    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_") if part in sign), b"")
     for sign in _BY_SIGN
+    if not sign.isalpha()
 }
-_GATES = [(part, [sign for sign in _BY_SIGN if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
-"""The signs by a part of them that many texts lack, which is found faster than a word."""
+_GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
+"""The other signs, by a character of them that many texts lack, which is found faster than the sign."""
+_ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
+_CLEAN_WORDS: set[bytes] = set()
+"""Words of earlier texts that contain no sign: most of a text consists of words that were seen before."""
+_MAX_CLEAN_WORDS, _MAX_WORD_CHARS = 32_768, 24
 _LONGEST_SIGN = max(map(len, _BY_SIGN))
 _SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
 _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
@@ -328,16 +334,17 @@ class _Scan(Struct, frozen=True):
 class _Places:
     """The places at which one detector finds an introduction, from left to right."""
 
-    def __init__(self, text: str, lowered: str, detector: Detector, at: int) -> None:
+    def __init__(self, text: str, lowered: str, detector: Detector, signs: Iterable[str], at: int) -> None:
         self._text, self._lowered, self._detector = text, lowered, detector
         self._found: re.Match[str] | None = None
         self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
+        self._signs = dict.fromkeys(signs, -1)
         self.at = self.begin = self.value_at = self.decided_at = -1
 
     def go_to(self, at: int) -> bool:
         """Go to the first place at or after `at` and after the last one; False if there is none."""
         start = self._next if self._detector.can_hold_secrets else max(at, self._next)
-        while (found := self._detector.pattern.search(self._lowered, start)) is not None:
+        while (found := self._search(start)) is not None:
             self.begin, self._next, self._found = found.start(), found.start() + 1, found
             self.at = self.value_at = found.end() if self._detector.can_hold_secrets else found.start()
             self.decided_at = found.end() + WINDOW
@@ -345,6 +352,26 @@ class _Places:
                 return True
             start = self._next
         return False
+
+    def _search(self, start: int) -> re.Match[str] | None:
+        """The first match from `start` on: around each sign, because nothing is between them."""
+        after = start
+        while (sign_at := self._next_sign(after)) >= 0:
+            pattern, span = self._detector.pattern, self._detector.span
+            found = pattern.search(self._lowered, max(start, sign_at - span), sign_at + span)
+            if found is not None and (found := pattern.match(self._lowered, found.start())) is not None:
+                return found
+            after = sign_at + 1
+        return None
+
+    def _next_sign(self, start: int) -> int:
+        """Where the next sign is, -1 if there is none; signs that are in no later text are searched for no more."""
+        signs = self._signs
+        for sign in [sign for sign, sign_at in signs.items() if sign_at < start]:
+            signs[sign] = self._lowered.find(sign, start)
+            if signs[sign] < 0:
+                del signs[sign]
+        return min(signs.values(), default=-1)
 
     def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
         """The secrets behind the current place."""
@@ -415,14 +442,25 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
         yield KeyPlaces(text, runs_of(plain, is_final=is_final))
     may_differ = names.may_differ(text) and (not text.isascii() or b"\\u" in searched or b"%" in searched)
     lowered = names.view(text).encode("ascii") if may_differ else searched.lower()
-    detectors = {one.name: one for sign in _signs_in(lowered) for one in _BY_SIGN[sign]}.values()
+    detectors: dict[str, tuple[Detector, list[str]]] = {}
+    for sign in _signs_in(lowered):
+        for detector in _BY_SIGN[sign]:
+            detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
     readable = (lowered if may_differ else plain.lower()).decode("ascii") if detectors else ""
-    yield from (_Places(text, readable, one, at) for one in detectors)
+    yield from (_Places(text, readable, detector, signs, at) for detector, signs in detectors.values())
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs in the text: one search for each, which for literals is far faster than one for all."""
-    return [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+    """The signs in the text: those of letters are searched for in its new words only."""
+    words = set(lowered.translate(_ONLY_LETTERS).split()) - _CLEAN_WORDS
+    together = b" ".join(words)
+    found = [sign for sign in _WORD_SIGNS if sign in together] if words else []
+    if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
+        _CLEAN_WORDS.clear()
+    _CLEAN_WORDS.update(
+        word for word in words if len(word) <= _MAX_WORD_CHARS and not any(sign in word for sign in found)
+    )
+    return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
 
 
 def _open_pair(text: str) -> int | None:

@@ -170,15 +170,16 @@ _HOOKS = (
     r"[0-9]{5,30}(?:\\{0,64}/)|webhook\.office\.com(?:\\{0,64}/)webhookb2(?:\\{0,64}/)"
 )
 DETECTORS = (
-    Detector("name", names.SIGNS, lazy_pattern(names.NAME), judge_named, can_hold_secrets=True),
+    Detector("name", names.SIGNS, lazy_pattern(names.NAME), judge_named, can_hold_secrets=True, span=64),
     Detector(
         "value before its name",
-        ("value", "echo", "printf", " as "),
+        ("value", "echo", "printf"),
         lazy_pattern(
             rf"(?:value{QUOTE}?\s{{0,4}}[=:]|(?:echo|printf)\s(?:-\w\s|'%s'\s)?)\s{{0,4}}(?P<open>{open_quote('b')})?"
             r"(?=[^\s\[{])"
         ),
         judge_before_name,
+        span=160,
     ),
     Detector(
         "address",
@@ -195,6 +196,7 @@ DETECTORS = (
             r"(?![\w@-])(?P<port>:[0-9]{2,5}(?![0-9])|/)?"
         ),
         _judge_pair_at_host,
+        span=192,
     ),
     Detector(
         "PEM private key",
@@ -251,6 +253,7 @@ DETECTORS = (
         lazy_pattern(rf"(?:{_ARGUMENTS})(?P<open>\\{{0,64}}[\"'])?(?=[^\s-])"),
         _judge_argument,
         can_hold_secrets=True,
+        span=192,
     ),
     Detector(
         "user and password in a call",

@@ -48,10 +48,11 @@ _SKIPPED = (
     rf"(?={_LESS}\w{{0,12}}value))?"
 )
 """Elements between those of a name and of a value."""
+_TAG_REST = rf"(?P<tag>(?:\s[^<>]{{0,300}}?)?(?:{_LESS}\|sep\|)?{_GREATER})"
 _SIGN = (
     rf"(?:(?P<label>:?\s?{_LESS}\\{{0,64}}(?:/|\|tool_arg:)[\w:|-]{{1,24}}{_GREATER}:?{BLANK}{_SKIPPED}(?P<sibling>{_LESS}[\w|][^<>]{{0,80}}{_GREATER})?)"
     rf"|(?:\|\||\?\?|\+)?={{1,3}}(?:(?:&gt;|>|{BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{BACKSLASHES}u003[ad]|<-(?=\s)"
-    rf"|&\#(?:61|58|x3[ad]);|(?:spec)?\((?=\s?{QUOTE})|(?P<tag>(?:\s[^<>]{{0,300}}?)?(?:{_LESS}\|sep\|)?{_GREATER}))"
+    rf"|&\#(?:61|58|x3[ad]);|(?:spec)?\((?=\s?{QUOTE})|{_TAG_REST})"
 )
 _TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2}|\s?as\sstring\s{0,2})?"
 _YAML = (
@@ -82,6 +83,22 @@ _RELATIONS = {
 }
 """What may be between a name and its value, by what reads it."""
 _PATTERNS = {name: lazy_pattern(rf"(?:{pattern}){_OPEN}?(?=\S)") for name, pattern in _RELATIONS.items()}
+_MAX_RECORD_CHARS = 384
+_OUTSIDE_TAGS = lazy_pattern(
+    rf"(?:{_RELATIONS[_ASSIGNMENT].replace(_TAG_REST, '(?P<tag>(?!))')}){_OPEN}?(?=\S)"
+)
+"""An assignment where no tag ends: the rest of a line is searched for no end of one."""
+
+
+def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """The relations that can be in a text that begins so after a name, which are few of them in prose."""
+    is_marked = ":" in ahead or "=" in ahead or "value " in ahead or "\n" in ahead or "\\" in ahead
+    is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
+    for name, pattern in _PATTERNS.items():
+        if name == _ASSIGNMENT:
+            yield name, pattern if is_tag else _OUTSIDE_TAGS
+        elif is_marked or name != "record":
+            yield name, pattern
 
 
 class _Named:
@@ -206,17 +223,20 @@ class _Named:
         if opened:
             is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(_SQL_BEFORE, 160)
             return self._judge_value(start, opened, " ") if is_clause else None
-        if self.follows(_NETRC_BEFORE, 160) or self.lowered.startswith(("requirepass", "bindpw", "rootpw"), self.start):
+        is_login = "login" in self.lowered[max(self.start - 160, 0) : self.start] and self.follows(_NETRC_BEFORE, 160)
+        if is_login or self.lowered.startswith(("requirepass", "bindpw", "rootpw"), self.start):
             return self._judge_bare(start, "=", SecretConfidence.PASSWORD)
-        return self._judge_bare(start, " ", SecretConfidence.LIKELY) if self.follows(_SET_BEFORE, 160) else None
+        secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
+        return secret if secret and self.follows(_SET_BEFORE, 160) else None
 
     def beside(self, known: Secret) -> Iterator[Secret]:
         """The second net: words that look like secrets; those of a `known` secret are not among them."""
         name_end = _NAME_END.match(self.lowered, self.end)
-        if self.sign in _IDENTIFIERS or name_end is None:
+        limit = self.end + _BESIDE_CHARS
+        if self.sign in _IDENTIFIERS or name_end is None or not _DIGIT.search(self.lowered, self.end, limit):
             return
         remark = _REMARK.match(self.lowered, name_end.end())
-        begin, limit = remark.end() if remark else name_end.end(), self.end + _BESIDE_CHARS
+        begin = remark.end() if remark else name_end.end()
         stop = _BREAK.search(self.lowered, begin, limit)
         for found in _WORD.finditer(self.lowered, name_end.end(), limit):
             if stop and found.start() >= stop.end():
@@ -271,7 +291,7 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     first = None
-    for relation, pattern in _PATTERNS.items():
+    for relation, pattern in _patterns(place.lowered[named.end : named.end + _MAX_RECORD_CHARS]):
         found = pattern.match(place.lowered, named.end)
         secret = named.judge(relation, found) if found is not None else None
         if secret is not None and (first is None or secret.start < first.start):
@@ -382,6 +402,7 @@ _MAX_AFTER_CHARS = 120
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
+_DIGIT = lazy_pattern("[0-9]")
 _WORD = lazy_pattern(
     r"[a-z0-9_+/=.~!@#$%^&-](?:(?<![\w.\\%+/=*-].)|(?<=\\[nrt].)|(?<=\\u[0-9a-f]{4}.))"
     r"(?:(?<=[0-9])|(?=[^\s\"'`\\0-9]{0,24}[0-9]))(?=[a-z0-9_+/=.~!@#$%^&*-]{4})"

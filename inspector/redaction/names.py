@@ -131,6 +131,8 @@ _FOREIGN = (
     *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
 )
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
+_FOREIGN_LETTER = lazy_pattern(f"[{''.join({max(word) for word in _FOREIGN})}]")
+"""A letter of each: most texts have none of them, and no word is searched for."""
 _ESCAPED_COLON = lazy_pattern(r"\\{1,32}u(?:ff1[ad]|2192)")
 _LETTER = (
     r"(?:\\{1,32}u(?!ff1[ad]|2192)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
@@ -167,7 +169,7 @@ def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
     if len(lowered) != len(text):  # of a capital with a dot, lower case is two characters
         lowered = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
-    for word in _FOREIGN:
+    for word in _FOREIGN if _FOREIGN_LETTER.search(lowered) else ():
         if word in lowered:
             lowered = lowered.replace(word, OTHER * len(word))
     for sign, plain in _PUNCTUATION.items():

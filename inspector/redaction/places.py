@@ -57,7 +57,7 @@ class Detector(Struct, frozen=True):
     """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
 
     With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end or later.
-    Patterns begin with a character and not with a lookbehind, so that the search goes from one such character to the
+    A match with its lookahead is at most `span` characters long, or has a sign in its first `span`. Patterns begin with a character and not with a lookbehind, so that the search goes from one such character to the
     next.
     """
 
@@ -66,6 +66,7 @@ class Detector(Struct, frozen=True):
     pattern: re.Pattern[str]
     judge: Callable[["FoundIntroduction"], Iterable[Secret]]
     can_hold_secrets: bool = False
+    span: int = LONGEST_INTRODUCTION
 
 
 _AFTER = 4  # characters behind a value that are examined
