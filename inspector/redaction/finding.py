@@ -28,7 +28,7 @@ from weaklink.inspector.redaction.introductions import DETECTORS
 from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
 from weaklink.inspector.redaction.places import LONGEST_INTRODUCTION, WINDOW, Detector, FoundIntroduction
 from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern, one_of
 
 FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
@@ -102,6 +102,7 @@ _SHORTEST_SIGNS = tuple(
     if not any(one.decode() in sign for one in _BY_SIGN if one.decode() != sign)
 )
 """A text with any sign contains one of these."""
+_ANY_SIGN = lazy_pattern(one_of(_SHORTEST_SIGNS))
 _WORD_SIGNS = tuple(sign for sign in _BY_SIGN if sign.isalpha())
 _FIRST_PARTS = {
     sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_") if part in sign), b"")
@@ -155,6 +156,17 @@ def _view(text: str, plain: bytes) -> bytes:
     return names.view(text).encode("ascii") if names.may_differ(text) else plain.lower()
 
 
+@lru_cache(maxsize=4_096)
+def _is_plain(piece: str) -> bool:
+    """Whether a piece is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
+    return (
+        len(piece) <= _LONGEST_PLAIN
+        and _PLAIN_WORDS.match(piece) is not None
+        and not any(map(piece.__contains__, names.PROSE_PARTS))
+        and not ("dapi" in piece or "cio" in piece)
+    )
+
+
 class Finder:
     """Finds the secrets of a text that arrives in pieces.
 
@@ -189,16 +201,10 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        is_plain = (
-            known >= self._alert_to
-            and len(piece) <= _LONGEST_PLAIN
-            and _PLAIN_WORDS.match(piece) is not None
-            and not any(map(piece.__contains__, names.PROSE_PARTS))
-            and not ("dapi" in piece or "cio" in piece)
-        )  # ordinary words that begin no key and no introduction: the cheap first test
+        is_plain = known >= self._alert_to and _is_plain(piece)
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)
-        if not is_plain and piece and (self._needs_scan(piece, known) or _open_pair(self.text + piece) is not None):
+        if not is_plain and piece and (self._needs_scan(piece, known) or _begins_pair(self.text, piece)):
             return False
         self.text += piece
         self.released, self.certain = known, known + len(piece)
@@ -275,7 +281,7 @@ class Finder:
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
-        if not any(map(lowered.__contains__, _SHORTEST_SIGNS)):
+        if _ANY_SIGN.search(lowered) is None:
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
@@ -463,9 +469,19 @@ def _signs_in(lowered: bytes) -> list[bytes]:
     return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
 
 
+def _begins_pair(text: str, piece: str) -> bool:
+    end = text[-_OPEN_PAIR_CHARS:] + piece
+    return ":" in end and _open_pair(end) is not None
+
+
 def _open_pair(text: str) -> int | None:
-    found = _OPEN_PAIR.search(text, max(len(text) - _OPEN_PAIR_CHARS, 0)) if ":" in text[-_OPEN_PAIR_CHARS:] else None
-    return found.start() if found else None
+    """Where a password may begin before a host that follows: behind the last colon, or that before a port."""
+    colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
+    for _ in range(2):
+        colon = text.rfind(":", least, colon)
+        if colon > 0 and _OPEN_PAIR.match(text, colon + 1):
+            return colon + 1
+    return None
 
 
 def _without_frames(plain: bytes) -> bytes:

@@ -148,14 +148,17 @@ _ARGUMENTS = (
     r"|identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?(?:by|as)\s{1,4}(?:password\s{1,4})?"  # SQL
     r"|:(?:5432|6543):[\w*.-]{1,64}:[\w*.-]{1,64}:"  # .pgpass
     r"|sp_addlogin\s'[^']{1,64}',\s?(?=')|lftp\s-u\s[^\s,]{1,64},|\s/rp\s"
-    r"|htpasswd\s-\w{1,4}\s\S{1,80}\s[\w.@-]{1,40}\s|net\suser\s[\w.-]{1,40}\s(?=[^\s/*])|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?=[^\s/*])"
+    r"|htpasswd\s-\w{1,4}\s\S{1,80}\s[\w.@-]{1,40}\s|net\suser\s[\w.-]{1,40}\s(?=[^\s/*])|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?:/user:\S{1,60}\s)?(?=[^\s/*])"
+    r"|wifi:(?:[^;\s]{0,60};){0,4}?p:"
+    r"|snmp-server\scommunity\s|(?:radius|tacacs)-server\s(?:host\s\S{1,40}\s)?key\s(?:[0-9]\s)?"
+    r"|jwt\.(?:sign|verify|(?:en|de)code)\([^\r\n\[=]{1,80}?,\s?(?=\\{0,64}[\"'])"
     r"|(?:add_user|change_password)\s\S{1,64}\s"  # rabbitmqctl
     r"|(?:smb|rpc)client\s[^\r\n]{0,80}-u\s{0,2}[\"']?[^\s%]{1,64}%"
     r"|redis\S{0,60}>\sauth\s(?:[\w.-]{1,60}[ ])?"
 )
 _ARGUMENT_SIGNS = (
     *("thin:", "sqlplus", "identified", "/rp ", ":5432:", ":6543:", "net use", "htpasswd -", "add_user"),
-    *("change_password", "> auth", "sp_addlogin", " -u"),
+    *("change_password", "> auth", "sp_addlogin", " -u", "wifi:", "-server ", "jwt."),
 )
 
 
@@ -170,7 +173,7 @@ _HOOKS = (
     r"[0-9]{5,30}(?:\\{0,64}/)|webhook\.office\.com(?:\\{0,64}/)webhookb2(?:\\{0,64}/)"
 )
 DETECTORS = (
-    Detector("name", names.SIGNS, lazy_pattern(names.NAME), judge_named, can_hold_secrets=True, span=64),
+    Detector("name", names.SIGNS, lazy_pattern(names.NAME), judge_named, can_hold_secrets=True, span=24),
     Detector(
         "value before its name",
         ("value", "echo", "printf"),
@@ -179,7 +182,7 @@ DETECTORS = (
             r"(?=[^\s\[{])"
         ),
         judge_before_name,
-        span=160,
+        span=24,
     ),
     Detector(
         "address",

@@ -84,9 +84,7 @@ _RELATIONS = {
 """What may be between a name and its value, by what reads it."""
 _PATTERNS = {name: lazy_pattern(rf"(?:{pattern}){_OPEN}?(?=\S)") for name, pattern in _RELATIONS.items()}
 _MAX_RECORD_CHARS = 384
-_OUTSIDE_TAGS = lazy_pattern(
-    rf"(?:{_RELATIONS[_ASSIGNMENT].replace(_TAG_REST, '(?P<tag>(?!))')}){_OPEN}?(?=\S)"
-)
+_OUTSIDE_TAGS = lazy_pattern(rf"(?:{_RELATIONS[_ASSIGNMENT].replace(_TAG_REST, '(?P<tag>(?!))')}){_OPEN}?(?=\S)")
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
@@ -132,6 +130,8 @@ class _Named:
         if found["tag"] is not None and not is_tag:
             return None
         is_tag = is_tag or found["label"] is not None
+        if found["sibling"] and self.follows(_SENTENCE_IN_TAG, 80):
+            return None
         if (
             quote is None
             and not is_tag
@@ -229,6 +229,31 @@ class _Named:
         secret = self._judge_bare(start, " ", SecretConfidence.LIKELY)
         return secret if secret and self.follows(_SET_BEFORE, 160) else None
 
+    def cells(self) -> Iterator[Secret]:
+        """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
+        line = _LINE_BEGIN.search(self.lowered, max(self.start - _MAX_HEAD_CHARS, 0), self.start)
+        head = _HEAD.match(self.lowered, line.end() if line else max(self.start - _MAX_HEAD_CHARS, 0))
+        if head is None or head.end() <= self.end:
+            return
+        separator, start = head["separator"], head.end()
+        column = self.lowered.count(separator, head.start("cells"), self.start)
+        cells = head["cells"].split(separator)
+        if self.lowered[self.start : self.end] not in cells[column]:
+            return
+        while start < self.end + _MAX_TABLE_CHARS and (row := _ROW.match(self.lowered, start)) is not None:
+            values, start = row["cells"].split(separator), row.end()
+            if len(values) == len(cells) and (row["end"] or self.place.is_final):
+                value = values[column]
+                at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
+                at += len(value) - len(value.lstrip(" \"'`*"))
+                text = self.text[at : at + len(value.strip(" \"'`*"))]
+                if secret_values.has_letters_and_digits(text) and secret_values.can_be_quoted_secret(
+                    text, self.confidence
+                ):
+                    yield Secret(at, at + len(text), rule="name of a column")
+            elif not _RULER.fullmatch(row["cells"]):
+                return
+
     def beside(self, known: Secret) -> Iterator[Secret]:
         """The second net: words that look like secrets; those of a `known` secret are not among them."""
         name_end = _NAME_END.match(self.lowered, self.end)
@@ -296,7 +321,9 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         secret = named.judge(relation, found) if found is not None else None
         if secret is not None and (first is None or secret.start < first.start):
             first = replace(secret, rule=f"name, {relation}")
-    if first is not None:
+    if first is None:
+        yield from named.cells()
+    else:
         yield first
     yield from named.beside(first or Secret(named.end, named.end))
 
@@ -375,6 +402,7 @@ _TAG_BEGIN = lazy_pattern(
 _CLOSING = lazy_pattern(
     r"\]?(?:<|&lt;|\\{1,64}u003c)(?:\\{0,64}/|\|(?:close\||tool_arg:end)|\]minimax\[)", re.IGNORECASE
 )
+_SENTENCE_IN_TAG = lazy_pattern(r">\s*(?:[^\s<>]+\s+){3,}\Z")
 _CUT_CLOSING = lazy_pattern(r"\\{0,64}\]?(?:(?:<|&lt;|\\{1,64}u003c|&l?t?|\\{1,64}u0{0,2}3?)[\w|:/\]\[]{0,24})?\Z")
 """A closing tag, or the beginning of one, at the end of the text."""
 _BLANKS = lazy_pattern(r"\s")
@@ -413,7 +441,7 @@ _OTHER_NOUN = (
     r"(?:polic|length|reset|file|name|id\b|hash|strength|rule|min|max|manager|store|type|size|count|version|expir"
     "|rotat)"
 )
-_COPULA = r"(?:is|was|are|now|set|to|as|with|from|auf|til|para|es|est|ist|je|jest|on|er|\?r)"
+_COPULA = r"(?:is|was|are|now|(?:re)?set|changed|to|as|with|from|auf|til|para|es|est|ist|je|jest|on|er|\?r)"
 _CLEAR = lazy_pattern(
     rf"""\s{{0,24}}{NEWLINE}(?:[-+|\s=]{{1,80}}{NEWLINE})?[|\s]{{0,4}}\S{{1,40}}[ \t|]{{2,24}}  # a row under its head
     | (?:\\{{0,64}}'s)?{QUOTE}?[)\]]?(?:[ ](?!{_OTHER_NOUN})(?:[a-z?]|\\{{1,64}}u[0-9a-f]{{4}}){{1,14}}){{0,2}}?
@@ -423,6 +451,18 @@ _CLEAR = lazy_pattern(
     """,
     re.VERBOSE,
 )
+_LINE_BEGIN = lazy_pattern(rf".*{NEWLINE}", re.DOTALL)
+_CELL = r"[^\r\n|,;\t\\]{0,40}"
+_HEAD = lazy_pattern(
+    rf"[ \"']{{0,8}}\|?(?P<cells>{_CELL}(?P<separator>\||,|;|\t|\\{{1,64}}t){_CELL}(?:(?P=separator){_CELL}){{0,16}})"
+    rf"[ ]{{0,4}}{NEWLINE}"
+)
+_ROW = lazy_pattern(
+    rf"[ ]{{0,8}}\|?(?P<cells>(?:[^\r\n\\]|\\{{1,64}}t){{1,160}}?)"
+    rf"[ ]{{0,4}}(?P<end>{NEWLINE}|[\"'](?=\W)|\Z)"
+)
+_RULER = lazy_pattern(r"[-+|\s:=]+")
+_MAX_HEAD_CHARS, _MAX_TABLE_CHARS = 160, 300
 _IS = lazy_pattern(r"\s{1,3}(?:is|was|ist|est|es):?\s{1,3}")
 _ASSIGNED = lazy_pattern(r"-{0,2}[A-Za-z][\w.:-]{2,60}=[^=]")
 _NO_PASSWORD = lazy_pattern(r"[A-Za-z][\w.-]{0,40}=|[\w-]+/[\w-]+/|(?:[a-z_]+\.)?[A-Z]+_[A-Z0-9_]+\Z")
@@ -436,7 +476,10 @@ _NEUTRAL = lazy_pattern(
     rf"|[\w.-]*{names.NAME})\Z"
 )
 _LIST_OF_YAML = rf"(?:{NEWLINE}[ ]{{0,12}}-[ ][^\r\n\\]{{0,80}})*"
-_GROUP = lazy_pattern(rf"s?{QUOTE}?[)\]]?\s{{0,4}}(?:=>|[:=])?\s{{0,4}}(?:(?:%w)?[{{\[(][^}}\])]*|{_LIST_OF_YAML})\Z")
+_GROUP = lazy_pattern(
+    rf"s?{QUOTE}?[)\]]?\s{{0,4}}(?:=>|[:=])?\s{{0,4}}(?:(?:%w)?[{{\[(][^}}\])]*|{_LIST_OF_YAML}"
+    rf"|(?<=:[ ])(?:\S{{4,40}},[ ]){{0,12}})\Z"
+)
 _BREAK = lazy_pattern(r"\n\s{0,12}\n|[.!?]\s{1,3}[a-z]|[;}][\s,]|\n(?:[^\n]{0,120}\n){2}|://|</|\*{5}")
 _PROSE_NAME = lazy_pattern("|".join(("\x01", "cred", *map(str.lower, names.PROSE_PARTS))))
 _MARK, _MARK_CHARS = lazy_pattern(r"[^A-Za-z0-9 ,.;!?')\n]"), 64

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from weaklink.inspector.redaction.secret_values import SecretConfidence
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern, one_of
 
 OTHER = "\x01"
 
@@ -37,15 +37,16 @@ SIGNS = (
 """Every text with a name contains one of these."""
 
 PROSE_PARTS = _listed(
-    "pass,assw,achtwoord,ecret,oken,key,Key,redent,otp,pw,dentif,echo,rintf,earer,asic,igest,ureS,n code,p code,net use,"
-    "alasana,eslo,sandi,ombination"
+    "pass,assw,achtwoord,ecret,oken,key,Key,redent,otp,pw,dentif,echo,rintf,earer,asic,igest,ureS,n code,p code,"
+    "net use,alasana,eslo,sandi,ombination"
 )
 """A name with one of these counts in plain prose too, where no sign is between it and its value."""
 
 NAME = (
-    rf"(?P<sign>{_PHRASES}|{'|'.join(sorted(_WORDS, key=len, reverse=True))}|\x01(?<!\x01\x01)\x01*)"
+    rf"(?P<sign>{_PHRASES}|{one_of(_WORDS)}|\x01(?<!\x01\x01)\x01*)"
     r"(?:(?:et|en|n?iz|nya|un|em|a|u)(?![a-z]))?"
-    r"(?:[ _-]?code|[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base"
+    r"(?:[ _-]?code|[ ][0-9]{1,2}(?=:)"
+    r"|[_-]?(?:[0-9]{1,2}|hex|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base"
     r"|prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)"
     r"|(?P<many>s(?!pec))|(?P<id>[_-]?id))?"
 )
@@ -66,7 +67,7 @@ _KEY_KINDS = (
         "auth",
     ),
     *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
+    *("unseal", "app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
 )
 
 _OTHER_KEYS = (
@@ -92,7 +93,7 @@ _TOKEN_KINDS = (
     *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
     *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
     *("db", "database", "github", "gitlab", "gh", "slack", "hf", "npm", "pypi", "vault", "jwt", "admin", "client"),
-    *("private", "telegram", "discord", "webhook"),
+    *("private", "telegram", "discord", "webhook", "root"),
 )
 
 _OTHER_TOKENS = (

@@ -57,8 +57,9 @@ class Detector(Struct, frozen=True):
     """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
 
     With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end or later.
-    A match with its lookahead is at most `span` characters long, or has a sign in its first `span`. Patterns begin with a character and not with a lookbehind, so that the search goes from one such character to the
-    next.
+    A match begins at most `span` characters before one of its signs, and has the parts that make it one at most `span`
+    behind it. Patterns begin with a character and not with a lookbehind, so that the search goes from one such
+    character to the next.
     """
 
     name: str

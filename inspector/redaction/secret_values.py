@@ -24,7 +24,8 @@ _PLACEHOLDER = lazy_pattern(
     | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
     | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | [:@/]?\{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
-    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | my[-_ ]?[a-z_-]*
     | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
     | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}/;]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
     """,
@@ -67,6 +68,8 @@ _PROSE_WORDS = lazy_pattern(
     re.IGNORECASE,
 )
 
+_OWN_NAME = lazy_pattern(r"\b(?:pass(?:word|phrase|wort)|api key|token)\b", re.IGNORECASE)  # the label of a field
+
 _MIXED = lazy_pattern(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = lazy_pattern(r"[0-9]")
 _LONGER_THAN_WORDS = 24
@@ -93,7 +96,7 @@ _PARTS = lazy_pattern(r"[A-Za-z0-9]+")
 _INNER_SYMBOL = lazy_pattern(r"[A-Za-z0-9](?:[!#$%^&*~][A-Za-z0-9]|[!#$]+\Z)")
 
 _CODE = lazy_pattern(
-    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
+    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{](?!!).*|(?:self|this|os|process|config|settings|env|args"
     r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
     r"|[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+|(?:[rbf]?[\"'])",
     re.DOTALL,
@@ -330,7 +333,7 @@ def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(word, confidence)
-    if word.count(" ") > 1 and len(_PROSE_WORDS.findall(word)) > 1:
+    if word.count(" ") > 1 and (len(_PROSE_WORDS.findall(word)) > 1 or _OWN_NAME.search(word)):
         return False
     if _PATH.match(word) or (word.isdigit() and confidence is not SecretConfidence.PASSWORD):
         return False
