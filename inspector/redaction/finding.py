@@ -364,8 +364,9 @@ class _Places:
         after = start
         while (sign_at := self._next_sign(after)) >= 0:
             pattern, span = self._detector.pattern, self._detector.span
-            found = pattern.search(self._lowered, max(start, sign_at - span), sign_at + span)
-            if found is not None and (found := pattern.match(self._lowered, found.start())) is not None:
+            near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span) if span else None
+            begin = near.start() if near else sign_at
+            if (near or not span) and (found := pattern.match(self._lowered, begin)) is not None:
                 return found
             after = sign_at + 1
         return None

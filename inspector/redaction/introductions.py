@@ -149,6 +149,7 @@ _ARGUMENTS = (
     r"|:(?:5432|6543):[\w*.-]{1,64}:[\w*.-]{1,64}:"  # .pgpass
     r"|sp_addlogin\s'[^']{1,64}',\s?(?=')|lftp\s-u\s[^\s,]{1,64},|\s/rp\s"
     r"|htpasswd\s-\w{1,4}\s\S{1,80}\s[\w.@-]{1,40}\s|net\suser\s[\w.-]{1,40}\s(?=[^\s/*])|net\suse\s(?:[a-z*]:?\s)?\\{2,64}\S{1,100}\s(?:/user:\S{1,60}\s)?(?=[^\s/*])"
+    rf"|masterauth\s(?=[^\s-])|wifi\.begin\(\s?{QUOTE}[^\"'\\]{{1,40}}{QUOTE},\s?(?={QUOTE})"
     r"|wifi:(?:[^;\s]{0,60};){0,4}?p:"
     r"|snmp-server\scommunity\s|(?:radius|tacacs)-server\s(?:host\s\S{1,40}\s)?key\s(?:[0-9]\s)?"
     r"|jwt\.(?:sign|verify|(?:en|de)code)\([^\r\n\[=]{1,80}?,\s?(?=\\{0,64}[\"'])"
@@ -158,7 +159,7 @@ _ARGUMENTS = (
 )
 _ARGUMENT_SIGNS = (
     *("thin:", "sqlplus", "identified", "/rp ", ":5432:", ":6543:", "net use", "htpasswd -", "add_user"),
-    *("change_password", "> auth", "sp_addlogin", " -u", "wifi:", "-server ", "jwt."),
+    *("change_password", "> auth", "sp_addlogin", " -u", "wifi", "masterauth", "-server ", "jwt."),
 )
 
 
@@ -182,13 +183,14 @@ DETECTORS = (
             r"(?=[^\s\[{])"
         ),
         judge_before_name,
-        span=24,
+        span=0,
     ),
     Detector(
         "address",
         ("://", ":\\", "%3a%2f%2f"),
         lazy_pattern(r":(?:\\{0,64}/){2}|(?P<escaped>%3a%2f%2f)"),
         _judge_address,
+        span=0,
     ),
     Detector(
         "user and password before a host",
@@ -210,12 +212,19 @@ DETECTORS = (
         ),
         _judge_pem,
     ),
-    Detector("bearer token", ("bearer",), lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20)"), _run(r"[A-Za-z0-9+/=_.~%-]", 12)),
+    Detector(
+        "bearer token",
+        ("bearer",),
+        lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20)"),
+        _run(r"[A-Za-z0-9+/=_.~%-]", 12),
+        span=0,
+    ),
     Detector(
         "basic credentials",
         ("basic",),
         lazy_pattern(r"basic(?:(?<=[:=\"'].{5})|(?<=[:=\"'] .{5}))(?:[ \t+]{1,4}|%20)"),
         _run(r"[A-Za-z0-9+/=_.~%-]", 8),
+        span=0,
     ),
     Detector(
         "response of digest authentication",
@@ -223,6 +232,7 @@ DETECTORS = (
         lazy_pattern(r"digest\s[^\r\n]{0,360}?\bresponse\s?=\s?\\{0,64}\"?(?=[0-9a-f])"),
         _run("[A-Fa-f0-9]", 8),
         can_hold_secrets=True,
+        span=0,
     ),
     Detector(
         "webhook",
@@ -267,5 +277,6 @@ DETECTORS = (
         ),
         lambda place: filter(None, (place.judge(ending_of(place.found["open"]), place.found.end(), _is_password),)),
         can_hold_secrets=True,
+        span=0,
     ),
 )

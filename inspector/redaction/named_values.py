@@ -203,7 +203,8 @@ class _Named:
         def is_secret(text: str, _: str) -> bool:
             value = text.strip()
             if is_cookie:
-                return len(value) >= 8 and _FIELD_BEGIN.match(value) is not None
+                values = (field.partition("=")[2] for field in value.split(";"))
+                return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
             if scheme is None:
                 return secret_values.can_be_quoted_secret(value, self.confidence)
             if _FIELD_BEGIN.fullmatch(value) and not scheme["line"]:  # `Token token="x"`: the field introduces it
@@ -231,8 +232,11 @@ class _Named:
 
     def cells(self) -> Iterator[Secret]:
         """The cells below this name in the head of a table, separated by bars, tabs, commas or semicolons."""
-        line = _LINE_BEGIN.search(self.lowered, max(self.start - _MAX_HEAD_CHARS, 0), self.start)
-        head = _HEAD.match(self.lowered, line.end() if line else max(self.start - _MAX_HEAD_CHARS, 0))
+        if not _CELL_END.match(self.lowered, self.end):
+            return
+        least = max(self.start - _MAX_HEAD_CHARS, 0)
+        line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
+        head = _HEAD.match(self.lowered, max(line, least))
         if head is None or head.end() <= self.end:
             return
         separator, start = head["separator"], head.end()
@@ -277,7 +281,7 @@ class _Named:
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
         if word.rstrip(".,").isdigit():
-            return self.confidence is SecretConfidence.PASSWORD and len(word) >= 5 and _IS.fullmatch(gap) is not None
+            return self.confidence is SecretConfidence.PASSWORD and len(word) >= 5 and _is_number_after(self.sign, gap)
         if not secret_values.has_letters_and_digits(word) or _ASSIGNED.match(word):
             return False
         is_pair = _QUOTED_PAIR.search(self.lowered, max(at - 48, 0), at) is not None
@@ -292,7 +296,11 @@ class _Named:
         if not (is_pair or is_group or _may_introduce(gap)):
             return False
         if self.confidence in _STRONG:
-            return is_made or self._is_clear(word, gap) or (is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS)
+            is_list = self.place.found["many"] and not gap.strip(
+                " \"'`\\"
+            )  # `secrets "db-creds-v2" not found` are named
+            is_near = is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS and not is_list
+            return is_made or self._is_clear(word, gap) or is_near
         if self.sign.startswith(("cred", "pass")):
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
         is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and secret_values.is_random(word))
@@ -360,6 +368,11 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
 
 
+def _is_number_after(sign: str, gap: str) -> bool:
+    """Whether a number may be the value of a name that a copula, or of a code a blank, is behind."""
+    return _IS.fullmatch(gap) is not None or (gap == " " and sign.endswith("code"))
+
+
 def _closes(text: str, name_at: int, quote: str) -> bool:
     """Whether a quote after a name closes the text that contains the name, for example a prompt."""
     found = _QUOTED_WORDS.search(text, max(name_at - 64, 0), name_at)
@@ -368,8 +381,8 @@ def _closes(text: str, name_at: int, quote: str) -> bool:
 
 def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
-    label = _OWN_LABEL.search(gap)
-    if _OTHER_THING.search(gap):
+    label = _OWN_LABEL.search(gap, max(len(gap) - _LABEL_CHARS, 0))
+    if _OTHER_THING.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False
     if label is None or not label[1].strip("-_") or not _PUNCTUATION.search(gap, 0, label.start()):
         return True
@@ -428,6 +441,7 @@ _READER_AFTER = lazy_pattern(
 )
 _MAX_AFTER_CHARS = 120
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
+_LABEL_CHARS = 96  # of the end of a gap in which a name of something else is looked for
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _DIGIT = lazy_pattern("[0-9]")
@@ -444,14 +458,14 @@ _OTHER_NOUN = (
 _COPULA = r"(?:is|was|are|now|(?:re)?set|changed|to|as|with|from|auf|til|para|es|est|ist|je|jest|on|er|\?r)"
 _CLEAR = lazy_pattern(
     rf"""\s{{0,24}}{NEWLINE}(?:[-+|\s=]{{1,80}}{NEWLINE})?[|\s]{{0,4}}\S{{1,40}}[ \t|]{{2,24}}  # a row under its head
-    | (?:\\{{0,64}}'s)?{QUOTE}?[)\]]?(?:[ ](?!{_OTHER_NOUN})(?:[a-z?]|\\{{1,64}}u[0-9a-f]{{4}}){{1,14}}){{0,2}}?
+    | (?:\\{{0,64}}'s)?{QUOTE}?[)\]]?(?:[ ](?!{_OTHER_NOUN})(?:[a-z?']|\\{{1,64}}u[0-9a-f]{{4}}){{1,14}}){{0,3}}?
       (?:{BLANK}(?:[:=>|]|[a-z]?(?:\?|\\{{1,64}}u[0-9a-f]{{4}})[a-z]?(?=[?\s])|->|\b{_COPULA}\b)){{1,3}}
       {BLANK}(?:\\{{0,64}}[*"'`]){{0,3}}
     | {_LOOSE_GAP}
     """,
     re.VERBOSE,
 )
-_LINE_BEGIN = lazy_pattern(rf".*{NEWLINE}", re.DOTALL)
+_CELL_END = lazy_pattern(rf"[\"'`* ]{{0,8}}(?:[|,;\t]|\\{{1,64}}t|[^\n\\]{{0,1}}{NEWLINE})[^\r\n]")
 _CELL = r"[^\r\n|,;\t\\]{0,40}"
 _HEAD = lazy_pattern(
     rf"[ \"']{{0,8}}\|?(?P<cells>{_CELL}(?P<separator>\||,|;|\t|\\{{1,64}}t){_CELL}(?:(?P=separator){_CELL}){{0,16}})"
@@ -469,7 +483,7 @@ _NO_PASSWORD = lazy_pattern(r"[A-Za-z][\w.-]{0,40}=|[\w-]+/[\w-]+/|(?:[a-z_]+\.)
 _NAME_END = lazy_pattern(r"(?:[_-]?(?:hash|salt|attempt|input|raw|enc(?:rypted)?))?(?![a-z0-9_-])")
 _OWN_LABEL = lazy_pattern(rf"([\w$.*-]{{1,48}}){QUOTE}?[)\]]?\s{{0,4}}(?:=>|->|:=|[:=])\s{{0,4}}(?:{QUOTE}|[(\[{{])?\Z")
 _OTHER_THING = lazy_pattern(r"\b(?:user(?:name)?|role|for|host|database|table|file|named|called)\s{1,3}\W{0,8}\Z")
-_PUNCTUATION = lazy_pattern(r"[^\w ]")
+_PUNCTUATION = lazy_pattern(r"(?![?']\w|\\{1,64}u00[c-f])[^\w ]")
 _NEUTRAL = lazy_pattern(
     r"(?:[0-9]+|u[0-9a-f]{4}|(?:\w{0,16}_)?val(?:ue)?s?|v|default|const|examples?|content|data|text|body|string|str|prod\w*"
     r"|staging|stage|dev\w*|test\w*|live|main|old|new|current|previous|primary|secondary|raw|plain|set|to|is"

@@ -38,7 +38,7 @@ SIGNS = (
 
 PROSE_PARTS = _listed(
     "pass,assw,achtwoord,ecret,oken,key,Key,redent,otp,pw,dentif,echo,rintf,earer,asic,igest,ureS,n code,p code,"
-    "net use,alasana,eslo,sandi,ombination"
+    "net use,masterauth,alasana,eslo,sandi,ombination"
 )
 """A name with one of these counts in plain prose too, where no sign is between it and its value."""
 
@@ -240,6 +240,8 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
         return None
     word = text[start:at].rstrip("_-. ").lower() or _label(text, at)
     confidence = _confidence(text, found, sign, word)
+    if confidence and found["id"] and sign == "key":
+        return SecretConfidence.UNLIKELY
     is_vague = (found["many"] and confidence is SecretConfidence.PASSWORD) or (found["id"] and sign == "secret")
     return SecretConfidence.LIKELY if is_vague and confidence else confidence
 

@@ -57,9 +57,9 @@ class Detector(Struct, frozen=True):
     """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
 
     With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end or later.
-    A match begins at most `span` characters before one of its signs, and has the parts that make it one at most `span`
-    behind it. Patterns begin with a character and not with a lookbehind, so that the search goes from one such
-    character to the next.
+    With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
+    and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
+    lookbehind, so that the search goes from one such character to the next.
     """
 
     name: str

@@ -401,6 +401,8 @@ def _collect(value: object, texts: list[str], shared: set[int]) -> None:
     kind = type(value)
     if kind is str:
         texts.append(cast("str", value))
+    elif value is None or kind in _NO_TEXT:
+        return
     elif kind is tuple:
         for one in cast("tuple[object, ...]", value):
             _collect(one, texts, shared)
@@ -413,6 +415,9 @@ def _collect(value: object, texts: list[str], shared: set[int]) -> None:
         for name in value.__struct_fields__:
             if name != "exchanges":
                 _collect(getattr(value, name), texts, shared)
+
+
+_NO_TEXT = frozenset({int, float, bool, model.Chunks, model.Role})
 
 
 def _of_json(value: model.Json) -> Iterator[str]:
