@@ -81,8 +81,7 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     patterns, paths = ErrorPatterns(error_patterns), KnownPaths(lambda: others_texts(trace))
-    steps = steps_of(trace, pairing, faults, patterns, paths)
-    linked = tuple(link_retries(with_contents(steps)))
+    linked = tuple(link_retries(with_contents(steps_of(trace, pairing, faults, patterns, paths))))
     called = linked  # before they get their dependencies
 
     @cache

@@ -536,7 +536,7 @@ def checker_of(effect: Effect) -> str | None:
     return None if _CHECKERS.get(program) is None else _SAME_CHECKERS.get(program, program)
 
 
-_SAME_CHECKERS = dict.fromkeys(("py.test", "unittest", "nose2", "nosetests", "tox", "nox"), "pytest")
+_SAME_CHECKERS: dict[str, str] = dict.fromkeys(("py.test", "unittest", "nose2", "nosetests", "tox", "nox"), "pytest")
 
 
 def only_asks(call: ToolCall) -> bool | None:

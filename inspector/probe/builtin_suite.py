@@ -303,7 +303,8 @@ def _long_context() -> Iterator[_Row]:
     yield _called(name, {"city": "Quito"}, *others, _WEATHER)
     talk: list[Json] = []
     for number in range(1, _MANY_MESSAGES + 1, 2):
-        talk += [{"role": "user", "content": f"Say {number}."}, {"role": "assistant", "content": f"{number}"}]
+        talk.append({"role": "user", "content": f"Say {number}."})
+        talk.append({"role": "assistant", "content": f"{number}"})
     last: Object = {"role": "user", "content": "Now call `get_weather` for the city `Accra`."}
     yield {"messages": [*talk, last], "tools": [_WEATHER]}, _calls((name, {"city": "Accra"}))
 

@@ -58,10 +58,12 @@ _SYNTAX = (
     *("properties", "required", "description", "object", "string", "integer", "number", "boolean", "array", "enum"),
 )
 
-_PROBES = tuple(
-    ToolCall("f", {"x": value}, f'{{"x": {text}}}', valid=True, range=Range(0, 0))
-    for value, text in (("x", '"x"'), (["x"], '["x"]'), ({"x": True}, '{"x": true}'))
+_PROBE_ARGUMENTS: tuple[tuple[dict[str, Json], str], ...] = (
+    ({"x": "x"}, '{"x": "x"}'),
+    ({"x": ["x"]}, '{"x": ["x"]}'),
+    ({"x": {"x": True}}, '{"x": {"x": true}}'),
 )
+_PROBES = tuple(ToolCall("f", arguments, text, valid=True, range=Range(0, 0)) for arguments, text in _PROBE_ARGUMENTS)
 """Calls whose own words are short enough to stay in any case."""
 
 

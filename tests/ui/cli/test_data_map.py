@@ -11,7 +11,7 @@ from tests.ui.conftest import Run
 from weaklink.inspector.dataset.rows import open_row_file
 from weaklink.inspector.model import Json
 
-TOOL = {
+TOOL: Json = {
     "name": "get_weather",
     "description": "Weather of a city",
     "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
