@@ -241,6 +241,7 @@ class Finder:
         if surplus > 0:
             self.text = self.text[surplus:]
             self.released -= surplus
+            self.certain -= surplus
             self._last = self._last and Secret(max(self._last.start - surplus, 0), max(self._last.end - surplus, 0))
             self._undecided_at -= surplus
             self._alert_to -= surplus
