@@ -109,3 +109,12 @@ def test_a_place_is_judged_once_however_small_the_pieces_are(unit: str, monkeypa
     assert verdicts
     assert _streamed(iter(text)) == whole
     assert len(judged) - verdicts <= verdicts
+
+
+@pytest.mark.parametrize("unit", ["The token is a word. ", "password a ", "value: x ", "secret "])
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_a_long_stream_loses_no_character(unit: str, size: int) -> None:
+    text = (unit * 400)[:4_000]
+    stream = Redactor().new_stream()
+    pieces = [stream.feed(text[start : start + size]) for start in range(0, len(text), size)]
+    assert "".join([*pieces, stream.close()]) == Redactor().text(text)
