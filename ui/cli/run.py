@@ -19,6 +19,7 @@ from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_prox
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder_process import RecorderProcess, RecorderReport
 from weaklink.inspector.capture.redacting import Redacts
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, open_store
@@ -30,6 +31,7 @@ from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
+from weaklink.ui.views.trace_summary import reason_words
 
 DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 """The end of the sentence on a default upstream."""
@@ -199,6 +201,9 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
     rows = [ListedTrace(summary, time.time(), None) for summary in shown]
     _, *lines = trace_table(rows, width=screen_width(), keys=_SESSION_COLUMNS)
     yield from lines
+    for summary in shown:
+        if summary.status is Status.ABORTED:  # a server's reason is often longer than the column
+            yield (Run(f"{summary.id} aborted: "), *reason_words(summary))
     database = f" --db {shlex.quote(str(store.place))}" if where else ""
     further = f"show {shown[0].id}" if len(shown) == total or broken else f"list {expression}"
     yield (Run(f"weaklink {further}{database}", Style.KEY),)

@@ -64,7 +64,8 @@ def test_an_abort_names_its_reason_everywhere(tmp_path: Path) -> None:
         done = run_text(tmp_path, "run", "--check", "--db", "t.db", *words)
     reason = f"C505 400 {_WORDS}"
     assert done.returncode == 1
-    assert f"… aborted  How warm is it in Oslo?  {reason}  weaklink show 1" in done.stderr
+    assert "… aborted   1  How warm is it in Oslo?  C505 400" in done.stderr
+    assert f"1 aborted: {reason}\n" in done.stderr
     shown = _everywhere(tmp_path)
     assert shown["list"].rstrip("\n").endswith(f"\t{reason}")
     assert json.loads(shown["json"])["abort_message"] == reason
@@ -82,7 +83,7 @@ def test_a_loop_and_other_warnings_show_in_lists(tmp_path: Path) -> None:
     with running_upstream(answer) as upstream:
         words = ("--upstream", upstream.url, "--", sys.executable, "-c", _AGENT)
         done = run_text(tmp_path, "run", "--db", "t.db", *words)
-    assert "✔ ok  How warm is it in Oslo?  ▲ T408 repeated-call" in done.stderr
+    assert "✔ ok     1  How warm is it in Oslo?  ▲ T408 repeated-call" in done.stderr
     shown = _everywhere(tmp_path)
     assert "\t▲ T408 repeated-call" in shown["list"]
     assert "T408" in json.loads(shown["json"])["codes"]

@@ -42,7 +42,7 @@ def test_a_run_that_ends_on_an_unanswered_call_is_broken(tmp_path: Path, name: s
         words = ("--upstream", upstream.url, "--", sys.executable, "-c", _AGENT, "{}")
         done = run_text(tmp_path, "run", "--check", "--db", "t.db", *words)
     assert done.returncode == 1, done.stderr
-    assert f"✖ broken  How warm is it in Oslo?  #1 {code} " in done.stderr
+    assert f"✖ broken   1  How warm is it in Oslo?  #1 {code} " in done.stderr
     with open_store(tmp_path / "t.db") as store:
         (summary,) = store.traces()
         trace, inspection = store.inspected(summary.id)
