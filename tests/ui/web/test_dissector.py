@@ -46,7 +46,7 @@ def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_besi
     demo_database: Path, demo_dashboard: str, page: Page
 ) -> None:
     with open_store(demo_database, create=False) as store:
-        number = max(store.traces(), key=lambda one: one.tool_calls).id
+        number = _id_of(demo_database, "retry-loop")
         steps = store.inspection(number).chain.steps
     sizes: dict[str, float] = {}
     frames: list[str | bytes] = []

@@ -50,7 +50,7 @@ def test_every_download_of_every_page_is_opened(
 def _is_the_trace(page: Page, content: bytes) -> bool:
     """Whether this is a report of the trace on the page, with its answers, and nothing of the dashboard's page."""
     text = content.decode()
-    title = page.locator("h1").first.inner_text().partition("·")[2].strip()
+    title = page.locator("h1").first.inner_text().partition("·")[2].strip().removeprefix("subagent: ")
     return title in text and "Written by weaklink" in text and "tool_call" in text and "<script" not in text
 
 

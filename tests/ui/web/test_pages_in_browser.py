@@ -64,7 +64,7 @@ def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(de
 def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> None:
     page.goto(f"{demo_dashboard}traces")
     _listing(page, "Traces")
-    page.get_by_label("Filter", exact=True).fill("status:broken")
+    page.get_by_label("Filter", exact=True).first.fill("status:broken")
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
     settled(page)
@@ -74,15 +74,15 @@ def test_back_undoes_one_action_at_a_time(demo_dashboard: str, page: Page) -> No
     settled(page)
     page.go_back()
     expect(page).to_have_url(f"{demo_dashboard}traces?filter=status%3Abroken")
-    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True).first).to_have_value("status:broken")
     settled(page)
     page.reload()
-    expect(page.get_by_label("Filter", exact=True)).to_have_value("status:broken")
+    expect(page.get_by_label("Filter", exact=True).first).to_have_value("status:broken")
     settled(page)
     page.go_back()
     expect(page).to_have_url(f"{demo_dashboard}traces")
     settled(page)
-    expect(page.get_by_label("Filter", exact=True)).to_have_value("")
+    expect(page.get_by_label("Filter", exact=True).first).to_have_value("")
 
 
 @pytest.mark.slow
