@@ -131,7 +131,8 @@ class SpendingBounds(Struct):
     def reserve(self, prompt: int, answer: int | None) -> int:
         """Reserve tokens for one request; returns how many. ResendStoppedError if a bound is reached."""
         if self.max_requests is not None and self.requests >= self.max_requests:
-            raise ResendStoppedError(f"the limit of {self.max_requests:,} requests is reached (`--max-requests`)")
+            limit_words = "1 request" if self.max_requests == 1 else f"{self.max_requests:,} requests"
+            raise ResendStoppedError(f"the limit of {limit_words} is reached (`--max-requests`)")
         needed = prompt + (self.longest_answer if answer is None else answer)
         if self.max_tokens is not None and self.tokens + self.reserved + needed > self.max_tokens:
             raise ResendStoppedError(f"the limit of {self.max_tokens:,} tokens is reached (`--max-tokens`)")
@@ -147,7 +148,10 @@ class SpendingBounds(Struct):
 
 
 class Resender(Struct):
-    """Sends requests over one session; `hide` removes secrets from a server's messages before they are shown."""
+    """Sends requests over one session; `hide` removes secrets from a server's messages before they are shown.
+
+    `failure` is why the last attempt failed, `""` if it did not.
+    """
 
     session: aiohttp.ClientSession
     target: ResendTarget
@@ -155,6 +159,7 @@ class Resender(Struct):
     bounds: SpendingBounds
     hide: Callable[[str], str]
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    failure: str = ""
     _until_s: float = 0.0
 
     async def send(
@@ -172,6 +177,7 @@ class Resender(Struct):
             except BaseException:
                 self.bounds.settle(reserved, 0, 0)
                 raise
+            self.failure = failure
             if delay_s is None:
                 return reserved, failure
             self.bounds.settle(reserved, 0, 0)

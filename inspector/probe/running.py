@@ -393,6 +393,8 @@ class ProbeRun:
                 for task in self._tasks:
                     task.cancel()
                 await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self.state.stop and not self.state.done and resender.failure not in self.state.stop:
+                self.state.stop += f"; {resender.failure}"
         return self.state
 
     async def _work(self, asker: Asker, raw: _RawTexts) -> None:

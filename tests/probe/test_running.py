@@ -21,9 +21,12 @@ from tests.probe.model_server import Fault, ModelServer, running
 from tests.probe.test_planted_faults import BOTH_MODES
 from weaklink.inspector.capture.resending import SpendingBounds
 from weaklink.inspector.probe.builtin_suite import builtin_suite
+from weaklink.inspector.probe.measures import measure
 from weaklink.inspector.probe.results import read_results
 from weaklink.inspector.probe.running import ProbedAnswer, ProbePlan, ProbeRun, ProbeState, endpoint_target
 from weaklink.storage import open_store
+from weaklink.ui.reports.probe_report import ProbeReport, report_lines
+from weaklink.ui.views.styled_text import plain
 
 _KEY = "sk-probe-0123456789abcdef"
 
@@ -80,14 +83,19 @@ def test_the_key_is_sent_and_never_kept() -> None:
         assert _KEY not in str(one.record)
 
 
-def test_a_server_that_is_not_there_ends_the_run() -> None:
+@pytest.mark.parametrize(("concurrency", "most"), [(1, 1), (1, 2), (4, 1), (4, 2)])
+def test_a_server_that_is_not_there_ends_the_run_with_the_reason(concurrency: int, most: int) -> None:
     async def run() -> ProbeState:
-        plan = ProbePlan("http://127.0.0.1:9", builtin_suite()[:1], model="m", concurrency=1)
+        plan = ProbePlan("http://127.0.0.1:9", builtin_suite()[:4], model="m", concurrency=concurrency)
         probe = ProbeRun(plan, endpoint_target(plan.url, {}), lambda answers: None)
-        probe.state.bounds.max_requests = 2
+        probe.state.bounds.max_requests = most
         return await probe.run()
 
-    assert asyncio.run(run()).stop
+    state = asyncio.run(run())
+    assert "connection refused" in state.stop
+    assert state.done == 0
+    report = ProbeReport("http://127.0.0.1:9", "m", (), measure(()))
+    assert [plain(line) for line in report_lines(report, width=100)][1:] == ["No answer came, so nothing was measured."]
 
 
 @contextmanager

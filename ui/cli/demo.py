@@ -70,9 +70,8 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
     broken = [summary for summary in summaries if summary.status is Status.BROKEN]
     shown, step, code = _latest_break(broken)
     db = f"--db {_short(place)}"
-    headline = (
-        f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken; {shown} broke at step {step}. Try next:"
-    )
+    counts = f"{counted(len(summaries), 'trace')}, {len(broken)} of them broken"
+    headline = f"{counts}; trace {shown} broke at step {step}. Try next:"
     command = _command()
     commands = (
         f"{command} show {shown} {db}",

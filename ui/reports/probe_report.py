@@ -24,7 +24,7 @@ _OWNER_WORDS = {
     Owner.MODEL: "the model",
     Owner.UNKNOWN: "unknown",
 }
-_SLOW_FIRST = ("first-token",)
+_NO_ANSWER = "No answer came, so nothing was measured."
 
 
 class ProbeReport(Struct, frozen=True):
@@ -47,12 +47,14 @@ class ProbeReport(Struct, frozen=True):
 
 
 def report_lines(report: ProbeReport, *, width: int) -> Iterator[Line]:
-    """The measures as a table, then the findings by kind, then the first of each kind in full."""
+    """What was measured as a table, then the findings by kind, then the first of each kind in full."""
     yield (Run(f"{visible_line(report.url)}  {visible_line(report.model)}".rstrip(), Style.STRONG),)
-    rows = [_share_row(share) for share in report.measures.shares]
-    rows += [_median_row(median) for median in report.measures.medians]
+    if not report.records:
+        yield (Run(_NO_ANSWER, Style.WARNING),)
+        return
+    rows = [*map(_share_row, report.measures.shares), *map(_median_row, report.measures.medians)]
     heads = ("measure", "value", "95 % interval", "count", "")
-    yield from table_lines(rows, width=width, heads=heads, numbers=(1, 2, 3))
+    yield from table_lines([row for row in rows if row], width=width, heads=heads, numbers=(1, 2, 3))
     errors = report.measures.errors
     if any(errors.values()):
         words = ", ".join(f"{name.replace('_', ' ')} {count}" for name, count in errors.items())
@@ -61,8 +63,9 @@ def report_lines(report: ProbeReport, *, width: int) -> Iterator[Line]:
 
 
 def _share_row(share: MeasuredShare) -> Sequence[Line]:
+    """The row of a measure; empty if nothing was measured."""
     if share.value is None:
-        return (Run(share.name, Style.KEY),), (Run("–"),), (), (), (Run(share.title, Style.DIM),)
+        return ()
     style = Style.OK if share.value == 1 else Style.WARNING
     interval = f"{percent_text(share.interval.low)} to {percent_text(share.interval.high)}"
     count = (Run(f"{share.hits}/{share.trials}"),)
@@ -71,9 +74,9 @@ def _share_row(share: MeasuredShare) -> Sequence[Line]:
 
 
 def _median_row(median: MeasuredMedian) -> Sequence[Line]:
-    name, title = (Run(median.name, Style.KEY),), (Run(f"{median.title} (median)", Style.DIM),)
     if median.value is None or median.interval is None:
-        return name, (Run("–"),), (), (), title
+        return ()
+    name, title = (Run(median.name, Style.KEY),), (Run(f"{median.title} (median)", Style.DIM),)
     interval = f"{median.interval.low:.1f} to {median.interval.high:.1f}"
     return name, (Run(f"{median.value:.1f}"),), (Run(interval),), (Run(f"{median.trials}"),), title
 
@@ -163,6 +166,9 @@ _STYLE = style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } s
 def endpoint_html(report: ProbeReport) -> Iterator[str]:
     """One endpoint: its measures, its findings by kind and owner, and every finding."""
     yield f"<section>\n<h2>{escaped(report.url)} {escaped(report.model)}</h2>\n"
+    if not report.records:
+        yield f"<p>{_NO_ANSWER}</p>\n</section>\n"
+        return
     yield from table_html(
         ("measure", "", "value", "95 % interval", "count"), (_share_cells(share) for share in report.measures.shares)
     )
