@@ -35,13 +35,15 @@ def number_parameter(key: str) -> int | None:
 
 
 def set_parameters(**state: object) -> None:
-    """Set these keys in the address, without changing others; None and empty values delete a key."""
-    for key, value in state.items():
-        texts = _texts({key: value})
-        if texts:
-            st.query_params[key] = texts[key]
-        elif key in st.query_params:
-            del st.query_params[key]
+    """Set these keys in the address, without changing others; None and empty values delete a key.
+
+    The new values are set at once: each change is an entry of the browser's history.
+    """
+    texts = _texts(state)
+    for key in st.query_params.keys() & state.keys() - texts.keys():
+        del st.query_params[key]
+    if any(st.query_params.get(key) != text for key, text in texts.items()):
+        st.query_params.update(texts)
 
 
 def address_toggle(title: str, name: str, on: str, *, key: str, hint: str | None = None) -> bool:

@@ -46,7 +46,7 @@ def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_besi
     demo_database: Path, demo_dashboard: str, page: Page
 ) -> None:
     with open_store(demo_database, create=False) as store:
-        number = _id_of(demo_database, "retry-loop")
+        number = _id_of(demo_database, "agent-swapped-digits")
         steps = store.inspection(number).chain.steps
     sizes: dict[str, float] = {}
     frames: list[str | bytes] = []
@@ -55,6 +55,7 @@ def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_besi
     network.send("Network.enable")
     network.on("Network.loadingFinished", lambda done: sizes.update({done["requestId"]: done["encodedDataLength"]}))
     first, last = steps[0].location, steps[-1].location
+    assert first.range != last.range  # else a link to the wrong step would look right
     place = f"turn={first.turn}&part={first.part}&start={first.range.start}&end={first.range.end}"
     came_from = page.url
     page.goto(f"{demo_dashboard}trace?trace={number}&{place}")
@@ -71,7 +72,11 @@ def test_a_key_runs_no_script_and_takes_at_most_two_kilobytes_and_the_views_besi
     assert frames == []
     assert 0 < sum(sizes.values()) <= 2_048
     page.get_by_role("button", name="Link", exact=True).click()
-    expect(page.locator("code", has_text=f"&start={last.range.start}&end={last.range.end}")).to_have_count(2)
+    expect(
+        page.locator(
+            "code", has_text=f"turn={last.turn}&part={last.part}&start={last.range.start}&end={last.range.end}"
+        )
+    ).to_have_count(2)
     page.go_back()
     expect(page).to_have_url(came_from)  # a selection is no entry of the history
 

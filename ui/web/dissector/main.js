@@ -41,6 +41,8 @@ class Dissector {
     this.root.onkeydown = (event) => keyed(this, event);
     this.fromPage = (event) => event.target === document.body && this.root.isConnected && keyed(this, event);
     document.addEventListener("keydown", this.fromPage);
+    this.beforeAction = (event) => event.target.closest(".st-key-weaklink_trace_bar button") && this.root.isConnected && this.tell();
+    document.addEventListener("click", this.beforeAction, true);
     this.watch = new ResizeObserver(() => this.relay(false));
     this.watch.observe(this.stream.box);
   }
@@ -61,6 +63,7 @@ class Dissector {
       this.sentVersion = sent.version;
       this.show(sent);
     }
+    this.known = sent.initial;
     const place = isFirst ? addressed() || sent.initial : this.needed;
     const found = inUnits(this.byName, place);
     if (found) this.select(found, false);
@@ -252,6 +255,12 @@ class Dissector {
     if (place.turn < first || place.turn > last) this.need(place); // the values of turns that far away are not loaded yet
   }
 
+  // Before an action on the selection: Streamlit sends Python the address that it set itself, not the one of `settle`.
+  tell() {
+    const place = addressed();
+    if (place && !["turn", "part", "start", "end"].every((name) => place[name] === this.known?.[name])) this.need(place);
+  }
+
   // Request the text and the values around a place from Python.
   need(place) {
     this.needed = place;
@@ -367,6 +376,7 @@ class Dissector {
     if (following().dissector === this) following().dissector = null;
     this.watch.disconnect();
     document.removeEventListener("keydown", this.fromPage);
+    document.removeEventListener("click", this.beforeAction, true);
   }
 }
 
