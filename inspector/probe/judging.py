@@ -169,16 +169,7 @@ class JudgedAnswer:
 def trace_of(body: Mapping[str, Json], turn: Turn) -> Trace:
     """A trace of a request and its answer."""
     request = read_chat_request(dict(body))
-    sent, answered = request.generation(), turn.generation
-    if answered is not None:
-        sent = structs.replace(
-            answered,
-            requested_model=sent.requested_model,
-            parameters=sent.parameters,
-            tools=sent.tools,
-            tools_origin=sent.tools_origin,
-        )
-    turns = (*request.turns, structs.replace(turn, generation=sent))
+    turns = (*request.turns, structs.replace(turn, generation=request.answered_by(turn.generation)))
     return Trace(turns, model=request.model, provenance=Provenance(source=PROBED))
 
 

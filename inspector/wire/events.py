@@ -75,6 +75,19 @@ class DecodedRequest(Struct, frozen=True):
             tools_origin=ToolsOrigin.REQUEST if self.tools else None,
         )
 
+    def answered_by(self, generation: Generation | None) -> Generation:
+        """The facts of a generation, if one came, with those that the request contains."""
+        sent = self.generation()
+        if generation is None:
+            return sent
+        return structs.replace(
+            generation,
+            requested_model=sent.requested_model,
+            parameters=sent.parameters,
+            tools=sent.tools,
+            tools_origin=sent.tools_origin,
+        )
+
 
 def parameters_of(request: dict[str, Json], *, without: Collection[str]) -> str:
     """The members of a request that are settings, as compact JSON; `""` if there are none."""

@@ -14,7 +14,7 @@ from weaklink.ui.cli.console import require_extra
 
 @click.group("skill", cls=declaring.CommandGroup)
 def skill() -> None:
-    """Install weaklink's skill, a page that tells coding agents when and how to use it."""
+    """Install weaklink's skill, a page that explains to coding agents when and how to use it."""
 
 
 @declaring.command("mcp")
@@ -25,7 +25,7 @@ def skill() -> None:
 def mcp(where: str | None, *, http: bool, port: int, allow_run: str) -> None:
     """Serve the database to coding agents, as an MCP server.
 
-    Its tools list traces, tell why one broke, show characters, compare two runs, explain rules and check texts. They
+    Its tools list traces, explain why one broke, show characters, compare two runs, explain rules and check texts. They
     only read; with `--allow-run` one more runs COMMAND with a recorded run's answers, offline. Answers are bounded, and
     secrets in them are masked.
     """

@@ -49,17 +49,12 @@ def _trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
     if not _is_result(value):
         return Skipped(row.record, "the row is not a result: it lacks `data_index`, `request`, `response` or `status`")
     request = read_chat_request(object_of(value["request"]))
-    sent, turn = request.generation(), _answer(value)
-    answered = turn.generation or model.Generation()
+    turn = _answer(value)
     ended_s = _time_s(value.get("last_run_at"))
     took_ms = value.get("duration_ms")
     started_s = ended_s - took_ms / 1000 if ended_s is not None and isinstance(took_ms, int | float) else None
     generation = structs.replace(
-        answered,
-        requested_model=sent.requested_model,
-        parameters=sent.parameters,
-        tools=sent.tools,
-        tools_origin=sent.tools_origin,
+        request.answered_by(turn.generation),
         started=model.Instant(started_s, model.InstantSource.DERIVED) if started_s is not None else None,
         ended=model.Instant(ended_s) if ended_s is not None else None,
     )
