@@ -513,7 +513,7 @@ def fitted(
                 if column.key in widths:
                     grow(column, bound)
     if not are_chosen and "break" in widths:
-        _make_room_for_breaks(widths, needed["break"])
+        _make_room_for_breaks(widths, _needed(TRACE_COLUMNS["break"], [row for row in rows if row.summary.broken]))
     return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
 
 
@@ -528,7 +528,7 @@ def _make_room_for_breaks(widths: dict[str, int], needed: int) -> None:
 
 
 _ESSENTIAL = 9  # columns with a lower priority number are placed before others grow
-_GIVE_WAY = (("model", 12), ("title", 30), ("age", 0), ("started_at", 0))
+_GIVE_WAY = (("model", 12), ("title", 36), ("age", 0), ("started_at", 0))
 """What is narrowed to some width, or left out, so that no break is cut."""
 _COMFORTS = (12, 24, 40)  # all columns grow to each of these widths before any grows further
 
