@@ -24,7 +24,7 @@ from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import kept_table
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
-from weaklink.ui.cli.watch import watch_paths, watched_paths
+from weaklink.ui.cli.watch import watch_paths
 from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import EngineOptions, engine_of
@@ -140,8 +140,7 @@ def import_paths(
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
-            print_notice(f"watching {', '.join(paths) or 'the usual places'}; Ctrl-C ends it")
-            watch_paths(store, watched_paths(paths), options, jobs, put)
+            watch_paths(store, paths, options, jobs, put)
         return
     _import_once(paths, options, where, jobs, put, dry_run=dry_run)
     if discovered is not None and not dry_run and not as_json:

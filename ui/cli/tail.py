@@ -255,9 +255,9 @@ def tail(
     Press Ctrl-C to stop.
     """
     expression = filter_of(words, expression)
-    interrupt_on_signals()
     listener: TailListener = _TailJson() if as_json else _TailPrinter(color)
     try:
+        interrupt_on_signals()
         while True:
             with _opened(where) as store:
                 print_notice(f"following {store.place}; Ctrl-C ends it")

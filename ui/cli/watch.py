@@ -266,15 +266,11 @@ class LiveImport:
                 put(reports)
 
 
-def watch_paths(
-    store: Store, paths: Callable[[], Iterable[str]], options: ImportOptions, jobs: int | None, put: Reports
-) -> None:
+def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs: int | None, put: Reports) -> None:
     """Import files that appear or grow, until Ctrl-C or SIGTERM; call `put` with the reports of each round.
 
     A file that is refused repeatedly for the same reason is reported once.
     """
-    interrupt_on_signals()
-    live = LiveImport(store, paths, options, jobs)
     imported = 0
     refused: dict[str, str | None] = {}
 
@@ -287,6 +283,9 @@ def watch_paths(
             put(news)
 
     try:
+        interrupt_on_signals()
+        live = LiveImport(store, watched_paths(paths), options, jobs)
+        print_notice(f"watching {', '.join(paths) or 'the usual places'}; Ctrl-C ends it")
         while True:
             if not live.round(put_news):
                 time.sleep(live.files.pause_s)
@@ -330,9 +329,9 @@ def watch(
     """
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
-    interrupt_on_signals()
     options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
     try:
+        interrupt_on_signals()
         with _opened(where) as store:
             live = LiveImport(store, watched_paths(paths), options)  # what is written from now on is new
             watched = visible_line(", ".join(paths)) or f"the usual places of {', '.join(sources_with_places())}"
