@@ -45,13 +45,14 @@ SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.
 SERVERS := vllm==0.33.0 sglang==0.5.23
 SERVER_PARSERS_NEED := regex pydantic openai openai-harmony partial-json-parser ijson mistral-common transformers tokenizers numpy pillow orjson msgspec httpx requests jinja2 cohere-melody
 SEED ?= $(shell date +%s)
+LLAMA := llama-cpp-python==0.3.36
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-llama test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,10 +103,13 @@ test-servers: dev build/servers/installed ## Compare what we say of vLLM's and S
 server-table: dev build/servers/installed ## Measure again what vLLM's and SGLang's parsers return, an hour on two cores
 	$(BIN)/python -m tests.servers.measuring --texts 4000 --write
 
+test-llama: dev build/llama/installed ## Probe llama.cpp's own server, with a model made on the spot
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/probe/test_llama_cpp.py $(ARGS)
+
 test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -190,6 +194,18 @@ build/servers/installed: Makefile | .venv/installed-dev
 build/stores/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/stores
 	$(UV) pip install --quiet --python build/stores/bin/python $(STORES)
+	@touch $@
+
+# llama.cpp's server, from the sources that its Python package carries; ten minutes on two cores.
+build/llama/installed: Makefile | .venv/installed-dev
+	@rm -rf build/llama/source && mkdir -p build/llama/source build/llama/made
+	$(PIP) download --no-deps --no-binary :all: --dest build/llama $(LLAMA)
+	tar --extract --strip-components 1 --directory build/llama/source --file build/llama/llama_cpp_python-*.tar.gz
+	cmake -S build/llama/source/vendor/llama.cpp -B build/llama/made -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF \
+		-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DGGML_NATIVE=OFF -DGGML_OPENMP=OFF -DGGML_LLAMAFILE=OFF -DLLAMA_BUILD_TESTS=OFF \
+		-DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_UI=OFF -DLLAMA_OPENSSL=OFF > build/llama/made.log
+	cmake --build build/llama/made --target llama-server --parallel 2 >> build/llama/made.log
+	@mkdir -p build/llama/bin && cp build/llama/made/bin/llama-server build/llama/bin/
 	@touch $@
 
 # axe-core checks the dashboard's pages for contrast and labels. Where npm cannot give it, that test says that it is left out.

@@ -246,10 +246,15 @@ def wrong_predictions(
     return tuple(one for one in found if len(one.calls) != written)
 
 
+def is_parser_named(parser: ServerParser, word: str) -> bool:
+    """Whether a parser has this name, as `formats_of_parser` takes it."""
+    server, _, name = word.lower().rpartition(":")
+    return parser.name == name and server in ("", parser.server.lower())
+
+
 def formats_of_parser(word: str) -> tuple[str, ...]:
     """The formats of the parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if it is not known."""
-    server, _, name = word.lower().rpartition(":")
-    named = [one for one in known_parsers() if one.name == name and server in ("", one.server.lower())]
+    named = [one for one in known_parsers() if is_parser_named(one, word)]
     if not named:
         known = ", ".join(dict.fromkeys(f"{one.server.lower()}:{one.name}" for one in known_parsers()))
         raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")

@@ -35,6 +35,7 @@ from weaklink.inspector.text import Range
 _QUOTED = 160
 _SPECIAL_TOKEN = lazy_pattern(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
 _REASONING_TAG = lazy_pattern(r"</?think(?:ing)?>|\[/?THINK\]")
+_CONTEXT = lazy_pattern(r"(?i)context[ _](?:size|length|window)|max_model_len")
 _ENFORCED = {
     "forced-call-missing": "`tool_choice` that forces a call leaves the model no answer without one.",
     "other-tool-than-forced": "`tool_choice` with a name leaves the model no other tool.",
@@ -59,6 +60,10 @@ _LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _OF_THE_SERVER = {
     "no-answer": "The server answers.",
     "request-refused": "The server accepts the parameters that the API defines.",
+    "context-exceeded": (
+        "The server's context holds the request (`--max-model-len` of vLLM, `--context-length` of SGLang, `-c` of "
+        "llama.cpp set it)."
+    ),
 }
 KINDS: Mapping[str, str] = {**PROMISES, **_ENFORCED, **_OF_THE_ANSWER, **_OF_THE_SERVER}
 """Every kind of finding that is not a rule, with what it violates."""
@@ -77,6 +82,7 @@ class ProbeFinding(Struct, frozen=True):
 
     `kind` is one of `KINDS`, or the name of a rule, whose code is then in `code`. `evidence` says what shows the owner,
     in words. `part` and `range` are the characters in the answer, as the trace has them; None for the whole answer.
+    `as_predicted`: whether the answer is what the named server parser returns for the model's text; None if unknown.
     """
 
     kind: str
@@ -86,6 +92,7 @@ class ProbeFinding(Struct, frozen=True):
     code: str = ""
     part: str = ""
     range: Range | None = None
+    as_predicted: bool | None = None
 
 
 class CallErrors(Struct, frozen=True):
@@ -152,8 +159,11 @@ class JudgedAnswer:
 
     @cached_property
     def findings(self) -> tuple[ProbeFinding, ...]:
-        """What is wrong with the answer."""
-        return tuple(_findings(self))
+        """What is wrong with the answer; what repeats word by word is one finding, at its first place."""
+        same: dict[tuple[str, str], list[ProbeFinding]] = {}
+        for one in _findings(self):
+            same.setdefault((one.kind, one.message), []).append(one)
+        return tuple(_folded(group) for group in same.values())
 
     @cached_property
     def errors(self) -> CallErrors:
@@ -198,7 +208,8 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     answer = judged.answer
     if answer.is_refused:
         if not judged.request.is_extension:
-            yield _of_server("request-refused", f"The server refused the request: {answer.failure}")
+            kind = "context-exceeded" if _CONTEXT.search(answer.failure) else "request-refused"
+            yield _of_server(kind, f"The server refused the request: {answer.failure}")
         return
     if answer.status is None or answer.failure:
         yield _of_server("no-answer", answer.failure)
@@ -223,6 +234,11 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     if not judged.is_cut:
         is_explained = any(one.kind not in _LEAKS for one in found) or bool(enforced)
         yield from _expected(judged, is_explained=is_explained)
+
+
+def _folded(group: Sequence[ProbeFinding]) -> ProbeFinding:
+    first = group[0]
+    return first if len(group) == 1 else structs.replace(first, message=f"{first.message} ({len(group)} times)")
 
 
 def _of_server(kind: str, message: str) -> ProbeFinding:

@@ -58,8 +58,18 @@ MEASURES = (
 )
 """The shares; the larger, the better. `calls` (F1) is computed apart."""
 
+CALLS = "calls"
+
+
+def failed_measures(record: ProbeRecord) -> tuple[str, ...]:
+    """The names of the measures that an answer makes lower, by the suite."""
+    names = [one.name for one in MEASURES if one.judge(record) is False]
+    has_wrong_calls = record.answered and record.wants_call is not None and record.calls is not record.wants_call
+    return tuple(names + [CALLS] * has_wrong_calls)
+
+
 FAIL_UNDER = MappingProxyType(
-    {**{measure.name: measure.title for measure in MEASURES}, "calls": "F1 of calls where one was wanted"}
+    {**{measure.name: measure.title for measure in MEASURES}, CALLS: "F1 of calls where one was wanted"}
 )
 """The names that `--fail-under` takes, each with what it measures."""
 
@@ -143,10 +153,10 @@ def call_f1(records: Sequence[ProbeRecord], baseline: Sequence[ProbeRecord] = ()
     either = sum(has or bool(wants) for has, wants in pairs if wants is not None)
     title = "F1 of calls against the baseline" if baseline else "F1 of calls where one was wanted"
     if not either:
-        return MeasuredShare("calls", title, 0, 0, None, Interval(0.0, 1.0))
+        return MeasuredShare(CALLS, title, 0, 0, None, Interval(0.0, 1.0))
     share = Share(both, either)
     bounds = wilson(share)
-    return MeasuredShare("calls", title, both, either, _f1(share.value), Interval(_f1(bounds.low), _f1(bounds.high)))
+    return MeasuredShare(CALLS, title, both, either, _f1(share.value), Interval(_f1(bounds.low), _f1(bounds.high)))
 
 
 def _f1(jaccard: float) -> float:

@@ -19,6 +19,14 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.layers import compare_reply, same_arguments, same_call
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.server_parsers import (
+    Prediction,
+    canonical_json,
+    formats_of_parser,
+    is_parser_named,
+    predictions,
+    sentences,
+)
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, ToolCall, Turn
@@ -71,8 +79,9 @@ class RawText(Struct, frozen=True):
 class ComparedDelivery:
     """A judged answer beside the model's own text."""
 
-    def __init__(self, judged: JudgedAnswer, raw: RawText) -> None:
-        self.judged, self.raw = judged, raw
+    def __init__(self, judged: JudgedAnswer, raw: RawText, server_parser: str = "") -> None:
+        """`server_parser` is the parser that the server is said to use (`vllm:hermes`), "" if none is named."""
+        self.judged, self.raw, self._server_parser = judged, raw, server_parser
 
     @cached_property
     def written(self) -> tuple[ToolCall, ...]:
@@ -124,6 +133,32 @@ class ComparedDelivery:
             return ""
         return f"the model wrote the content {_quoted(written)}, and the server delivered {_quoted(delivered)}"
 
+    @cached_property
+    def prediction(self) -> Prediction | None:
+        """What the named parser returns for the text; None if none is named, or that was not measured."""
+        if not self._server_parser:
+            return None
+        for format in formats_of_parser(self._server_parser):
+            read = segment_whole(self.raw.text, find_format(format))
+            last = read.spans[-1] if read.spans else None
+            if last is not None and last.label == "turn_end":  # a server's parser gets the text without it
+                read = segment_whole(self.raw.text[: last.range.start], find_format(format))
+            faults = [one.fault for one in read.diagnostics]
+            for one in predictions(read.text, format, read.spans, read.calls, faults):
+                is_named = is_parser_named(one.parser, self._server_parser)
+                if is_named and (one.streams_alike or not self.judged.answer.asked_stream):
+                    return one
+        return None
+
+    @property
+    def is_as_predicted(self) -> bool:
+        """Whether the server delivered the calls that `prediction` has."""
+        predicted = self.prediction.calls if self.prediction is not None else ()
+        return len(predicted) == len(self.judged.calls) and all(
+            call.name == name and (text is None or canonical_json(call.arguments) == text)
+            for call, (name, text) in zip(self.judged.calls, predicted, strict=True)
+        )
+
     def _is_raw(self, turn: int) -> bool:
         return turn == len(self.judged.trace.turns)
 
@@ -160,6 +195,11 @@ def owned(finding: ProbeFinding, compared: ComparedDelivery) -> ProbeFinding:
     difference = _difference_for(finding, compared)
     if raw.method not in SAME_ANSWER:
         return _by_second_answer(finding, compared, difference)
+    return _predicted(_by_same_answer(finding, compared, difference), compared)
+
+
+def _by_same_answer(finding: ProbeFinding, compared: ComparedDelivery, difference: str) -> ProbeFinding:
+    raw = compared.raw
     if difference:
         return _with(finding, Owner.SERVER, f"{raw.words}, {difference}.")
     if compared.faults:
@@ -168,13 +208,25 @@ def owned(finding: ProbeFinding, compared: ComparedDelivery) -> ProbeFinding:
     return _with(finding, Owner.MODEL, f"{raw.words}, the model wrote exactly what the server delivered.")
 
 
+def _predicted(finding: ProbeFinding, compared: ComparedDelivery) -> ProbeFinding:
+    """The finding with what the named server parser does with the model's text, if that was measured."""
+    prediction = compared.prediction
+    if prediction is None:
+        return finding
+    as_predicted = compared.is_as_predicted
+    words = "This server did the same" if as_predicted else "This server did not: it has another parser or version"
+    evidence = f"{finding.evidence} {sentences([prediction])[0]} {words}."
+    return structs.replace(finding, evidence=evidence, as_predicted=as_predicted)
+
+
 def _by_second_answer(finding: ProbeFinding, compared: ComparedDelivery, difference: str) -> ProbeFinding:
     """A second answer may differ by chance: only a right text beside a wrong delivery, or the same fault, counts."""
     raw, expected = compared.raw, compared.judged.request.expected
     has_expectation = expected.calls is not None or expected.text or expected.json_schema is not None
     if difference and not compared.faults and compared.written and (compared.is_right or not has_expectation):
         return _with(finding, Owner.SERVER, f"{raw.words}, the model's text is right: {difference}.")
-    if not difference and compared.written:
+    has_text = compared.written if finding.kind not in _CONTENT_KINDS else compared.content
+    if not difference and has_text:
         return _with(finding, Owner.MODEL, f"{raw.words}, the model wrote the same.")
     return finding
 

@@ -207,6 +207,7 @@ def finding_json(one: ProbeFinding) -> dict[str, Json]:
         "part": one.part or None,
         "start": one.range.start if one.range is not None else None,
         "end": one.range.end if one.range is not None else None,
+        "as_predicted": one.as_predicted,
     }
 
 
@@ -287,7 +288,7 @@ _FLAGS = {
 
 
 def _finding(value: Mapping[str, Json]) -> ProbeFinding:
-    start, end = value.get("start"), value.get("end")
+    start, end, as_predicted = value.get("start"), value.get("end"), value.get("as_predicted")
     place = Range(start, end) if isinstance(start, int) and isinstance(end, int) else None
     owner = word_of(value.get("owner"))
     return ProbeFinding(
@@ -298,6 +299,7 @@ def _finding(value: Mapping[str, Json]) -> ProbeFinding:
         word_of(value.get("code")),
         word_of(value.get("part")),
         place,
+        as_predicted if isinstance(as_predicted, bool) else None,
     )
 
 

@@ -55,6 +55,7 @@ class ProbePlan(Struct, frozen=True):
     as_written: bool = False
     concurrency: int = 4
     is_owner_sought: bool = True
+    server_parser: str = ""
 
     def bodies(self, request: ProbeRequest) -> list[dict[str, Json]]:
         """The bodies to send for a request, one for each mode; `as_written`: only the one that its file has."""
@@ -202,17 +203,19 @@ class _RawTexts:
       do not parse it. Some servers leave the tools out then, so only a text with calls counts.
     """
 
-    def __init__(self, asker: Asker) -> None:
-        self._asker = asker
+    def __init__(self, asker: Asker, server_parser: str) -> None:
+        self._asker, self._server_parser = asker, server_parser
         self._unsupported: set[RawMethod] = set()
+        self._without_tokens: set[bool] = set()  # the values of `stream` with which the server gives no tokens
 
     async def owned(self, judged: JudgedAnswer) -> list[ProbeFinding]:
         """The findings of an answer with their owners, as far as they can be known."""
         findings = list(judged.findings)
         own = _own_text(judged.answer)
         if own is not None:
-            return _owned(findings, ComparedDelivery(judged, own))
+            return _owned(findings, self._compared(judged, own))
         findings = await self._by_repetition(judged, findings)
+        has_text = False
         for method, ask in (
             (RawMethod.TEMPLATE, self._by_template),
             (RawMethod.TOKENIZE, self._by_tokens),
@@ -223,11 +226,12 @@ class _RawTexts:
             if method in self._unsupported:
                 continue
             text = await ask(judged)
+            has_text = has_text or bool(text)
             if text:
                 findings = _owned(findings, ComparedDelivery(judged, RawText(text, method)))
             elif text is None:
                 self._unsupported.add(method)
-        return [_explained(one) for one in findings]
+        return [_explained(one, has_text=has_text) for one in findings]
 
     async def equal_texts(self, whole: JudgedAnswer, streamed: JudgedAnswer, finding: ProbeFinding) -> ProbeFinding:
         """The finding that two answers differ, with its owner: the server, if it changed the text of one of them."""
@@ -235,7 +239,7 @@ class _RawTexts:
             again = await self._repeated(judged)
             if again is None:
                 return _explained(finding)
-            found = owned(finding, ComparedDelivery(again, _repeated_text(again)))
+            found = owned(finding, self._compared(again, _repeated_text(again)))
             if found.owner is Owner.SERVER:
                 return found
         evidence = (
@@ -243,22 +247,30 @@ class _RawTexts:
         )
         return structs.replace(finding, owner=Owner.MODEL, evidence=evidence)
 
-    async def _repeated(self, judged: JudgedAnswer) -> JudgedAnswer | None:
-        """The answer to the same request with `logprobs`, None if it has no tokens."""
+    def _compared(self, judged: JudgedAnswer, raw: RawText) -> ComparedDelivery:
+        return ComparedDelivery(judged, raw, self._server_parser)
+
+    async def _repeated(self, judged: JudgedAnswer, *, streams: bool | None = None) -> JudgedAnswer | None:
+        """The answer to the same request with `logprobs`, None if it has no tokens; `streams` may change its mode."""
         if _own_text(judged.answer) is not None:
             return judged
-        if RawMethod.LOGPROBS in self._unsupported:
+        body = judged.answer.body
+        if streams is False:
+            body = {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
+        is_streamed = body.get("stream") is True
+        if is_streamed in self._without_tokens:
             return None
-        answer = await self._asker.ask({**judged.answer.body, "logprobs": True})
+        answer = await self._asker.ask({**body, "logprobs": True})
         if answer.is_refused or (answer.is_answered and answer.token_text is None):
-            self._unsupported.add(RawMethod.LOGPROBS)
+            self._without_tokens.add(is_streamed)
         return JudgedAnswer(judged.request, answer) if answer.is_answered and answer.token_text is not None else None
 
     async def _by_repetition(self, judged: JudgedAnswer, findings: list[ProbeFinding]) -> list[ProbeFinding]:
-        again = await self._repeated(judged)
+        # llama.cpp refuses `logprobs` in a stream with tools
+        again = await self._repeated(judged) or await self._repeated(judged, streams=False)
         if again is None:
             return findings
-        compared = ComparedDelivery(again, _repeated_text(again))
+        compared = self._compared(again, _repeated_text(again))
         same = {one.kind: owned(one, compared) for one in reversed(again.findings) if one.owner is Owner.UNKNOWN}
         return [one if one.owner is not Owner.UNKNOWN else _as(one, same.get(one.kind)) for one in findings]
 
@@ -302,7 +314,7 @@ def _as(one: ProbeFinding, twin: ProbeFinding | None) -> ProbeFinding:
     """A finding of the first answer, with the owner of the same finding of the repeated one, if that has it."""
     if twin is None:
         return structs.replace(one, evidence="The request was repeated with `logprobs`, and did not fail in this way.")
-    return structs.replace(one, owner=twin.owner, evidence=twin.evidence)
+    return structs.replace(one, owner=twin.owner, evidence=twin.evidence, as_predicted=twin.as_predicted)
 
 
 def _own_text(answer: ProbeAnswer) -> RawText | None:
@@ -322,11 +334,16 @@ def _owned(findings: Sequence[ProbeFinding], compared: ComparedDelivery) -> list
     return [owned(one, compared) if one.owner is Owner.UNKNOWN else one for one in findings]
 
 
-def _explained(one: ProbeFinding) -> ProbeFinding:
+def _explained(one: ProbeFinding, *, has_text: bool = False) -> ProbeFinding:
     """A finding whose owner stays unknown, with the reason."""
     if one.owner is not Owner.UNKNOWN or one.evidence:
         return one
-    return structs.replace(one, evidence="The server gives no access to the model's own text, so the owner is unknown.")
+    why = (
+        "The model's own text could be had of another answer only, which does not show whose fault this is."
+        if has_text
+        else "The server gave no access to the model's own text of this answer, so the owner is unknown."
+    )
+    return structs.replace(one, evidence=why)
 
 
 def _members(body: Mapping[str, Json], *names: str) -> dict[str, Json]:
@@ -382,7 +399,7 @@ class ProbeRun:
         async with resending(self._target, collector, self.state.bounds, lambda text: _without(key, text)) as resender:
             hide = _hider(key)
             asker = Asker(resender, collector, hide)
-            raw = _RawTexts(asker)
+            raw = _RawTexts(asker, self._plan.server_parser)
             self._tasks = [asyncio.create_task(self._work(asker, raw)) for _ in range(self._plan.concurrency)]
             try:
                 await asyncio.gather(*self._tasks)

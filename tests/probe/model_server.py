@@ -17,6 +17,7 @@ from weaklink.inspector.probe.builtin_suite import builtin_suite
 from weaklink.inspector.probe.suite import ProbeRequest
 
 Body = dict[str, Any]
+Paths = dict[str, Callable[[Body, "ModelServer"], Any]]
 _CALL = re.compile(r"<tool_call>\n(.*?)\n</tool_call>", re.DOTALL)
 _FIELDS = re.compile(r"""\{["']name["']: ["'](.*?)["'], ["']arguments["']: (.*)\}\Z""", re.DOTALL)
 
@@ -48,9 +49,10 @@ class Fault:
     whole: Callable[[Any, Body], Any] = _same
     chunks: Callable[[list[Any], Body], list[Any]] = _same
     status: Callable[[Body], int] = lambda body: 200
+    refusal: str = "unsupported parameter"
     logprobs: bool = True
     has_end: bool = True
-    paths: dict[str, Callable[[Body, "ModelServer"], Any]] = field(default_factory=dict)
+    paths: Paths = field(default_factory=dict)
     swap_modes: tuple[bool, ...] = ()  # the values of `stream` that are answered in the other mode
 
 
@@ -75,7 +77,7 @@ class ModelServer:
         self.requests.append(body)
         status = self.fault.status(body)
         if status != 200:
-            return web.json_response({"error": {"message": "unsupported parameter"}}, status=status)
+            return web.json_response({"error": {"message": self.fault.refusal}}, status=status)
         text = self.written(body)
         parsed = self.fault.parsed(parse(text), body)
         if body.get("stream") in self.fault.swap_modes:

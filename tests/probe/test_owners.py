@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.probe.model_server import Body, Fault, ModelServer, Parsed, call_text
+from tests.probe.model_server import Body, Fault, ModelServer, Parsed, Paths, call_text
 from tests.probe.test_planted_faults import probed
 from weaklink.inspector.probe.judging import Owner
 from weaklink.inspector.probe.ownership import RawMethod
 from weaklink.inspector.probe.results import ProbeMode
+from weaklink.inspector.probe.suite import ProbeRequest
 
 _ONE = ("one-call-1",)
 _CALL = call_text("get_weather", {"city": "Oslo"})
@@ -91,3 +92,70 @@ def test_a_refused_method_is_not_tried_again() -> None:
 
     found = probed(Fault(parsed=_lost, status=status), ("one-call-1", "one-call-2", "one-call-3"))
     assert {one.owner for answer in found for one in answer.record.findings} == {Owner.UNKNOWN}
+
+
+def test_a_named_parser_tells_what_it_is_known_to_do_with_the_text() -> None:
+    """A call that the server lost is not what vLLM's parser does with that text."""
+    for answer in probed(Fault(parsed=_lost), _ONE, "vllm:hermes"):
+        (finding,) = answer.record.findings
+        assert (finding.owner, finding.as_predicted) == (Owner.SERVER, False)
+        assert "The parser of vLLM 0.33.0 (`hermes`) returns 1 call here" in finding.evidence
+        assert "This server did not" in finding.evidence
+    for answer in probed(Fault(parsed=_lost), _ONE):
+        assert [one.as_predicted for one in answer.record.findings] == [None]
+
+
+def test_a_call_that_the_named_parser_loses_too_is_as_predicted() -> None:
+    """A call in single quotes: vLLM's parser returns none; what it streams varies, so nothing is said of streams."""
+
+    def text(right: str, request: ProbeRequest) -> str:
+        return right.replace('"', "'")
+
+    whole, streamed = probed(Fault(text=text, parsed=_lost), _ONE, "vllm:hermes")
+    (finding,) = whole.record.findings
+    assert (finding.owner, finding.as_predicted) == (Owner.MODEL, True)
+    assert "returns no call here" in finding.evidence
+    assert "This server did the same" in finding.evidence
+    assert [one.as_predicted for one in streamed.record.findings] == [None]
+
+
+def test_without_tokens_in_a_stream_the_whole_answer_shows_the_owner() -> None:
+    """As llama.cpp, which refuses `logprobs` in a stream with tools."""
+
+    def status(body: Body) -> int:
+        return 400 if body.get("logprobs") and body.get("stream") else 200
+
+    for answer in probed(Fault(parsed=_lost, status=status), _ONE):
+        (finding,) = answer.record.findings
+        assert (finding.kind, finding.owner) == ("call-missing", Owner.SERVER)
+        assert "`logprobs`" in finding.evidence
+
+
+def test_a_text_that_another_answer_has_too_is_the_models() -> None:
+    def text(right: str, request: ProbeRequest) -> str:
+        return "I do not know."
+
+    def completion(body: Body, server: ModelServer) -> Any:
+        return {"choices": [{"index": 0, "text": "I do not know.", "finish_reason": "stop"}]}
+
+    paths: Paths = {"/apply-template": _prompt, "/v1/completions": completion}
+    for answer in probed(Fault(text=text, logprobs=False, paths=paths), ("no-call-5",)):
+        (finding,) = answer.record.findings
+        assert (finding.kind, finding.owner) == ("wrong-text", Owner.MODEL)
+
+
+def test_what_repeats_is_one_finding() -> None:
+    def text(right: str, request: ProbeRequest) -> str:
+        return f"<tool_call>{right}" * 50
+
+    for answer in probed(Fault(text=text, parsed=lambda value, body: Parsed("<tool_call>" * 50, [], "stop")), _ONE):
+        findings = answer.record.findings
+        assert len({(one.kind, one.message) for one in findings}) == len(findings) < 6
+
+
+def test_a_context_that_is_too_short_is_no_refused_parameter() -> None:
+    fault = Fault(status=lambda body: 400, refusal="request (12119 tokens) exceeds the available context size")
+    for answer in probed(fault, _ONE):
+        (finding,) = answer.record.findings
+        assert finding.kind == "context-exceeded"
+        assert "--max-model-len" in finding.evidence

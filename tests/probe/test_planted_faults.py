@@ -21,13 +21,13 @@ _ONE, _TWO, _TEXT, _UNICODE = "one-call-1", "several-calls-2", "no-call-1", "lon
 _USED = (_ONE, _TWO, _TEXT)
 
 
-def probed(fault: Fault, ids: tuple[str, ...] = _USED) -> list[ProbedAnswer]:
+def probed(fault: Fault, ids: tuple[str, ...] = _USED, server_parser: str = "") -> list[ProbedAnswer]:
     """The answers to these requests from a server with this fault."""
 
     async def run() -> list[ProbedAnswer]:
         found: list[ProbedAnswer] = []
         async with running(fault) as server:
-            plan = ProbePlan(server.url, tuple(_SUITE[id_] for id_ in ids), model="m")
+            plan = ProbePlan(server.url, tuple(_SUITE[id_] for id_ in ids), model="m", server_parser=server_parser)
             await ProbeRun(plan, endpoint_target(server.url, {}), found.extend).run()
         return found
 

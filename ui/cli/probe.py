@@ -29,6 +29,7 @@ from weaklink.storage import Store, open_store
 from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
     ProbeWriter,
@@ -104,6 +105,13 @@ WRITTEN = "written"
     show_default=True,
     help="Ask for the model's own text of an answer with faults, to find whose they are.",
 )
+@click.option(
+    "--server",
+    "server_parser",
+    default="",
+    metavar="NAME",
+    help="The server's tool parser, such as vllm:hermes; compare what it returned with what that parser is known to.",
+)
 @click.option("--traces/--no-traces", default=True, show_default=True, help="Keep answers with faults in the database.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
 @declaring.json_option
@@ -136,6 +144,7 @@ def probe(
     if len(models) > len(urls):
         raise click.UsageError("there are more --model than URLs.")
     bars = [_bar(text) for text in options["fail_under"]]
+    expected_format_name("", options["server_parser"])  # fails at once for an unknown parser
     baseline = read_results(options["baseline"]) if options["baseline"] else []
     requests = _requests(suites, expression, where)
     plans = [_plan(url, (models[at:] or models[-1:] or ("",))[0], requests, options) for at, url in enumerate(urls)]
@@ -184,6 +193,7 @@ def _plan(url: str, model: str, requests: tuple[ProbeRequest, ...], options: dic
         as_written=mode == WRITTEN,
         concurrency=options["concurrency"],
         is_owner_sought=options["owners"],
+        server_parser=options["server_parser"],
     )
 
 

@@ -21,6 +21,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import ErrorPhase, ExternalId, FinishReason, Generation, GenerationError, Instant, Trace
 from weaklink.inspector.model.trace import RECORDING_ID
+from weaklink.inspector.probe.measures import failed_measures
 from weaklink.inspector.probe.results import ProbeRecord, read_results, result_line
 from weaklink.inspector.probe.running import ProbedAnswer
 from weaklink.inspector.probe.suite import ProbeRequest
@@ -113,7 +114,8 @@ class ProbeWriter:
             ExternalId("endpoint", self._url),
         )
         words = ", ".join(dict.fromkeys(finding.kind for finding in one.record.findings))
-        name = f"{one.record.id} ({one.record.mode.value}): {words}"
+        failed = "".join(f" {measure_mark(name)}" for name in failed_measures(one.record))
+        name = f"{one.record.id} ({one.record.mode.value}): {words}{failed}"
         *asked, answered = trace.turns
         generation = answered.generation or Generation()
         generation = structs.replace(generation, started=Instant(answer.began_s), ended=Instant(answer.ended_s))
@@ -123,6 +125,11 @@ class ProbeWriter:
             generation = structs.replace(generation, error=error, finish=FinishReason.ERROR)
         turns = (*asked, structs.replace(answered, generation=generation))
         return structs.replace(trace, turns=turns, name=name, started=Instant(answer.began_s), external_ids=ids)
+
+
+def measure_mark(name: str) -> str:
+    """The word in a trace's name that says which measure its answer fails, so that a filter finds it."""
+    return f"#{name}"
 
 
 def _private(path: str, flags: int) -> int:

@@ -102,6 +102,13 @@ def _finding_lines(report: ProbeReport, width: int) -> Iterator[Line]:
         for kind, owners in report.measures.findings.items()
     ]
     yield from table_lines(rows, width=width, heads=("finding", "count", "owner"), numbers=(1,))
+    predicted = [one.as_predicted for _, one in report.findings if one.as_predicted is not None]
+    if predicted:
+        words = f"{sum(predicted)} of {len(predicted)}"
+        yield (
+            Run(f"What the parser of --server does with these texts is known for {len(predicted)}: "),
+            Run(f"{words} answers are what it returns."),
+        )
     yield ()
     shown: dict[tuple[str, Owner], tuple[ProbeRecord, ProbeFinding]] = {}
     for record, one in report.findings:

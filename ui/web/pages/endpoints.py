@@ -11,8 +11,9 @@ from weaklink.inspector.json_text import object_of, objects_of, word_of
 from weaklink.inspector.model import Json
 from weaklink.inspector.probe.judging import KINDS, Owner
 from weaklink.storage.probe_runs import ProbeRunRecord
+from weaklink.ui.experiments.probing import measure_mark
 from weaklink.ui.reports.probe_report import percent_text
-from weaklink.ui.views.styled_text import Run, Style
+from weaklink.ui.views.styled_text import Line, Run, Style
 from weaklink.ui.views.trace_columns import NOTHING
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
@@ -106,14 +107,9 @@ _COLUMNS: tuple[SortedColumn[Endpoint], ...] = (
 
 
 def endpoint_row(one: Endpoint) -> ListingRow:
-    """An endpoint; a click on a number opens the answers with findings."""
+    """An endpoint; a click on a number opens the answers that fail this measure, or those with findings."""
     wanted = f"session:{one.run.session}"
-    shares = (
-        LinkCell(wanted, (Run(f"{percent_text(one.shares[name])} ({one.counts[name]})"),))
-        if name in one.shares
-        else NOTHING
-        for name in _SHOWN
-    )
+    shares = (_share(one, name) for name in _SHOWN)
     at = datetime.fromtimestamp(one.run.at_s, UTC)
     return ListingRow(
         one.key,
@@ -125,6 +121,13 @@ def endpoint_row(one: Endpoint) -> ListingRow:
             (Run(f"{at:%Y-%m-%d %H:%M} UTC", Style.DIM),),
         ),
     )
+
+
+def _share(one: Endpoint, name: str) -> Line | LinkCell:
+    if name not in one.shares:
+        return NOTHING
+    line = (Run(f"{percent_text(one.shares[name])} ({one.counts[name]})"),)
+    return LinkCell(f"session:{one.run.session} name:*{measure_mark(name)}*", line) if one.shares[name] < 1 else line
 
 
 def _findings(one: Endpoint) -> None:
