@@ -32,12 +32,12 @@ ASK_COMMANDS = (
 """The scope `ask`."""
 
 _FIELDS = (
-    ("server", "server", "https://api.openai.com; its key comes from the environment"),
-    ("times", "number of requests", "20"),
-    ("model", "model", "unchanged"),
-    ("settings", "settings", "temperature=0 top_p=1"),
-    ("advice", "advice against the fault", "yes or no"),
-    ("bounds", "maximum number of requests and tokens", "40 100000"),
+    ("server", "server (required; its key comes from the environment)", "for example https://api.openai.com"),
+    ("times", "number of requests", "20 if empty"),
+    ("model", "model", "the recorded one if empty"),
+    ("settings", "settings", "the recorded ones if empty; for example temperature=0 top_p=1"),
+    ("advice", "advice against the fault", "no if empty; yes adds it"),
+    ("bounds", "maximum number of requests and tokens", "no limit if empty; for example 40 100000"),
 )
 _POLL_S = 0.5
 
