@@ -22,6 +22,7 @@ from weaklink.ui.tui.commands import Command, bindings, keymap_path
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
 from weaklink.ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence
+from weaklink.ui.views.minimap import LEGEND
 from weaklink.ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
@@ -54,6 +55,10 @@ def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]],
                 yield (*lead, *line)
                 lead = (Run(" " * (_KEYS + 1)),)
         yield ()
+    yield (Run("the map of a trace", Style.STRONG),)
+    for words in LEGEND:
+        yield from wrapped((Run(f"  {words}"),), width, indent=2)
+    yield ()
     hint = f"`:` runs commands by name, `ctrl+p` finds them. Set other keys in `{keymap_path()}`."
     yield from wrapped(quoted(hint), width)
 

@@ -146,3 +146,10 @@ async def test_at_80_columns_the_footer_names_every_command_that_has_a_place_in_
             for one in available_commands(app.screen):
                 name = one.command.short or one.command.title
                 assert not one.command.in_footer or f" {name}" in lines, (one.command.id, lines)
+
+
+def test_the_help_explains_the_map_of_a_trace() -> None:
+    text = "\n".join(plain(line) for line in help_lines([], {}, 60))
+    assert "[c] call" in text
+    assert "recovered later" in text
+    assert all(len(line) <= 60 for line in text.splitlines()[:6])
