@@ -60,10 +60,12 @@ def break_words(broken: Break) -> Line:
 def reason_words(summary: TraceSummary) -> Line:
     """Why a trace's chain broke or was aborted, else its worst fault, in short; empty if nothing is wrong.
 
-    For example `#2 J104 trailing-comma get_weather`, `C505 401 Incorrect API key`, `▲ T408 repeated-call`.
+    For example `#2 J104 trailing-comma get_weather`, `C505 401 Incorrect API key`, `▲ T408 repeated-call`. A loop is
+    named behind a break, too.
     """
     if summary.broken is not None:
-        return break_words(summary.broken)
+        has_loop = REPEATED_CALL.code in summary.codes and summary.broken.code != REPEATED_CALL.code
+        return (*break_words(summary.broken), *((Run(f" · {REPEATED_CALL}", Style.WARNING),) if has_loop else ()))
     if summary.damaged:
         return (Run(visible_line(summary.abort_reason or ""), Style.ERROR),)
     if summary.status is Status.ABORTED and not summary.running and (summary.abort_message or summary.abort_reason):

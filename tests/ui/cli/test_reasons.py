@@ -109,3 +109,18 @@ def test_the_words_of_an_abort(trace: Generation | Outcome, words: str) -> None:
     whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)), outcome=outcome)
     assert abort_words(whole) == words
     assert bool(words) == (inspect_trace(whole).chain.abort_reason is not None)
+
+
+def test_a_loop_is_named_behind_the_break_of_a_list(tmp_path: Path) -> None:
+    turns: list[dict[str, object]] = [{"role": "user", "content": "Find x."}]
+    for number in range(5):
+        call = {"id": f"c{number}", "type": "function", "function": {"name": "f", "arguments": '{"a": "x"}'}}
+        turns += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{number}", "content": "Error: no such record: x"},
+        ]
+    turns.append({"role": "assistant", "content": "The record x is updated."})
+    (tmp_path / "loop.jsonl").write_text(json.dumps({"messages": turns}), encoding="utf-8")
+    run_text(tmp_path, "import", "loop.jsonl", "--db", "t.db")
+    listed = run_text(tmp_path, "list", "--db", "t.db").stdout
+    assert "#1 T406 error-result f · T408 repeated-call" in listed
