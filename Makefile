@@ -46,13 +46,15 @@ SERVERS := vllm==0.33.0 sglang==0.5.23
 SERVER_PARSERS_NEED := regex pydantic openai openai-harmony partial-json-parser ijson mistral-common transformers tokenizers numpy pillow orjson msgspec httpx requests jinja2 cohere-melody
 SEED ?= $(shell date +%s)
 LLAMA := llama-cpp-python==0.3.36
+# A Jupyter kernel and a client for tests/notebooks.
+NOTEBOOKS := ipykernel nbclient nbformat
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-llama test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,10 +108,13 @@ server-table: dev build/servers/installed ## Measure again what vLLM's and SGLan
 test-llama: dev build/llama/installed ## Probe llama.cpp's own server, with a model made on the spot
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/probe/test_llama_cpp.py $(ARGS)
 
+test-notebooks: dev build/notebooks/installed ## Run a notebook in a real Jupyter kernel
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/notebooks $(ARGS)
+
 test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -194,6 +199,11 @@ build/servers/installed: Makefile | .venv/installed-dev
 build/stores/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/stores
 	$(UV) pip install --quiet --python build/stores/bin/python $(STORES)
+	@touch $@
+
+build/notebooks/installed: Makefile | .venv/installed-dev
+	$(PYTHON) -m venv --clear build/notebooks
+	$(UV) pip install --quiet --python build/notebooks/bin/python $(NOTEBOOKS) -e .
 	@touch $@
 
 # llama.cpp's server, from the sources that its Python package carries; ten minutes on two cores.

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Turn,
     )
     from weaklink.inspector.segmentation import Segmentation, Segmenter, segment
+    from weaklink.inspector.showing import show
     from weaklink.inspector.trace_file import read_trace_file, write_trace_file
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "render_prompt",
     "reward",
     "segment",
+    "show",
     "trl_reward",
     "unrecord",
     "verify",
@@ -159,6 +161,7 @@ _HOMES = {
         "Turn",
     ),
     "weaklink.inspector.segmentation": ("Segmentation", "Segmenter", "segment"),
+    "weaklink.inspector.showing": ("show",),
     "weaklink.inspector.trace_file": ("read_trace_file", "write_trace_file"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

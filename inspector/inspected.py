@@ -6,6 +6,7 @@ from weaklink.inspector.chain.steps import Chain
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.model import Span, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.model.columns import Entries
+from weaklink.inspector.rich_display import html_of
 
 
 class PartInspection(Struct, frozen=True, array_like=True):
@@ -32,3 +33,7 @@ class Inspection(Struct, frozen=True, array_like=True):
     parts: Entries[PartInspection]
     chain: Chain
     diagnostics: Entries[Diagnostic]
+
+    def _repr_html_(self) -> str | None:
+        """The verdict, the steps and the faults, for notebooks."""
+        return html_of(self)

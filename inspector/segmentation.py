@@ -35,6 +35,7 @@ from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
 from weaklink.inspector.model.trace import Role, Span, SpanKind
+from weaklink.inspector.rich_display import html_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.assembler import Assembler, Readings
 from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
@@ -61,6 +62,10 @@ class Segmentation(msgspec.Struct, frozen=True):
     definitions: tuple[ToolDefinition, ...]
     diagnostics: tuple[Diagnostic, ...]
     decoded: Mapping[int, str] = {}
+
+    def _repr_html_(self) -> str | None:
+        """The spans with their faults, for notebooks."""
+        return html_of(self)
 
     @property
     def content(self) -> str:

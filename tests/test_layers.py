@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("src/weaklink", "inspector", "storage", "ui", "sample_traces")
-HOSTS = {"pytest"}  # it loads our plug-in itself, so it is there wherever the plug-in is
+HOSTS = {"pytest", "ipython"}  # they load what we have for them, so they are there wherever it is used
 
 
 def test_import_contracts_hold() -> None:

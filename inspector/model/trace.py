@@ -10,6 +10,7 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.model.calls import RecordedState, ToolDefinition
 from weaklink.inspector.model.columns import Entries, first_above
+from weaklink.inspector.rich_display import html_of
 from weaklink.inspector.text import Range
 
 
@@ -453,6 +454,10 @@ class Trace(Struct, frozen=True, omit_defaults=True):
     project: str = ""
     branch: str = ""
     is_open: bool = False
+
+    def _repr_html_(self) -> str | None:
+        """The trace with its verdict, for notebooks."""
+        return html_of(self)
 
 
 _Value = TypeVar("_Value")

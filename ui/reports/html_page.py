@@ -43,8 +43,9 @@ from weaklink.ui.views.trace import (
 from weaklink.ui.views.trace_summary import reason_words, trace_title
 from weaklink.ui.views.turn import answers, error_words, turn_facts
 
-_STYLE = style_sheet()
-POLICY = policy_for(_STYLE)
+STYLE = style_sheet()
+"""The style of the page."""
+POLICY = policy_for(STYLE)
 """The page's Content-Security-Policy: a browser loads nothing, runs nothing, and applies no style except ours."""
 
 _MAP_CELLS = 400
@@ -58,7 +59,7 @@ def html_page(
     traces: Iterable[tuple[int, Trace, Inspection]], *, title: str, contents: Sequence[TraceSummary] = ()
 ) -> Iterator[str]:
     """The page in pieces; only one trace at a time is in memory. Several `contents` are listed at the top."""
-    yield head_html(title, _STYLE)
+    yield head_html(title, STYLE)
     if len(contents) > 1:
         yield f"<nav>\n<h1>{len(contents):,} traces</h1>\n<ul>\n{''.join(map(_entry, contents))}</ul>\n</nav>\n"
     for id, trace, inspection in traces:
@@ -82,7 +83,7 @@ def trace_html(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
     yield from _facts(trace, inspection)
     yield from _bounds(characters, inspection)
     yield from _break(trace, inspection)
-    yield from _chain(id, inspection.chain)
+    yield from chain_html(id, inspection.chain)
     yield from _layers(id, trace, inspection)
     parts: dict[int, list[PartInspection]] = {}
     for part in inspection.parts:
@@ -146,7 +147,8 @@ def _break(trace: Trace, inspection: Inspection) -> Iterator[str]:
         yield "</div>\n"
 
 
-def _chain(id: int, chain: Chain) -> Iterator[str]:
+def chain_html(id: int, chain: Chain) -> Iterator[str]:
+    """The steps of a chain as a table; nothing if it has none."""
     if not chain.steps:
         return
     yield "<h2>chain</h2>\n<table>\n<thead><tr>"
