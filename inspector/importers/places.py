@@ -57,6 +57,12 @@ PLACES = (
     LogPlace("cline", ".cline", "data/sessions/*/*.messages.json"),
     LogPlace("cline", _CODE, _TASKS.format("saoudrizwan.claude-dev"), "", _MAC_CODE),
     LogPlace("cline", _CODE, _TASKS.format("rooveterinaryinc.roo-cline"), "", _MAC_CODE),
+    LogPlace(
+        *("cursor", ".config/Cursor/User/globalStorage", "state.vscdb"),
+        mac_root="Library/Application Support/Cursor/User/globalStorage",
+    ),
+    LogPlace("cursor-cli", ".cursor", "chats/*/*/store.db"),
+    LogPlace("cursor-cli", ".cursor", "projects/*/agent-transcripts/**/*.jsonl"),
     LogPlace("qwen-code", ".qwen", "projects/*/chats/*.jsonl"),
     LogPlace("continue", ".continue", "sessions/*.json", "CONTINUE_GLOBAL_DIR", without=("sessions.json",)),
     LogPlace("goose", ".local/share", "goose/sessions/sessions.db", "XDG_DATA_HOME"),

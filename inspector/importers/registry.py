@@ -11,6 +11,8 @@ from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
 from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
 from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
 from weaklink.inspector.importers.agents.crush import CrushImporter
+from weaklink.inspector.importers.agents.cursor import CursorImporter
+from weaklink.inspector.importers.agents.cursor_cli import CursorCliImporter
 from weaklink.inspector.importers.agents.droid import AmpImporter, DroidImporter
 from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
 from weaklink.inspector.importers.agents.goose import GooseImporter
@@ -69,6 +71,8 @@ _BUILT_IN: tuple[Importer, ...] = (
     ClineImporter(),
     ContinueImporter(),
     GooseImporter(),
+    CursorImporter(),
+    CursorCliImporter(),
     CrushImporter(),
     KimiImporter(),
     DroidImporter(),

@@ -22,6 +22,7 @@ from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
+from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import count_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
@@ -161,6 +162,19 @@ class AgentSession:
             usage=usage,
             ended=at,
         )
+
+    def framework_message(self, message: Json) -> None:
+        """Add a message in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
+        for turn in read_any_messages([message]).turns:
+            if turn.role is Role.ASSISTANT:
+                generation = Generation(
+                    requested_model=self.model,
+                    tools=self.tools,
+                    tools_origin=ToolsOrigin.REQUEST if self.tools else None,
+                )
+                self.turns.append(structs.replace(turn, generation=generation))
+            else:
+                self.turns.append(turn)
 
     def result(
         self,
