@@ -9,6 +9,7 @@ from weaklink.inspector.importers.agents.cline import ClineImporter
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
 from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
+from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
 from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
 from weaklink.inspector.importers.agents.crush import CrushImporter
 from weaklink.inspector.importers.agents.cursor import CursorImporter
@@ -25,6 +26,7 @@ from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PiImporter
 from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
+from weaklink.inspector.importers.agents.zed import ZedImporter
 from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
 from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
@@ -67,12 +69,14 @@ _BUILT_IN: tuple[Importer, ...] = (
     GeminiCliImporter(),
     OpenCodeImporter(),
     CopilotCliImporter(),
+    CopilotChatImporter(),
     QwenCodeImporter(),
     ClineImporter(),
     ContinueImporter(),
     GooseImporter(),
     CursorImporter(),
     CursorCliImporter(),
+    ZedImporter(),
     CrushImporter(),
     KimiImporter(),
     DroidImporter(),

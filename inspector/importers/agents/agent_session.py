@@ -89,7 +89,8 @@ def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "",
 class AgentSession:
     """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
 
-    The other members are set by the map as it meets them; `notes` are what the source did not keep.
+    The other members are set by the map as it meets them; `notes` are what the source did not keep, `damage` is why the
+    session cannot be read.
     """
 
     def __init__(self, source: str, ids: Iterable[tuple[str, str]], record: str, notes: Iterable[str] = ()) -> None:
@@ -103,6 +104,7 @@ class AgentSession:
         self.started: Instant | None = None
         self.parent: ParentTrace | None = None
         self.outcome: Outcome | None = None
+        self.damage = ""
 
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
@@ -202,6 +204,8 @@ class AgentSession:
 
     def trace(self, file: str = "") -> Trace | Skipped:
         """The session as a trace; a Skipped if the log has no message of it. `file` is where the rest of a log is."""
+        if self.damage:
+            return Skipped(self.record, self.damage, file=file)
         if not any(turn.role is not Role.SYSTEM for turn in self.turns):
             return Skipped(self.record, "the session has no messages", is_irrelevant=True, file=file)
         return Trace(

@@ -44,6 +44,7 @@ def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
     session.title = text_of(data, "name")
     session.model = text_of(object_of(data.get("modelConfig")), "modelName")
     session.began(data.get("createdAt"))
+    session.damage = "" if data else "its JSON cannot be read"
     listed = objects_of(data.get("fullConversationHeadersOnly"))
     bubbles = (_value(tables, f"bubbleId:{id_}:{text_of(header, 'bubbleId')}") for header in listed)
     for bubble in bubbles if listed else objects_of(data.get("conversation")):
