@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from weaklink.inspector.importers.agents.aider import AiderImporter
 from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
@@ -77,6 +78,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     CursorImporter(),
     CursorCliImporter(),
     ZedImporter(),
+    AiderImporter(),
     CrushImporter(),
     KimiImporter(),
     DroidImporter(),
