@@ -21,6 +21,7 @@ from weaklink.inspector.importers.agents.goose import GooseImporter
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from weaklink.inspector.importers.agents.kimi import KimiImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.open_webui import OpenWebUiImporter
 from weaklink.inspector.importers.agents.openclaw import OpenClawImporter
 from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
@@ -85,6 +86,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     AmpImporter(),
     ChatGptExportImporter(),
     LmStudioImporter(),
+    OpenWebUiImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),

@@ -165,9 +165,9 @@ class AgentSession:
             ended=at,
         )
 
-    def framework_message(self, message: Json) -> None:
-        """Add a message in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
-        for turn in read_any_messages([message]).turns:
+    def framework_messages(self, messages: Json) -> None:
+        """Add messages in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
+        for turn in read_any_messages(messages).turns:
             if turn.role is Role.ASSISTANT:
                 generation = Generation(
                     requested_model=self.model,

@@ -87,7 +87,7 @@ def _from_hex(text: str) -> str:
 
 def _message(role: str, content: Json, session: AgentSession) -> None:
     if role != "user":
-        session.framework_message({"role": role, "content": content})
+        session.framework_messages([{"role": role, "content": content}])
         return
     words = [content] if isinstance(content, str) else [text_of(block, "text") for block in objects_of(content)]
     for text in words:
