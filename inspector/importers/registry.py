@@ -46,6 +46,7 @@ from weaklink.inspector.importers.gateways.portkey import PORTKEY
 from weaklink.inspector.importers.proxies.har import HarImporter
 from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
+from weaklink.inspector.importers.servers.batch_files import BatchImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
 from weaklink.inspector.importers.servers.verifier_results import VerifierResultsImporter
 from weaklink.inspector.importers.source import Importer
@@ -65,6 +66,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
     VerifierResultsImporter(),
+    BatchImporter(),
     BfclImporter(),
     PiImporter(),
     OpenClawImporter(),
