@@ -34,6 +34,7 @@ from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImport
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
 from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
 from weaklink.inspector.importers.data.atropos import AtroposImporter
+from weaklink.inspector.importers.data.message_dumps import MessageDumpImporter
 from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
 from weaklink.inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
 from weaklink.inspector.importers.data.sharegpt import ShareGptImporter
@@ -63,6 +64,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
     ShareGptImporter(),
     OpenAiMessagesImporter(),
+    MessageDumpImporter(),
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
     VerifierResultsImporter(),
