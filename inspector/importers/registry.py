@@ -33,6 +33,7 @@ from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
 from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
 from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
+from weaklink.inspector.importers.benchmarks.who_and_when import WhoAndWhenImporter
 from weaklink.inspector.importers.data.atropos import AtroposImporter
 from weaklink.inspector.importers.data.message_dumps import MessageDumpImporter
 from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
@@ -112,6 +113,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     TauBenchImporter(),
     Tau2BenchImporter(),
     InspectImporter(),
+    WhoAndWhenImporter(),
     AtroposImporter(),
     VllmLogImporter(),
     SglangLogImporter(),

@@ -79,8 +79,9 @@ def _change(state: JsonObject, row: JsonObject) -> bool:
 def _member(owner: Json, key: Json) -> Json:
     if isinstance(owner, dict) and isinstance(key, str):
         return owner.get(key)
-    is_index = isinstance(owner, list) and isinstance(key, int) and 0 <= key < len(owner)
-    return owner[key] if is_index else None
+    if isinstance(owner, list) and isinstance(key, int) and 0 <= key < len(owner):
+        return owner[key]
+    return None
 
 
 def _session(value: JsonObject, record: str, file: SourceFile) -> Trace | Skipped:
