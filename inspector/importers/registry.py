@@ -45,6 +45,7 @@ from weaklink.inspector.importers.gateways.helicone import HELICONE
 from weaklink.inspector.importers.gateways.litellm import LITELLM
 from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
 from weaklink.inspector.importers.gateways.portkey import PORTKEY
+from weaklink.inspector.importers.proxies.cassettes import CassetteImporter
 from weaklink.inspector.importers.proxies.har import HarImporter
 from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
@@ -106,6 +107,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     HermesSessionsImporter(),
     MitmproxyImporter(),
     HarImporter(),
+    CassetteImporter(),
     LITELLM,
     HELICONE,
     PORTKEY,
