@@ -55,6 +55,7 @@ from weaklink.inspector.importers.servers.verifier_results import VerifierResult
 from weaklink.inspector.importers.source import Importer
 from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
 from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
+from weaklink.inspector.importers.telemetry.mlflow import MlflowImporter
 from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
 from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
 from weaklink.inspector.plugins import entry_points_of
@@ -121,6 +122,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
+    MlflowImporter(),
     TrainingDataImporter(),
     CompletionsImporter(),
     RawTextImporter(),
