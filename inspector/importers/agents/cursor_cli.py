@@ -20,7 +20,7 @@ _NOTES = (
     "the source stores neither the times of messages, the tools, usage nor chunks",
 )
 _TRANSCRIPT_NOTES = ("the transcript has neither results nor ids: whether a call failed cannot be seen", *_NOTES)
-_QUERY = lazy_pattern(r"(?s)\s*<user_query>\s*(.*?)\s*</user_query>\s*\Z")
+_QUERY, _QUERY_END = "<user_query>", "</user_query>"
 _ADDED = lazy_pattern(r"\s*<[a-z_]{1,60}>")
 _CHILD = lazy_pattern(r"0A20([0-9A-F]{64})")
 
@@ -91,5 +91,6 @@ def _message(role: str, content: Json, session: AgentSession) -> None:
         return
     words = [content] if isinstance(content, str) else [text_of(block, "text") for block in objects_of(content)]
     for text in words:
-        query = _QUERY.match(text)
-        session.say("user", query[1] if query else text, is_injected=not query and _ADDED.match(text) is not None)
+        is_query = text.strip().startswith(_QUERY) and text.strip().endswith(_QUERY_END)
+        query = text.strip().removeprefix(_QUERY).removesuffix(_QUERY_END).strip() if is_query else text
+        session.say("user", query, is_injected=not is_query and _ADDED.match(text) is not None)

@@ -8,7 +8,13 @@ text of their arguments, and the results; older threads (0.1, 0.2) have `segment
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    sessions_in_tables,
+    texts,
+    usage_of,
+)
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
@@ -111,6 +117,7 @@ def _older(message: JsonObject, session: AgentSession) -> None:
         session.say("system" if message.get("role") == "system" else "user", words)
         return
     uses = objects_of(message.get("tool_uses"))
+    session.notes.update(dict.fromkeys([PARSED_ARGUMENTS]) if uses else {})
     session.answer(
         words,
         reasoning=texts([segment for segment in segments if segment.get("type") == "thinking"], "text"),
