@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
-from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of
+from weaklink.inspector.json_text import count_of, object_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -230,6 +230,15 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     listed = blocks if isinstance(blocks, Sequence) else ()
     found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
     return "".join(text for text in found if isinstance(text, str))
+
+
+def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:
+    """The nodes from the root of a tree to a leaf; `parent` is the member that names the node above."""
+    path: dict[str, JsonObject] = {}
+    while leaf in nodes and leaf not in path:
+        path[leaf] = object_of(nodes[leaf])
+        leaf = text_of(path[leaf], parent)
+    return list(path.values())[::-1]
 
 
 def sessions_in_tables(

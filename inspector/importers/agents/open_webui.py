@@ -11,7 +11,13 @@ from collections.abc import Iterator
 from msgspec import Struct, field
 
 from weaklink.inspector.apis.openai.messages import call_object, stored_usage
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, sessions_in_tables
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    branch_of,
+    failure,
+    rows_of,
+    sessions_in_tables,
+)
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -63,21 +69,12 @@ def _chat(value: JsonObject, record: str) -> AgentSession:
     session.damage = "" if chat else "its JSON cannot be read"
     session.began(value.get("created_at"))
     history = object_of(chat.get("history"))
-    for message in _branch(object_of(history.get("messages")), text_of(history, "currentId")):
+    for message in branch_of(object_of(history.get("messages")), text_of(history, "currentId"), "parentId"):
         if message.get("role") == "assistant":
             _answer(message, session)
         else:
             session.say("system" if message.get("role") == "system" else "user", text_of(message, "content"))
     return session
-
-
-def _branch(messages: JsonObject, leaf: str) -> list[JsonObject]:
-    """The messages from the root to the current one."""
-    path: dict[str, JsonObject] = {}
-    while leaf in messages and leaf not in path:
-        path[leaf] = object_of(messages[leaf])
-        leaf = text_of(path[leaf], "parentId")
-    return list(path.values())[::-1]
 
 
 class _Step(Struct):
