@@ -330,3 +330,13 @@ def test_the_list_of_prompts_of_gemini_cli_is_no_session_of_claude_code(tmp_path
     assert [record.reason for record in found.records if isinstance(record, Skipped)] == [
         "this is Gemini CLI's list of prompts, without answers; its sessions are in the folder `chats` beside it"
     ]
+
+
+def test_what_cline_showed_is_not_taken_for_completions(tmp_path: Path) -> None:
+    path = tmp_path / "ui_messages.json"
+    path.write_text(json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Count."}, {"ts": 2, "type": "ask"}]))
+    found = read_source(path)
+    assert found.source == "cline"
+    assert [record.reason for record in found.records if isinstance(record, Skipped)] == [
+        "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
+    ]
