@@ -87,6 +87,11 @@ STATE_FIELDS = (
         *("continue", "status", "the status of a call", "1.5"),
         _states(canceled=RunState.REJECTED),
     ),
+    StateField("cursor", "exitCodeV2", "the exit code of a command", "unknown"),
+    StateField(
+        *("cursor", "rejected", "whether the user refused the command", "unknown"),
+        MappingProxyType({"true": RunState.REJECTED}),
+    ),
     StateField("mini-swe-agent", "extra.returncode", "the exit code of a command", "2.0"),
     StateField(
         *("inspect", "error.type", "the type of a tool's error", "unknown"),

@@ -2,6 +2,7 @@
 
 from functools import cache
 
+from weaklink.inspector.importers.agents.aider import AiderImporter
 from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
@@ -9,25 +10,32 @@ from weaklink.inspector.importers.agents.cline import ClineImporter
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
 from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
+from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
 from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
 from weaklink.inspector.importers.agents.crush import CrushImporter
+from weaklink.inspector.importers.agents.cursor import CursorImporter
+from weaklink.inspector.importers.agents.cursor_cli import CursorCliImporter
 from weaklink.inspector.importers.agents.droid import AmpImporter, DroidImporter
 from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
 from weaklink.inspector.importers.agents.goose import GooseImporter
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from weaklink.inspector.importers.agents.kimi import KimiImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
+from weaklink.inspector.importers.agents.open_webui import OpenWebUiImporter
 from weaklink.inspector.importers.agents.openclaw import OpenClawImporter
 from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PiImporter
 from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
+from weaklink.inspector.importers.agents.zed import ZedImporter
 from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
 from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
 from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
+from weaklink.inspector.importers.benchmarks.who_and_when import WhoAndWhenImporter
 from weaklink.inspector.importers.data.atropos import AtroposImporter
+from weaklink.inspector.importers.data.message_dumps import MessageDumpImporter
 from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
 from weaklink.inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
 from weaklink.inspector.importers.data.sharegpt import ShareGptImporter
@@ -37,14 +45,17 @@ from weaklink.inspector.importers.gateways.helicone import HELICONE
 from weaklink.inspector.importers.gateways.litellm import LITELLM
 from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
 from weaklink.inspector.importers.gateways.portkey import PORTKEY
+from weaklink.inspector.importers.proxies.cassettes import CassetteImporter
 from weaklink.inspector.importers.proxies.har import HarImporter
 from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
+from weaklink.inspector.importers.servers.batch_files import BatchImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
 from weaklink.inspector.importers.servers.verifier_results import VerifierResultsImporter
 from weaklink.inspector.importers.source import Importer
 from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
 from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
+from weaklink.inspector.importers.telemetry.mlflow import MlflowImporter
 from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
 from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
 from weaklink.inspector.plugins import entry_points_of
@@ -56,25 +67,33 @@ _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
     ShareGptImporter(),
     OpenAiMessagesImporter(),
+    MessageDumpImporter(),
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
     VerifierResultsImporter(),
+    BatchImporter(),
     BfclImporter(),
     PiImporter(),
     OpenClawImporter(),
     GeminiCliImporter(),
     OpenCodeImporter(),
     CopilotCliImporter(),
+    CopilotChatImporter(),
     QwenCodeImporter(),
     ClineImporter(),
     ContinueImporter(),
     GooseImporter(),
+    CursorImporter(),
+    CursorCliImporter(),
+    ZedImporter(),
+    AiderImporter(),
     CrushImporter(),
     KimiImporter(),
     DroidImporter(),
     AmpImporter(),
     ChatGptExportImporter(),
     LmStudioImporter(),
+    OpenWebUiImporter(),
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),
@@ -89,6 +108,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     HermesSessionsImporter(),
     MitmproxyImporter(),
     HarImporter(),
+    CassetteImporter(),
     LITELLM,
     HELICONE,
     PORTKEY,
@@ -96,11 +116,13 @@ _BUILT_IN: tuple[Importer, ...] = (
     TauBenchImporter(),
     Tau2BenchImporter(),
     InspectImporter(),
+    WhoAndWhenImporter(),
     AtroposImporter(),
     VllmLogImporter(),
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
+    MlflowImporter(),
     TrainingDataImporter(),
     CompletionsImporter(),
     RawTextImporter(),

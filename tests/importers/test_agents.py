@@ -318,3 +318,25 @@ def test_a_custom_tools_free_text_is_its_argument_and_no_malformed_json() -> Non
     assert call.arguments == call.raw_arguments
     assert call.raw_arguments.startswith("*** Begin Patch")
     assert [one for one in found.diagnostics if (one.location.turn, one.location.part) == (part.turn, part.part)] == []
+
+
+def test_the_list_of_prompts_of_gemini_cli_is_no_session_of_claude_code(tmp_path: Path) -> None:
+    prompt = {"sessionId": "s1", "type": "user", "timestamp": "2026-01-16T11:01:00.000Z"}
+    rows = [{**prompt, "messageId": number, "message": words} for number, words in enumerate(("hello", "/quit"))]
+    path = tmp_path / "logs.json"
+    path.write_text(json.dumps(rows))
+    found = read_source(path)
+    assert found.source == "gemini-cli"
+    assert [record.reason for record in found.records if isinstance(record, Skipped)] == [
+        "this is Gemini CLI's list of prompts, without answers; its sessions are in the folder `chats` beside it"
+    ]
+
+
+def test_what_cline_showed_is_not_taken_for_completions(tmp_path: Path) -> None:
+    path = tmp_path / "ui_messages.json"
+    path.write_text(json.dumps([{"ts": 1, "type": "say", "say": "text", "text": "Count."}, {"ts": 2, "type": "ask"}]))
+    found = read_source(path)
+    assert found.source == "cline"
+    assert [record.reason for record in found.records if isinstance(record, Skipped)] == [
+        "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
+    ]

@@ -275,5 +275,5 @@ def test_spans_that_ask_no_model_are_counted(tmp_path: Path) -> None:
     ]
     found = records(tmp_path / "x", "\n".join(map(json.dumps, rows)).encode())
     assert [one.reason for one in found if isinstance(one, Skipped)] == [
-        "3 of the traces in this file contain no request to a model"
+        "3 of the traces in this file contain neither a request to a model nor the run of a tool"
     ]

@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
-from weaklink.inspector.importers import FileSample, Skipped, SourceFile
+import pytest
+
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import FileSample, Skipped, SourceFile, read_source
 from weaklink.inspector.importers.reading import most_confident
 from weaklink.inspector.model import Trace
 
@@ -43,3 +47,25 @@ def test_a_runner_up_that_is_far_behind_is_not_told() -> None:
     found = most_confident([(0.3, OTHER), (0.9, ONE)])
     assert found is not None
     assert found.why == "Recognised as `one`: a `key` (confidence 0.9)."
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        (
+            '{"type": "session", "cwd": "/x", "version": 9}',
+            "unknown format: the first row has the keys `type`, `cwd`, `version`; the nearest source is `pi` ",
+        ),
+        ('{"type": "session", "cwd": "/x", "version": 9}', ", but `parentId` is missing"),
+        ('{"traj": 1, "task_id": 2, "reward": 3}', ", but the members have other values"),
+        ('{"log": {"entry": 1}}', "unknown format: the first row has the keys `log`"),
+        ("{}", "unknown format: the first row has no keys"),
+    ],
+)
+def test_a_file_of_an_unknown_source_names_the_nearest_and_what_differs(row: str, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text(row)
+    with pytest.raises(UnreadableFileError) as raised:
+        read_source(path)
+    assert reason in str(raised.value)
+    assert str(raised.value).endswith("`log`") is ('"log"' in row)

@@ -136,12 +136,19 @@ def test_the_same_talk_in_another_folder_is_another_conversation(tmp_path: Path)
     assert found[0].external_ids != found[1].external_ids
 
 
-def test_messages_among_rows_of_other_kinds_are_not_taken_for_a_conversation(tmp_path: Path) -> None:
+def test_messages_among_rows_of_another_log_are_not_taken_for_a_conversation(tmp_path: Path) -> None:
     items = [{"type": "message", **message} for message in _log("Hi", "Hello!")]
     path = tmp_path / "log"
-    path.write_text("".join(json.dumps(item) + "\n" for item in [*items, {"type": "function_call", "name": "f"}]))
+    path.write_text("".join(json.dumps(item) + "\n" for item in [*items, {"type": "turn_ended", "name": "f"}]))
     with pytest.raises(UnreadableFileError, match="unknown format: the first row has"):
         read_source(path)
+
+
+def test_messages_among_items_are_a_conversation_with_its_calls(tmp_path: Path) -> None:
+    items: list[dict[str, object]] = [{"type": "message", **message} for message in _log("Hi", "Hello!")]
+    (trace,) = traces(tmp_path, *items, {"type": "function_call", "call_id": "c", "name": "f", "arguments": '{"a": '})
+    assert [turn.parts[-1].text for turn in trace.turns] == ["Hi", '{"a": ']
+    assert trace.turns[1].calls == (CallHeader("call:0", "f", "c"),)
 
 
 def test_messages_of_several_sessions_are_put_together_by_session(tmp_path: Path) -> None:

@@ -204,3 +204,33 @@ def test_tools_and_circles_and_spans_that_come_twice_are_borne() -> None:
     one = replace(one, call=replace(one.call, request=replace(one.call.request, tools=read_tools([{"name": "f"}]))))
     (trace,) = traces(one, two, one, two)
     assert trace.turns[-1].generation is not None
+
+
+def test_runs_of_tools_without_a_request_are_the_calls_of_their_agents() -> None:
+    asked = ModelCall(
+        DecodedRequest("", "m", read_messages([HELLO])),
+        replace(read_message(said("Sunny.")), role=Role.ASSISTANT, generation=Generation(requested_model="m")),
+    )
+    outer, inner = traces(
+        replace(agent("a", "planner"), conversation=asked),
+        agent("b", "searcher", parent="a"),
+        tool("t1", 1, ToolRun("open", "c1", '{"url": ', "bad arguments", failed=True), parent="b"),
+        tool("t2", 3, ToolRun("map", "", "{}"), parent="a"),
+        tool("t3", 5, ToolRun("map", "", "{}", ""), parent="a"),
+    )
+    assert story(outer) == ["user: Weather?", "assistant: {} map", "assistant: {} map", "tool: ", "assistant: Sunny."]
+    assert story(inner) == ['assistant: {"url":  open', "tool: bad arguments"]
+    assert [turn.result.is_error for turn in inner.turns if turn.result] == [True]
+    assert inner.parent is not None
+    assert inner.parent.why is ParentWhy.SUBAGENT
+    assert inner.parent.external_id in outer.external_ids
+    assert (outer.name, inner.name) == ("planner", "searcher")
+    assert any("malformed calls can be seen" in warning for warning in outer.provenance.warnings)
+
+
+def test_runs_outside_of_an_agent_are_a_trace_too_and_an_agent_without_any_is_none() -> None:
+    (trace,) = traces(
+        agent("a", "idle"), tool("t", 1, ToolRun("f", "c", "{}", "1")), TracedSpan("x", "", OperationKind.OTHER)
+    )
+    assert story(trace) == ["assistant: {} f", "tool: 1"]
+    assert trace.parent is None

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
-from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
+from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of
+from weaklink.inspector.json_text import count_of, object_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -88,7 +89,8 @@ def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "",
 class AgentSession:
     """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
 
-    The other members are set by the map as it meets them; `notes` are what the source did not keep.
+    The other members are set by the map as it meets them; `notes` are what the source did not keep, `damage` is why the
+    session cannot be read.
     """
 
     def __init__(self, source: str, ids: Iterable[tuple[str, str]], record: str, notes: Iterable[str] = ()) -> None:
@@ -102,6 +104,7 @@ class AgentSession:
         self.started: Instant | None = None
         self.parent: ParentTrace | None = None
         self.outcome: Outcome | None = None
+        self.damage = ""
 
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
@@ -162,6 +165,19 @@ class AgentSession:
             ended=at,
         )
 
+    def framework_messages(self, messages: Json) -> None:
+        """Add messages in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
+        for turn in read_any_messages(messages).turns:
+            if turn.role is Role.ASSISTANT:
+                generation = Generation(
+                    requested_model=self.model,
+                    tools=self.tools,
+                    tools_origin=ToolsOrigin.REQUEST if self.tools else None,
+                )
+                self.turns.append(structs.replace(turn, generation=generation))
+            else:
+                self.turns.append(turn)
+
     def result(
         self,
         call_id: str,
@@ -188,6 +204,8 @@ class AgentSession:
 
     def trace(self, file: str = "") -> Trace | Skipped:
         """The session as a trace; a Skipped if the log has no message of it. `file` is where the rest of a log is."""
+        if self.damage:
+            return Skipped(self.record, self.damage, file=file)
         if not any(turn.role is not Role.SYSTEM for turn in self.turns):
             return Skipped(self.record, "the session has no messages", is_irrelevant=True, file=file)
         return Trace(
@@ -212,6 +230,15 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     listed = blocks if isinstance(blocks, Sequence) else ()
     found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
     return "".join(text for text in found if isinstance(text, str))
+
+
+def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:
+    """The nodes from the root of a tree to a leaf; `parent` is the member that names the node above."""
+    path: dict[str, JsonObject] = {}
+    while leaf in nodes and leaf not in path:
+        path[leaf] = object_of(nodes[leaf])
+        leaf = text_of(path[leaf], parent)
+    return list(path.values())[::-1]
 
 
 def sessions_in_tables(

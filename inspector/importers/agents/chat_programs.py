@@ -8,7 +8,14 @@ which one is selected, an answer in steps. Source: exported files in the tests o
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    branch_of,
+    rows_of,
+    texts,
+    usage_of,
+)
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import list_of, object_of, objects_of
@@ -45,7 +52,8 @@ def _conversation(value: JsonObject, record: str) -> AgentSession:
     session.model = text_of(value, "default_model_slug")
     session.began(value.get("create_time"))
     number = 0
-    for message in _branch(object_of(value.get("mapping")), text_of(value, "current_node")):
+    branch = branch_of(object_of(value.get("mapping")), text_of(value, "current_node"), "parent")
+    for message in filter(None, (object_of(node.get("message")) for node in branch)):
         metadata = object_of(message.get("metadata"))
         role = text_of(object_of(message.get("author")), "role")
         words, thoughts = _words(object_of(message.get("content")))
@@ -69,19 +77,6 @@ def _conversation(value: JsonObject, record: str) -> AgentSession:
             is_hidden = message.get("weight") == 0 or metadata.get("is_visually_hidden_from_conversation") is True
             session.say("system" if role == "system" else "user", words, is_injected=is_hidden)
     return session
-
-
-def _branch(mapping: JsonObject, leaf: str) -> list[JsonObject]:
-    """The messages from the root to the current one."""
-    path: list[JsonObject] = []
-    seen: set[str] = set()
-    while leaf and leaf not in seen:
-        seen.add(leaf)
-        node = object_of(mapping.get(leaf))
-        if message := object_of(node.get("message")):
-            path.append(message)
-        leaf = text_of(node, "parent")
-    return path[::-1]
 
 
 def _words(content: JsonObject) -> tuple[str, str]:

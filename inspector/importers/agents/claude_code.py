@@ -1,7 +1,8 @@
 """Claude Code's sessions: `~/.claude/projects/<folder>/<sessionId>.jsonl`, and the files of sub-agents beside them.
 
 A row is a user's message, one content block of an answer, a failed request or bookkeeping; `sessionId`, `uuid` and
-`parentUuid` identify its position. Blocks with the same `message.id` and `requestId` are one answer.
+`parentUuid` identify its position. Blocks with the same `message.id` and `requestId` are one answer. Sessions on the
+web are one object with the rows as `loglines`.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
+from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
@@ -268,6 +270,8 @@ class ClaudeCodeImporter:
         """By rows of a session's tree with messages in them, or by the metadata file of a sub-agent."""
         if sample.rows and all(map(_is_agent, sample.rows)):
             return 0.8
+        if any(map(_has_message, objects_of(sample.rows[0].get("loglines")) if sample.rows else ())):
+            return 0.9
         return 0.9 if any(map(_is_message, sample.rows)) else 0.5 if any(map(_is_bookkeeping, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -277,7 +281,7 @@ class ClaudeCodeImporter:
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
         left = RECORD_MEMORY
-        for row in read_rows(file):
+        for row in _rows(file):
             if isinstance(row, Skipped):
                 yield row
                 continue
@@ -300,8 +304,27 @@ class ClaudeCodeImporter:
                 yield session.trace(ids, titles, agent)
 
 
+def _rows(file: SourceFile) -> Iterator[Row | Skipped]:
+    """The rows of a file; a session of Claude Code on the web is one object with its rows as `loglines`.
+
+    Source: what readers of its sessions API take (simonw/claude-code-transcripts, `parse_session_file`).
+    """
+    for row in read_rows(file):
+        if isinstance(row, Skipped) or not isinstance(row.value.get("loglines"), list):
+            yield row
+            continue
+        for number, line in enumerate(objects_of(row.value["loglines"]), 1):
+            yield Row(row.unit, row.number, line, b"", instance=number)
+
+
 def _is_message(value: JsonObject) -> bool:
-    return text_of(value, "type") in ("user", "assistant") and "sessionId" in value and "message" in value
+    """Whether a row is a message of a session; Gemini CLI's list of prompts has plain texts as `message`."""
+    is_message = _has_message(value) and "sessionId" in value
+    return is_message and (isinstance(value["message"], dict) or "uuid" in value)
+
+
+def _has_message(value: JsonObject) -> bool:
+    return text_of(value, "type") in ("user", "assistant") and "message" in value
 
 
 def _is_bookkeeping(value: JsonObject) -> bool:

@@ -18,6 +18,7 @@ _NOTES = (
     PARSED_ARGUMENTS,
     "the source stores neither the tools, errors of the provider nor chunks",
 )
+_SHOWN_ONLY = "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
 _WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
 _ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]{0,500}')?\] Result:)")
 
@@ -32,6 +33,8 @@ class ClineImporter:
         """By the object of Cline's messages, or by the words that Cline and Roo put around the user's."""
         if any({"sessionId", "agent", "messages", "version"} <= row.keys() for row in sample.rows):
             return 0.95
+        if any(map(_is_shown, sample.rows[:1])):
+            return 0.95
         return 0.9 if any(_is_history(row) for row in sample.rows[:1]) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -39,12 +42,21 @@ class ClineImporter:
         for row in rows_of(file):
             if isinstance(row, Skipped):
                 yield row
+            elif _is_shown(row.value):
+                yield Skipped("file", _SHOWN_ONLY, is_irrelevant=True)
+                return
             elif isinstance(row.value.get("messages"), list):
                 yield _session(row.value, row.record, file).trace()
             elif "role" in row.value:  # the first entry of a list
                 listed = [one.value for one in rows_of(file) if not isinstance(one, Skipped)]
                 yield _session({"messages": [*listed]}, row.record, file).trace()
                 return
+
+
+def _is_shown(row: JsonObject) -> bool:
+    """Whether a row is of `ui_messages.json`: what the extension showed."""
+    kind = text_of(row, "type")
+    return kind in ("ask", "say") and isinstance(row.get(kind), str) and "ts" in row
 
 
 def _is_history(row: JsonObject) -> bool:

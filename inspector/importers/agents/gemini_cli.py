@@ -27,6 +27,9 @@ _NOTES = (
     "the source stores summaries of thoughts, and neither the system prompt, the tools, finish reasons nor chunks",
     "calls of a later request are part of the answer before it if no text or thought came in between",
 )
+_PROMPTS_ONLY = (
+    "this is Gemini CLI's list of prompts, without answers; its sessions are in the folder `chats` beside it"
+)
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 
 
@@ -37,7 +40,9 @@ class GeminiCliImporter:
     signs = "a `sessionId` with a `projectHash`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the members of a session's record."""
+        """By the members of a session's record, or of the list of prompts beside the sessions."""
+        if any(map(_is_prompt, sample.rows)):
+            return 0.95
         return 0.9 if any({"sessionId", "projectHash", "startTime"} <= row.keys() for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -47,6 +52,9 @@ class GeminiCliImporter:
         for row in rows_of(file):
             if isinstance(row, Skipped):
                 yield row
+            elif _is_prompt(row.value):
+                yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
+                return
             elif rewound := text_of(row.value, "$rewindTo"):
                 ids = list(messages)
                 for id_ in ids[ids.index(rewound) if rewound in messages else 0 :]:
@@ -61,6 +69,11 @@ class GeminiCliImporter:
                     messages = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
         if record or messages:
             yield _session(record, messages).trace()
+
+
+def _is_prompt(row: JsonObject) -> bool:
+    """Whether a row is of `logs.json`, which looks like Claude Code's rows."""
+    return {"sessionId", "messageId", "type"} <= row.keys() and isinstance(row.get("message"), str)
 
 
 def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSession:

@@ -180,17 +180,25 @@ class MiniSweAgentImporter:
     """One trace per document."""
 
     name = "mini-swe-agent"
-    signs = "a `trajectory_format` of mini-swe-agent"
+    signs = "a `trajectory_format` of mini-swe-agent, or `messages` with its `info`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the member that names the format."""
+        """By the member that names the format, or in earlier versions by `info` beside `messages`."""
         named = (text_of(row, "trajectory_format") for row in sample.rows)
-        return 1.0 if any(name.startswith("mini-swe-agent") for name in named) else 0.0
+        if any(name.startswith("mini-swe-agent") for name in named):
+            return 1.0
+        return 0.9 if any(isinstance(row.get("messages"), list) and _is_mini(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
         """The run of each document; one without messages is skipped."""
         for row in read_rows(file):
             yield row if isinstance(row, Skipped) else _mini_trace(row, file)
+
+
+def _is_mini(row: JsonObject) -> bool:
+    """Whether `info` is mini-swe-agent's: `save_traj` of version 1 wrote no `trajectory_format`."""
+    info = object_of(row.get("info"))
+    return "mini_version" in info or {"exit_status", "model_stats"} <= info.keys()
 
 
 def _mini_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
@@ -214,7 +222,8 @@ def _mini_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
         recognised_by=model.RecognisedBy.FILE,
         outcome=_mini_outcome(text_of(info, "exit_status")),
         provenance=model.Provenance(
-            source_version=text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-"),
+            source_version=text_of(row.value, "trajectory_format").removeprefix("mini-swe-agent-")
+            or text_of(info, "mini_version"),
             record=row.record,
             warnings=tuple(warnings),
         ),

@@ -408,8 +408,7 @@ def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer
 def _facts(sources: tuple[model.Json, ...]) -> Iterator[JsonObject]:
     for source in sources:
         if isinstance(source, dict):
-            kwargs = source.get("kwargs")
-            members = kwargs if isinstance(kwargs, dict) else source
+            members = next((one for key in ("kwargs", "data") if isinstance(one := source.get(key), dict)), source)
             meta = members.get("response_metadata")
             yield from [meta] if isinstance(meta, dict) else []
             yield members

@@ -190,7 +190,7 @@ def spool_spans(spans: Iterable[otlp_span.OtlpSpan | Skipped], spool: SpanSpool)
 
 
 def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
-    """The traces of all sessions in a spool; a Skipped counts the sessions without a request to a model."""
+    """The traces of all sessions in a spool; a Skipped counts the sessions that have none."""
     without = 0
     for id_, spans in spool.sessions():
         traces = session_traces(id_, spans)
@@ -201,7 +201,7 @@ def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
         yield first
         yield from traces
     if without:
-        reason = f"{without} of the traces in this file contain no request to a model"
+        reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
         yield Skipped("other spans", reason, is_irrelevant=True)
 
 
@@ -256,6 +256,10 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         failure = _error(span, has_words=True)
         result = facts.run.result if facts.run.result is not None or failure is None else failure.message
         return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
+    if kind is OperationKind.AGENT:
+        call = _call(span, facts, messages)
+        has_words = bool(call.request.turns) or any(part.text for part in call.answer.parts)
+        return structs.replace(read, conversation=call if has_words else None)
     return read
 
 

@@ -84,7 +84,7 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
     except _DAMAGE as error:
         yield Skipped("database", f"the rest of the database cannot be read: {error}")
     if without:
-        reason = f"{without} of the traces in this file contain no request to a model"
+        reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
         yield Skipped("other spans", reason, is_irrelevant=True)
 
 

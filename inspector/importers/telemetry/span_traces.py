@@ -19,6 +19,7 @@ from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer
 from weaklink.inspector.importers.telemetry.framework_messages import without_flattened
+from weaklink.inspector.importers.telemetry.run_traces import recorded_run, traces_of_runs
 from weaklink.inspector.importers.telemetry.spans import (
     ModelCall,
     OperationKind,
@@ -36,7 +37,6 @@ from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.inspector.wire.events import DecodedTurn
 
-_SOURCE = "span"
 _SPAN_ID, _TRACE_ID = "span_id", "trace_id"
 _UNMATCHED = "tool runs without a matching call of the model are left out"
 _NO_REQUESTS = "the source did not store the messages of some requests, so their content is unknown"
@@ -54,7 +54,9 @@ def traces_of_spans(
     recognised_by: model.RecognisedBy = model.RecognisedBy.FIELD,
     warnings: Iterable[str] = (),
 ) -> Iterator[model.Trace]:
-    """The traces that the spans of one session make up, in the order in which they began; none without model spans.
+    """The traces that the spans of one session make up, in the order in which they began.
+
+    A session without a request to a model is made up of the runs of its tools (`run_traces`).
 
     `ids` name the session. Each trace has them, and the ids of its first request: `trace_id`, if the store groups spans
     into traces, and `span_id`. Of spans with the same id the last counts. All spans are in memory, and time is linear
@@ -63,7 +65,11 @@ def traces_of_spans(
     known = {span.id: span for span in spans}
     kept = merge_duplicates(sorted(known.values(), key=moment_of))
     requests = [span for span in kept if span.call is not None]
-    growing = _placed(requests, _Agents(known))
+    agents = _Agents(known)
+    if not requests:
+        yield from traces_of_runs(kept, agents.around, ids, recognised_by, warnings)
+        return
+    growing = _placed(requests, agents)
     results = results_of([one.finished_turns() for one in growing], (span for span in kept if span.run is not None))
     by_first_span = {one.first.id: one for one in growing}
     for number, one in enumerate(growing):
@@ -328,23 +334,16 @@ def results_of(traces: Sequence[Sequence[model.Turn]], runs: Iterable[TracedSpan
             continue
         if (answer := open_calls.answer_of(run)) is not None:
             trace, turn = answer
-            found.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, _recorded(span, run))
+            found.of_trace.setdefault(trace, ToolResults()).runs.setdefault(turn, recorded_run(span, run))
             continue
         one = open_calls.take(run)
         if one is None:
             found.unmatched += 1
         elif run.result is not None:
             trace, turn = one.at
-            result = structs.replace(_result(run, one.call), run=_recorded(span, run))
+            result = structs.replace(_result(run, one.call), run=recorded_run(span, run))
             found.of_trace.setdefault(trace, ToolResults()).results_after.setdefault(turn, []).append(result)
     return found
-
-
-def _recorded(span: TracedSpan, run: ToolRun) -> model.RecordedRun:
-    times = span.started, span.ended
-    return model.RecordedRun(
-        _SOURCE, run.name, run.call_id or None, run.arguments or None, run.result, run.failed, *times
-    )
 
 
 def _with_run(turn: model.Turn, run: model.RecordedRun | None) -> model.Turn:
@@ -446,7 +445,9 @@ def session_traces(
         yield structs.replace(trace, provenance=structs.replace(trace.provenance, record=position))
     if not found:
         position = record or f"{session_id.name} {session_id.value}"
-        yield Skipped(position, "its spans contain no request to a model", is_irrelevant=True)
+        yield Skipped(
+            position, "its spans contain neither a request to a model nor the run of a tool", is_irrelevant=True
+        )
 
 
 def _with_unique_ids(spans: Iterable[TracedSpan]) -> list[TracedSpan]:

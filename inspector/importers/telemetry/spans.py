@@ -68,8 +68,9 @@ class ToolRun(Struct, frozen=True):
 class TracedSpan(Struct, frozen=True):
     """One span. `id` is unique in its session, `parent_id` is `""` for a root.
 
-    `call` is set for kind MODEL, `run` for kind TOOL; for AGENT, `name` is the agent's name. `span_trace` is the id of
-    the trace that the store put the span in. `warnings` list what the store left out.
+    `call` is set for kind MODEL, `run` for kind TOOL; for AGENT, `name` is the agent's name, and `conversation` is what
+    it was given and answered, None if the span has no messages. `span_trace` is the id of the trace that the store put
+    the span in. `warnings` list what the store left out.
     """
 
     id: str
@@ -80,6 +81,7 @@ class TracedSpan(Struct, frozen=True):
     ended: Instant | None = None
     call: ModelCall | None = None
     run: ToolRun | None = None
+    conversation: ModelCall | None = None
     span_trace: str = ""
     warnings: tuple[str, ...] = ()
 

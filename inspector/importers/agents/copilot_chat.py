@@ -1,0 +1,173 @@
+"""Copilot Chat's sessions in VS Code: a session as JSON, its log of mutations, or the export of a chat.
+
+The log is replayed: `{"kind": 0, "v"}` is the session, 1 sets the value at the path `k`, 2 appends `v` to a list (which
+is first cut at `i`), 3 deletes. A request holds what was shown (`response`) and what the model got and gave
+(`result.metadata.toolCallRounds`, with raw arguments); a cancelled one has only the former. Source: `chatModel.ts` of
+VS Code, sessions in the tests of another reader.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, usage_of
+from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import flag_of, list_of, object_of, objects_of
+from weaklink.inspector.model import GenerationError, Json, Trace
+
+_NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
+_SHOWN = "of a cancelled or failed request the source stores what was shown: calls without their arguments"
+_SET, _APPEND, _DELETE = 1, 2, 3
+_CANCELLED = 2
+_TOOL = "toolInvocationSerialized"
+
+
+class CopilotChatImporter:
+    """One trace per session."""
+
+    name = "copilot-chat"
+    signs = "`requests` with a `responderUsername`, or mutations of such a session"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of a session, in an object or in the first mutation."""
+        known = (object_of(row.get("v")) if row.get("kind") == 0 else row for row in sample.rows[:1])
+        return 0.95 if any({"requests", "responderUsername"} <= session.keys() for session in known) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The session of each object, or the one that the mutations make."""
+        state: JsonObject = {}
+        first = ""
+        for row in rows_of(file):
+            if isinstance(row, Skipped):
+                yield row
+            elif "kind" not in row.value:
+                yield _session(row.value, row.record, file)
+            elif row.value["kind"] == 0:
+                state, first = object_of(row.value.get("v")), first or row.record
+            elif not _change(state, row.value):
+                yield Skipped(row.record, "the mutation does not fit the session before it")
+        if first:
+            yield _session(state, first, file)
+
+
+def _change(state: JsonObject, row: JsonObject) -> bool:
+    """Apply a mutation in place; False if its path does not exist."""
+    *path, key = list_of(row.get("k")) or [None]
+    owner: Json = state
+    for step in path:
+        owner = _member(owner, step)
+    kind, value = row.get("kind"), row.get("v")
+    if kind == _APPEND:
+        listed = _member(owner, key)
+        if listed is None and isinstance(owner, dict) and isinstance(key, str):
+            listed = owner[key] = []
+        if not isinstance(listed, list):
+            return False
+        start = row.get("i")
+        listed[start if isinstance(start, int) and start >= 0 else len(listed) :] = list_of(value)
+    elif isinstance(owner, dict) and isinstance(key, str):
+        owner.pop(key, None)
+        owner.update({key: value} if kind == _SET else {})
+    elif isinstance(owner, list) and isinstance(key, int) and kind == _SET and 0 <= key < len(owner):
+        owner[key] = value
+    else:
+        return False
+    return kind in (_SET, _APPEND, _DELETE)
+
+
+def _member(owner: Json, key: Json) -> Json:
+    if isinstance(owner, dict) and isinstance(key, str):
+        return owner.get(key)
+    if isinstance(owner, list) and isinstance(key, int) and 0 <= key < len(owner):
+        return owner[key]
+    return None
+
+
+def _session(value: JsonObject, record: str, file: SourceFile) -> Trace | Skipped:
+    named = text_of(value, "sessionId")
+    place = place_of(file.path)
+    session = AgentSession(
+        "copilot-chat", (("session_id", named) if named else (place.name, place.value),), record, _NOTES
+    )
+    session.title = text_of(value, "customTitle", "computedTitle")
+    session.version = str(value.get("version", ""))
+    session.began(value.get("creationDate"))
+    for request in objects_of(value.get("requests")):
+        _request(request, session)
+    return session.trace()
+
+
+def _request(request: JsonObject, session: AgentSession) -> None:
+    session.began(request.get("timestamp"))
+    message = request.get("message")
+    session.say("user", message if isinstance(message, str) else text_of(object_of(message), "text"))
+    result = object_of(request.get("result"))
+    facts = object_of(result.get("metadata"))
+    state = object_of(request.get("modelState"))
+    results = object_of(facts.get("toolCallResults"))
+    rounds = objects_of(facts.get("toolCallRounds"))
+    shown = objects_of(request.get("response"))
+    if rounds and not any(step.get("thinking") for step in rounds):
+        first = takewhile(lambda part: part.get("kind") != _TOOL, shown)
+        rounds[0] = {**rounds[0], "thinking": _shown(first, {})["thinking"]}
+    if not rounds:
+        rounds = [_shown(shown, results)]
+        session.notes.update(dict.fromkeys([_SHOWN]) if rounds[0]["toolCalls"] else {})
+    is_cancelled = request.get("isCanceled") is True or state.get("value") == _CANCELLED
+    for number, step in enumerate(rounds, 1):
+        calls = objects_of(step.get("toolCalls"))
+        is_last = number == len(rounds)
+        session.answer(
+            text_of(step, "response"),
+            reasoning=_words(object_of(step.get("thinking")).get("text")),
+            calls=[call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in calls],
+            model=text_of(facts, "resolvedModel") or text_of(request, "modelId"),
+            usage=usage_of(facts, "promptTokens", "outputTokens") if len(rounds) == 1 else None,
+            started=request.get("timestamp") if number == 1 else None,
+            ended=state.get("completedAt") if is_last else None,
+            error=_error(object_of(result.get("errorDetails")), is_cancelled=is_cancelled) if is_last else None,
+        )
+        for call in calls:
+            id_ = text_of(call, "id")
+            if id_ in results:
+                result = object_of(results[id_])
+                failed = flag_of(result.get("isError"))
+                session.result(id_, _words(result.get("content")), name=text_of(call, "name"), is_error=failed)
+
+
+def _error(details: JsonObject, *, is_cancelled: bool) -> GenerationError | None:
+    code = "cancelled" if is_cancelled else text_of(details, "code")
+    message = text_of(details, "message") or ("the user cancelled the request" if is_cancelled else "")
+    return failure(message, code=code) if message else None
+
+
+def _shown(response: Iterable[JsonObject], results: JsonObject) -> JsonObject:
+    """What was shown of a request without rounds, as one round; results of its calls are added to `results`."""
+    calls: list[Json] = []
+    words = thoughts = ""
+    for part in response:
+        if "kind" not in part:
+            words += _words(part.get("value"))
+        elif part["kind"] == "thinking":
+            thoughts += _words(part.get("value"))
+        elif part["kind"] == _TOOL:
+            details, id_ = object_of(part.get("resultDetails")), part.get("toolCallId")
+            calls.append({"id": id_, "name": part.get("toolId"), "arguments": details.get("input", "{}")})
+            if isinstance(id_, str) and "output" in details:
+                results[id_] = {"content": details["output"], "isError": details.get("isError")}
+    return {"response": words, "thinking": {"text": thoughts}, "toolCalls": calls}
+
+
+def _words(value: Json) -> str:
+    """The texts of a value in order: a text, a list of them, or a tree of VS Code's prompt elements."""
+    found, waiting = [], [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            found.append(node)
+        elif isinstance(node, list):
+            waiting += reversed(node)
+        elif isinstance(node, dict):
+            waiting += [node[key] for key in ("children", "node", "text", "value") if key in node]
+    return "".join(found)

@@ -1,0 +1,155 @@
+"""Open WebUI's chats: its export (a list of chats) and its database `webui.db`.
+
+A chat is a tree of messages; the branch that ends at `currentId` is the trace. An answer with calls is one message: the
+calls are `<details type="tool_calls">` in its HTML, with their arguments and results as escaped JSON, or, in newer
+versions, items of the Responses API in `output`. Source: exports in the tests of other readers; `output` is inferred.
+"""
+
+import html
+from collections.abc import Iterator
+
+from msgspec import Struct, field
+
+from weaklink.inspector.apis.openai.messages import call_object, stored_usage
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    branch_of,
+    failure,
+    rows_of,
+    sessions_in_tables,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column
+from weaklink.inspector.json_text import list_of, object_of
+from weaklink.inspector.model import GenerationError, Json, Trace
+from weaklink.inspector.scanning import lazy_pattern
+
+_NOTES = (
+    "the source does not store which calls belong to one answer: calls without words between them are shown as one",
+    "the source stores neither the system prompt, the tools nor chunks; other branches are left out",
+)
+_DETAILS = lazy_pattern(r'<details type="(tool_calls|reasoning)"([^<>]*)>\s*(?:<summary>[^<]*</summary>)?')
+_END = "</details>"
+_ATTRIBUTE = lazy_pattern(r'([a-z]+)="([^"]*)"')
+
+
+class OpenWebUiImporter:
+    """One trace per chat."""
+
+    name = "open-webui"
+    signs = "chats with a `history` of `messages` and a `currentId`, or the table `chat`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the members of a chat, or the columns of the table."""
+        if has_columns(sample, "chat", {"user_id", "title", "chat"}):
+            return 0.95
+        histories = (object_of(object_of(row.get("chat")).get("history")) for row in sample.rows)
+        return 0.95 if any({"messages", "currentId"} <= history.keys() for history in histories) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The chats in their order."""
+        if file.head.startswith(MAGIC):
+            yield from sessions_in_tables(file, ("chat",), "SELECT id FROM chat ORDER BY created_at, id", _stored)
+            return
+        for row in rows_of(file):
+            yield row if isinstance(row, Skipped) else _chat(row.value, row.record).trace()
+
+
+def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
+    columns = next(tables.rows("SELECT id, title, chat, created_at FROM chat WHERE id = ?", row.get("id")), row)
+    return _chat({**columns, "chat": json_column(columns.get("chat"))}, f"chat {row.get('id')}")
+
+
+def _chat(value: JsonObject, record: str) -> AgentSession:
+    session = AgentSession("open-webui", (("session_id", text_of(value, "id")),), record, _NOTES)
+    chat = object_of(value.get("chat"))
+    session.title = text_of(value, "title") or text_of(chat, "title")
+    session.damage = "" if chat else "its JSON cannot be read"
+    session.began(value.get("created_at"))
+    history = object_of(chat.get("history"))
+    for message in branch_of(object_of(history.get("messages")), text_of(history, "currentId"), "parentId"):
+        if message.get("role") == "assistant":
+            _answer(message, session)
+        else:
+            session.say("system" if message.get("role") == "system" else "user", text_of(message, "content"))
+    return session
+
+
+class _Step(Struct):
+    """One answer of a message, with the attributes and the body of each of its calls."""
+
+    words: str = ""
+    thoughts: str = ""
+    calls: list[tuple[dict[str, str], str]] = field(default_factory=list)
+
+
+def _answer(message: JsonObject, session: AgentSession) -> None:
+    session.model = text_of(message, "model") or session.model
+    if items := list_of(message.get("output")):
+        session.framework_messages(items)
+        return
+    steps = _steps(text_of(message, "content"))
+    for step in steps:
+        session.answer(
+            step.words.strip(),
+            reasoning=step.thoughts,
+            calls=[_call(attributes) for attributes, _ in step.calls],
+            model=session.model,
+            usage=stored_usage(message.get("usage")) if len(steps) == 1 else None,
+            ended=message.get("timestamp") if step is steps[-1] else None,
+            error=_error(message.get("error")) if step is steps[-1] else None,
+        )
+        for attributes, body in step.calls:
+            if attributes.get("done") == "true":
+                result = _decoded(attributes.get("result") or body.strip())
+                session.result(attributes.get("id", ""), result, name=attributes.get("name", ""))
+
+
+def _steps(content: str) -> list[_Step]:
+    steps, position = [_Step()], 0
+    for details in _DETAILS.finditer(content):
+        if details.start() < position:  # inside the block before
+            continue
+        end = content.find(_END, details.end())
+        end = len(content) if end < 0 else end
+        _take_words(content[position : details.start()], steps)
+        if details[1] == "reasoning":
+            _take_words("", steps, html.unescape(content[details.end() : end]).strip())
+        else:
+            attributes = {found[1]: found[2] for found in _ATTRIBUTE.finditer(details[2])}
+            steps[-1].calls.append((attributes, content[details.end() : end]))
+        position = end + len(_END)
+    _take_words(content[position:], steps)
+    return steps
+
+
+def _take_words(words: str, steps: list[_Step], thoughts: str = "") -> None:
+    if not words.strip() and not thoughts:
+        return
+    if steps[-1].calls:
+        steps.append(_Step())
+    steps[-1].words += words
+    steps[-1].thoughts += "\n".join(line.removeprefix("> ") for line in thoughts.split("\n"))
+
+
+def _call(attributes: dict[str, str]) -> JsonObject:
+    return call_object(attributes.get("name"), _decoded(attributes.get("arguments", "")), attributes.get("id"))
+
+
+def _decoded(attribute: str) -> str:
+    """The text of an attribute: JSON of a text, escaped once or twice; JSON of anything else is kept as it is."""
+    text = html.unescape(attribute)
+    for candidate in (text, html.unescape(text)):
+        try:
+            value = parse_json_bytes(candidate.encode("utf-8", "surrogatepass"))
+        except NotJsonError:
+            continue
+        return value if isinstance(value, str) else candidate
+    return text
+
+
+def _error(value: Json) -> GenerationError | None:
+    message = text_of(object_of(value), "content", "message") or (value if isinstance(value, str) else "")
+    return failure(message or "the answer failed") if value else None

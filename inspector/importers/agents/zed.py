@@ -1,0 +1,126 @@
+"""Zed's threads: rows of a database, each with the thread as JSON, plain or compressed with zstd.
+
+Messages are tagged: `{"User": {...}}`, `{"Agent": {...}}`, `"Resume"`. An agent's message holds its calls, with the raw
+text of their arguments, and the results; older threads (0.1, 0.2) have `segments` and `tool_uses`. Source: Zed's code
+(`crates/agent`, thread version 0.3.0).
+"""
+
+from collections.abc import Iterator
+
+from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    sessions_in_tables,
+    texts,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
+from weaklink.inspector.json_text import flag_of, object_of, objects_of
+from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace, Usage
+from weaklink.inspector.wire.provider_json import compact_json
+
+_NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
+
+
+class ZedImporter:
+    """One trace per thread."""
+
+    name = "zed"
+    signs = "the table `threads` with `data_type` and `data`"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By the columns of the table."""
+        return 0.95 if has_columns(sample, "threads", {"summary", "data_type", "data"}) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The threads in the order in which they were last written."""
+        yield from sessions_in_tables(file, ("threads",), "SELECT id FROM threads ORDER BY updated_at, id", _thread)
+
+
+def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
+    id_ = row.get("id")
+    query = "SELECT *, CASE data_type WHEN 'zstd' THEN zstd_text(data) ELSE CAST(data AS TEXT) END AS thread"
+    columns = next(tables.rows(f"{query} FROM threads WHERE id = ?", id_), {})
+    value = json_column(columns.get("thread"))
+    session = AgentSession("zed", (("session_id", str(id_)),), f"thread {id_}", _NOTES)
+    session.title = text_of(columns, "summary") or text_of(value, "title")
+    session.version = text_of(value, "version")
+    session.folder = text_of(columns, "folder_paths").partition("\n")[0]
+    session.model = text_of(object_of(value.get("model")), "model")
+    session.began(columns.get("created_at"))
+    if parent := text_of(columns, "parent_id"):
+        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    session.damage = "" if value else "its JSON cannot be read"
+    messages = objects_of(value.get("messages"))
+    counts = object_of(value.get("request_token_usage"))
+    asked = ""
+    for message, following in zip(messages, [*messages[1:], {}], strict=False):
+        if "User" in message:
+            user = object_of(message["User"])
+            asked = text_of(user, "id")
+            session.say("user", _words(user.get("content")))
+        elif "Agent" in message:
+            # the usage of a user's message is that of the last request for it
+            counted = {} if "Agent" in following else object_of(counts.get(asked))
+            _answer(object_of(message["Agent"]), session, usage_of(counted, "input_tokens", "output_tokens"))
+        else:
+            _older(message, session)
+    return session
+
+
+def _words(content: Json) -> str:
+    """The text of tagged contents: one, or a list of them."""
+    listed = content if isinstance(content, list) else [content]
+    tagged = [block if isinstance(block, str) else _tagged_words(object_of(block)) for block in listed]
+    return "".join(tagged)
+
+
+def _tagged_words(block: JsonObject) -> str:
+    mention = object_of(block.get("Mention"))
+    return text_of(block, "Text") or (f"[@{text_of(mention, 'uri')}]\n{text_of(mention, 'content')}" if mention else "")
+
+
+def _answer(agent: JsonObject, session: AgentSession, usage: Usage) -> None:
+    blocks = objects_of(agent.get("content"))
+    uses = [object_of(block["ToolUse"]) for block in blocks if "ToolUse" in block]
+    session.answer(
+        _words([block for block in blocks if "Text" in block]),
+        reasoning="".join(text_of(object_of(block.get("Thinking")), "text") for block in blocks),
+        calls=[
+            call_object(use.get("name"), text_of(use, "raw_input") or use.get("input"), use.get("id")) for use in uses
+        ],
+        model=session.model,
+        usage=usage,
+    )
+    results = object_of(agent.get("tool_results"))
+    for call_id in [text_of(use, "id") for use in uses if text_of(use, "id") in results]:
+        _result(call_id, object_of(results[call_id]), session)
+
+
+def _result(call_id: str, result: JsonObject, session: AgentSession) -> None:
+    output = result.get("output")
+    words = _words(result.get("content")) or ("" if output is None else compact_json(output))
+    failed = flag_of(result.get("is_error"))
+    session.result(call_id, words, name=text_of(result, "tool_name"), is_error=failed)
+
+
+def _older(message: JsonObject, session: AgentSession) -> None:
+    """A message of the versions 0.1 and 0.2, whose results belong to the calls of the message before."""
+    segments = objects_of(message.get("segments"))
+    words = texts([segment for segment in segments if segment.get("type") == "text"], "text")
+    for result in objects_of(message.get("tool_results")):
+        _result(text_of(result, "tool_use_id"), result, session)
+    if message.get("role") != "assistant":
+        session.say("system" if message.get("role") == "system" else "user", words)
+        return
+    uses = objects_of(message.get("tool_uses"))
+    session.notes.update(dict.fromkeys([PARSED_ARGUMENTS]) if uses else {})
+    session.answer(
+        words,
+        reasoning=texts([segment for segment in segments if segment.get("type") == "thinking"], "text"),
+        calls=[call_object(use.get("name"), use.get("input"), use.get("id")) for use in uses],
+        model=session.model,
+    )

@@ -1,0 +1,162 @@
+"""Conversations as frameworks dump their messages, and as requests to APIs hold them.
+
+A file is a list of messages, or has one conversation to a row. Read are LangChain (`messages_to_dict`, `dumpd` and
+`model_dump`; langchain_core/messages/utils.py and load/dump.py), Pydantic AI (`ModelMessagesTypeAdapter`;
+pydantic_ai/messages.py), the AI SDK's model and UI messages (vercel/ai, packages/ai/src/ui/ui-messages.ts), rows and
+lists of Responses items, and Gemini's `contents`. A part of a UI message is a call and its result: it becomes both.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import structs
+
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS
+from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.telemetry.framework_calls import read_answer_output, read_request_input
+from weaklink.inspector.importers.telemetry.framework_messages import (
+    KnownMessages,
+    is_item,
+    is_message,
+    read_any_message,
+)
+from weaklink.inspector.json_text import list_of, object_of, objects_of
+from weaklink.inspector.model import Generation, Json, Provenance, Role, Trace
+from weaklink.inspector.wire.events import DecodedRequest
+from weaklink.inspector.wire.provider_json import compact_json
+
+_LANGCHAIN = frozenset({"human", "ai", "HumanMessageChunk", "AIMessageChunk"})
+_AI_SDK = frozenset({"tool-call", "tool-result", "tool-invocation", "dynamic-tool", "step-start"})
+_GEMINI = frozenset({"text", "functionCall", "functionResponse", "function_call", "function_response"})
+_ANSWERS = frozenset({"assistant", "model"})
+_OTHERS = frozenset({"response", "choices", "run_type", "trajectory", "steps", "candidates"})
+_LISTS = ("messages", "contents", "input")
+_ENDED = {"output-available": "output", "result": "result", "output-error": "errorText"}
+
+
+_SETTINGS = (
+    *("temperature", "top_p", "max_tokens", "max_output_tokens", "tool_choice", "parallel_tool_calls", "reasoning"),
+    *("generationConfig", "generation_config", "toolConfig", "tool_config"),
+)
+
+
+class MessageDumpImporter:
+    """One trace per row, or one for all rows that are messages."""
+
+    name = "message-dumps"
+    signs = "messages of LangChain, Pydantic AI, the AI SDK, Gemini or the Responses API"
+
+    def recognises(self, sample: FileSample) -> float:
+        """By messages that only a framework or one of these APIs has, as rows or as a row's list.
+
+        A row with an answer or a run beside its list is another source's.
+        """
+        rows = sample.rows
+        if rows and all(map(_is_message, rows)):
+            return 0.8 if any(map(_is_own, rows)) else 0.0
+        lists = (list_of(row.get(key)) for row in rows if not _OTHERS & row.keys() for key in _LISTS)
+        return 0.7 if any(_is_own(one) for listed in lists for one in objects_of(listed)) else 0.0
+
+    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
+        """The conversation of each row, or of all messages."""
+        for row in read_conversations(file, _is_message, _is_answer):
+            yield row if isinstance(row, Skipped) else _trace(row)
+
+
+def _is_own(message: JsonObject) -> bool:
+    """Whether a message has a shape that only these sources have."""
+    parts, content = objects_of(message.get("parts")), objects_of(message.get("content"))
+    if message.get("kind") in ("request", "response"):
+        return any("part_kind" in part for part in parts)
+    if text_of(message, "type") in _LANGCHAIN or message.get("lc") == 1:
+        return bool(message.keys() & {"content", "data", "kwargs"})
+    if "role" in message and any("type" not in part and _GEMINI & part.keys() for part in parts):
+        return True
+    kinds = {text_of(part, "type") for part in (*parts, *content)}
+    return is_item(message) or ("role" in message and any(kind in _AI_SDK or _is_tool(kind) for kind in kinds))
+
+
+def _is_message(row: JsonObject) -> bool:
+    has_words = bool(row.keys() & {"content", "parts", "data", "kwargs", "tool_calls", "toolInvocations"})
+    return is_item(row) or (is_message(row) and has_words)
+
+
+def _is_answer(row: JsonObject) -> bool:
+    return any(turn.role is Role.ASSISTANT for turn in read_any_message(row).turns)
+
+
+def _trace(row: Row) -> Trace | Skipped:
+    value = row.value
+    if not any(list_of(value.get(key)) for key in _LISTS):
+        return Skipped(row.record, "the row has no list `messages`, `contents` or `input`")
+    messages: list[Json] = [part for one in objects_of(value.get("messages")) for part in _expanded(one)]
+    if messages:
+        value = {**value, "messages": messages}
+    elif isinstance(value.get("output"), list):
+        value = {**value, "input": [*list_of(value.get("input")), *list_of(value["output"])]}
+    settings: JsonObject = {key: value[key] for key in _SETTINGS if key in value}
+    request = structs.replace(
+        read_request_input(value, KnownMessages()), parameters=compact_json(settings) if settings else ""
+    )
+    answers = [read_answer_output([one]) for one in objects_of(messages) if _is_answer(one)]
+    if len(answers) != sum(turn.role is Role.ASSISTANT for turn in request.turns):
+        answers = []
+    facts = iter([answer.turn.generation for answer in answers])
+    turns = tuple(
+        structs.replace(turn, generation=_generation(request, next(facts, None)))
+        if turn.role is Role.ASSISTANT
+        else turn
+        for turn in request.turns
+    )
+    models = (turn.generation.answered_model for turn in turns if turn.generation)
+    return Trace(
+        turns,
+        name=text_of(row.value, "title", "name"),
+        model=request.model or next(filter(None, models), ""),
+        started=instant(row.value.get("timestamp", row.value.get("created_at"))),
+        external_ids=row_ids(row),
+        recognised_by=recognised_by(row),
+        provenance=Provenance(
+            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(one.is_rewritten for one in answers) else ()
+        ),
+    )
+
+
+def _generation(request: DecodedRequest, facts: Generation | None) -> Generation:
+    sent = request.generation()
+    return sent if facts is None else request.answered_by(structs.replace(facts, api=sent.api))
+
+
+def _is_tool(kind: str) -> bool:
+    """Whether a part of a UI message is the run of a tool; its name follows the dash."""
+    return kind.startswith("tool-") and kind not in ("tool-call", "tool-result")
+
+
+def _expanded(message: JsonObject) -> Iterator[JsonObject]:
+    """A UI message with runs of tools as an answer and a message of results for each of its steps."""
+    parts = objects_of(message.get("parts"))
+    if not any(text_of(part, "type") in _AI_SDK or _is_tool(text_of(part, "type")) for part in parts):
+        yield message
+        return
+    content: list[Json] = []
+    results: list[Json] = []
+    step_end: JsonObject = {"type": "step-start"}
+    for part in [*parts, step_end]:
+        kind = text_of(part, "type")
+        run = object_of(part.get("toolInvocation")) or part
+        if kind == "step-start":
+            if content:
+                yield {"role": "assistant", "content": content}
+            if results:
+                yield {"role": "tool", "content": results}
+            content, results = [], []
+        elif _is_tool(kind) or kind == "dynamic-tool":
+            name = text_of(run, "toolName") or kind.removeprefix("tool-")
+            content.append({**run, "type": "tool-call", "toolName": name})
+            if (key := _ENDED.get(text_of(run, "state"))) is not None:
+                ended: JsonObject = {"type": "tool-result", "toolCallId": run.get("toolCallId"), "toolName": name}
+                results.append({**ended, "output": run.get(key), "isError": key == "errorText"})
+        else:
+            content.append(part)
