@@ -100,7 +100,7 @@ _REVERSED = "-"
 
 def trace_preview(one: TraceSummary) -> None:
     """Draw the preview of a trace, with its buttons; one of them closes the preview."""
-    with st.container(horizontal=True, gap="xsmall"):
+    with st.container(horizontal=True, gap="xsmall", key="weaklink_preview_bar"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)

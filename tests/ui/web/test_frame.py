@@ -1,10 +1,12 @@
 """The frame of the pages: what a list shows at the widths of laptops, and what is at hand as soon as it opens."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.storage import open_store
@@ -177,9 +179,14 @@ def test_the_border_of_the_panes_is_dragged_and_remembered(
 
 
 _SHIFTS = """
-window.shifts = 0;
+window.shifts = [0];
 new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+    for (const entry of list.getEntries()) {
+        if (entry.hadRecentInput) continue;
+        window.shifts[0] += entry.value;
+        const words = (one) => `${one.previousRect.y} -> ${one.currentRect.y}: ${(one.node?.textContent || '').slice(0, 40)}`;
+        window.shifts.push([entry.value, entry.sources.map(words)]);
+    }
 }).observe({type: 'layout-shift', buffered: true});
 """
 _MOST_SHIFT = 0.1  # browsers call more in need of work
@@ -201,7 +208,28 @@ def test_nothing_moves_while_a_page_is_drawn(
     page.goto(f"{demo_dashboard}{path.format_map(endings)}")
     settled(page)
     page.wait_for_timeout(300)
-    assert page.evaluate("() => window.shifts") <= _MOST_SHIFT
+    shifts = page.evaluate("() => window.shifts")
+    assert shifts[0] <= _MOST_SHIFT, shifts
+    context.close()
+
+
+def _late(route: Route) -> None:
+    sleep(0.4)
+    route.continue_()
+
+
+@pytest.mark.parametrize("path", ["traces", "tools", "rules", "tools?tool=get_weather"])
+def test_a_table_has_its_room_before_it_is_drawn(browser: Browser, demo_dashboard: str, path: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.route(re.compile("BidiComponent.*js"), _late)
+    page.add_init_script(_SHIFTS)
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    page.locator(".listing tbody tr").first.wait_for()
+    page.wait_for_timeout(300)
+    shifts = page.evaluate("() => window.shifts")
+    assert shifts[0] <= _MOST_SHIFT, shifts
     context.close()
 
 
