@@ -184,7 +184,8 @@ new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) {
         if (entry.hadRecentInput) continue;
         window.shifts[0] += entry.value;
-        const words = (one) => `${one.previousRect.y} -> ${one.currentRect.y}: ${(one.node?.textContent || '').slice(0, 40)}`;
+        const title = (one) => (one.node?.textContent || '').slice(0, 40);
+        const words = (one) => `${one.previousRect.y} -> ${one.currentRect.y}: ${title(one)}`;
         window.shifts.push([entry.value, entry.sources.map(words)]);
     }
 }).observe({type: 'layout-shift', buffered: true});
