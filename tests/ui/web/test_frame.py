@@ -142,7 +142,7 @@ def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
     names = [one.strip() for one in page.get_by_role("tab").all_inner_texts()]
     shown = dict(zip([one for one in names if one not in ("Steps", "Values", "Faults")], colours, strict=True))
     assert shown["Data flow"] == "normal"
-    assert shown["Timing"] == "italic"
+    assert shown["Timeline"] == "italic"
     page.get_by_role("tab", name="Faults").click()
     page.get_by_role("tab", name="Schema").click()
     page.wait_for_url("**tab=Schema**")

@@ -26,7 +26,7 @@ _STREAM_AND_VERDICT = (5, 2)
 TABS = {
     "Data flow": ("flow", "origins"),
     "Schema": ("schema",),
-    "Timing": ("timing", "times"),
+    "Timeline": ("timing", "times"),
     "Request and answer": ("raw",),
     "What the model read": ("context",),
     "Notes and facts": ("notes",),
