@@ -178,6 +178,25 @@ def test_the_border_of_the_panes_is_dragged_and_remembered(
     expect(page.locator(".leftbox")).to_have_css("width", f"{round(dragged['width'])}px")
 
 
+def test_ask_again_is_a_panel_beside_the_stream_with_its_result(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+    settled(page)
+    page.get_by_role("button", name="Ask again").click()
+    expect(page).to_have_url(re.compile("beside=ask"))
+    form = page.locator(".st-key-weaklink_ask_panel")
+    form.get_by_role("button", name="Preview").click()
+    expect(form.get_by_role("alert")).to_contain_text("server URL is required")
+    stream, panel = page.locator(".streambox").bounding_box(), form.bounding_box()
+    assert stream is not None
+    assert panel is not None
+    assert stream["x"] + stream["width"] <= panel["x"]
+    page.get_by_role("button", name="Ask again").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_label("Verdict", exact=True)).to_be_visible()
+
+
 _SHIFTS = """
 window.shifts = [0];
 new PerformanceObserver((list) => {
