@@ -238,7 +238,7 @@ def _late(route: Route) -> None:
     route.continue_()
 
 
-@pytest.mark.parametrize("path", ["traces", "tools", "rules", "tools?tool=get_weather"])
+@pytest.mark.parametrize("path", ["traces", "tools", "rules", "settings", "tools?tool=get_weather"])
 def test_a_table_has_its_room_before_it_is_drawn(browser: Browser, demo_dashboard: str, path: str) -> None:
     context = browser.new_context(viewport={"width": 1280, "height": 900})
     page = context.new_page()
