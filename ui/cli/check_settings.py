@@ -98,7 +98,7 @@ def _read(path: Path, table: dict[str, Json]) -> CheckConfig:
     if not isinstance(section, dict):
         raise ConfigError(f"{path}: `{root}check` must be a table")
     config = CheckConfig(file=str(path))
-    shared = {key: value for key, value in table.items() if key not in ("check", "formats")}
+    shared = {key: value for key, value in table.items() if key not in ("check", "formats", "prices")}
     for place, values in ((root, shared), (f"{root}check.", section)):
         config = structs.replace(config, **dict(_values(path, place, values)))
     return config

@@ -15,7 +15,7 @@ from streamlit.components.v2 import component
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
 from weaklink.ui.views.styled_text import Line, visible_line
-from weaklink.ui.web.markup import colour_rules, folds
+from weaklink.ui.web.markup import MAX_ROOM_ROWS, colour_rules, folds
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
@@ -30,6 +30,10 @@ _DISSECTOR = (
         "list.js",
         "arrivals.js",
         "drawing.js",
+        "folding.js",
+        "decoding.js",
+        "markdown.js",
+        "reader.js",
         "facts.js",
         "divider.js",
     ),
@@ -180,16 +184,16 @@ def listing(
         "stacked": is_stacked,
         "focus": has_focus,
     }
-    least_px = min(_ROW_PX * (len(rows) + 1), most_rem * 16)
-    st.html(f"<style>.st-key-{key} {{ min-height: {least_px}px; }}</style>")  # so that nothing moves when it is drawn
-    drawn = _component("listing", ("main.js",))(
-        key=key,
-        data=data,
-        on_picked_change=_nothing,
-        on_opened_change=_nothing,
-        on_order_change=_nothing,
-        on_filtered_change=_nothing,
-    )
+    room_rows = min(len(rows) + 1, most_rem * 16 // _ROW_PX, MAX_ROOM_ROWS)
+    with st.container(key=f"weaklink_rows_{room_rows}_{key}"):  # so that nothing moves when it is drawn
+        drawn = _component("listing", ("main.js",))(
+            key=key,
+            data=data,
+            on_picked_change=_nothing,
+            on_opened_change=_nothing,
+            on_order_change=_nothing,
+            on_filtered_change=_nothing,
+        )
     return ListingEvent(drawn.picked, drawn.opened, drawn.order, drawn.filtered)
 
 

@@ -7,6 +7,7 @@ from itertools import starmap
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.reports.html import runs_html
@@ -14,6 +15,9 @@ from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Line, Style, visible_line
 
 _BESIDE, _PHONE = 54, 42  # characters on a line
+MAX_ROOM_ROWS = 21
+"""Tables of up to so many rows have room from their first moment, in a container `weaklink_rows_NUMBER_KEY`."""
+
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
 # headings. Spacing: multiples of 4 px.
 RULES = """
@@ -29,6 +33,8 @@ RULES = """
 .st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
+.st-key-weaklink_preview_bar { min-height: 88px; }
+@media (max-width: 45rem), (min-width: 98rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
 .st-key-weaklink_rail { min-height: 42px; }
 .st-key-weaklink_trace_bar > .stElementContainer:first-child { flex: 1 1 14rem; min-width: 0; }
 [class*="st-key-weaklink_dissector_"] { min-height: max(60vh, 24rem); }
@@ -60,7 +66,9 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
   .st-key-weaklink_tall_worse, .st-key-weaklink_high_worse, .st-key-weaklink_low_worse { min-height: 0; }
   .st-key-weaklink_tall_worse .wl-room { height: 96px !important; }
 }
-"""
+""" + "\n".join(
+    f'[class*="st-key-weaklink_rows_{rows}_"] {{ min-height: {30 * rows}px; }}' for rows in range(1, MAX_ROOM_ROWS + 1)
+)
 """The CSS of every page, apart from its colours; in the page from its start, so that nothing moves later."""
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # Streamlit's: too faint
@@ -98,6 +106,13 @@ def put_styles() -> None:
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
     st.html(f"<style>{captions}{ring}</style>")
+
+
+def page_head(title: str) -> DeltaGenerator:
+    """Draw a page's heading; return the row with it, where a note beside the heading moves nothing below."""
+    head = st.container(horizontal=True, vertical_alignment="center", key="weaklink_head")
+    head.title(title, width="content")
+    return head
 
 
 def put_title(text: str) -> None:

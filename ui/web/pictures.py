@@ -1,7 +1,8 @@
 """Clickable pictures of a trace, as SVG shapes: its chain, its times, and its turns as a rail of boxes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from enum import Enum
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec import Struct
 from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.chain.steps import Chain, Step
 from weaklink.inspector.diagnostics import Location
-from weaklink.inspector.model import Json, Trace, Turn
+from weaklink.inspector.model import Json, Role, Trace, Turn
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.timing import STALL_S
 from weaklink.ui.views.minimap import Box, boxes
@@ -23,6 +24,8 @@ _NAME = 12
 _STEPS_PER_MOVE = MOST_STEPS // 4
 _MOST_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
+_MOST_TICKS = 8
+_STEPS_S = tuple(size * 10.0**power for power in range(-3, 9) for size in (1, 2, 5))  # between two ticks of the axis
 MOST_BOXES = 300
 _BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 2
 _LETTER = 15
@@ -139,49 +142,104 @@ def _box(step: Step, top: float, first: int, *, is_break: bool) -> ShapeGroup:
 
 
 def timing_picture(trace: Trace) -> Picture | None:
-    """One row per answer with known times, on one scale; None if no times were kept. A row's key is its turn."""
-    rows = list(_answers(trace))[:_MOST_TURNS]
-    if not rows:
+    """A timeline with a row per turn whose times are known, on one axis; None if there are none.
+
+    A row's key is its turn. Most sources have no times for the runs of tools: then the turns of their results share
+    the time between the two answers around them, in which the tools, the agent and the client worked.
+    """
+    rows = list(islice(_timed(trace), _MOST_TURNS))
+    if not any(row.kind is not _TimeKind.BETWEEN for row in rows):
         return None
-    first = min(answer.start for answer in rows)
-    whole = max(max(answer.end for answer in rows) - first, 0.001)
+    first = min(row.start for row in rows)
+    whole = max(max(row.end for row in rows) - first, 0.001)
     scale = _WIDTH / whole
-    groups = tuple(_row(answer, index * _ROW + 4, first, scale) for index, answer in enumerate(rows))
-    label = (
-        f"{counted(len(rows), 'answer')} in {short_duration(whole)}; light: waiting for the first chunk, marks: stalls"
+    height = len(rows) * _ROW + 8
+    groups = (
+        *_axis(whole, height),
+        *(_row(row, index * _ROW + 4, first, scale) for index, row in enumerate(rows)),
     )
-    return Picture(_LEFT + _WIDTH + 80, len(rows) * _ROW + 8, groups, label)
+    answers, runs = (sum(row.kind is kind for row in rows) for kind in (_TimeKind.ANSWER, _TimeKind.RUN))
+    counts = [counted(answers, "answer"), *([counted(runs, "tool run")] if runs else [])]
+    between = "; outlined: the tools and the agent" if any(row.kind is _TimeKind.BETWEEN for row in rows) else ""
+    label = (
+        f"{' and '.join(counts)} in {short_duration(whole)}; light: waiting for the first chunk, marks: stalls{between}"
+    )
+    return Picture(_LEFT + _WIDTH + 80, height + 18, groups, label)
+
+
+class _TimeKind(Enum):
+    """What happened in a span of time: an answer, the run of a tool, or all between two answers."""
+
+    ANSWER = "answer"
+    RUN = "tool run"
+    BETWEEN = "between two answers"
 
 
 class _TimedTurn(NamedTuple):
-    """An assistant's turn whose times are known, in seconds since 1970."""
+    """A turn with its time, in seconds since 1970."""
 
     number: int
     turn: Turn
+    kind: _TimeKind
     start: float
     end: float
 
 
-def _answers(trace: Trace) -> Iterator[_TimedTurn]:
+def _timed(trace: Trace) -> Iterator[_TimedTurn]:
+    """The turns with known times, in order."""
+    next_start = _next_starts(trace)
+    answered: float | None = None  # the end of the answer before
     for number, turn in enumerate(trace.turns, 1):
-        generation = turn.generation
-        if generation is not None and generation.started is not None and generation.ended is not None:
-            yield _TimedTurn(number, turn, generation.started.at_s, generation.ended.at_s)
+        if turn.generation is not None:
+            started, ended = turn.generation.started, turn.generation.ended
+            answered = ended.at_s if ended is not None else None
+            if started is not None and ended is not None and ended.at_s >= started.at_s:
+                yield _TimedTurn(number, turn, _TimeKind.ANSWER, started.at_s, ended.at_s)
+        elif turn.run is not None and turn.run.started is not None and turn.run.ended is not None:
+            yield _TimedTurn(number, turn, _TimeKind.RUN, turn.run.started.at_s, turn.run.ended.at_s)
+        elif turn.role is Role.TOOL and answered is not None:
+            until = next_start[number - 1]
+            if until is not None and until > answered:
+                yield _TimedTurn(number, turn, _TimeKind.BETWEEN, answered, until)
 
 
-def _row(answer: _TimedTurn, top: float, first: float, scale: float) -> ShapeGroup:
-    left, took = _LEFT + (answer.start - first) * scale, answer.end - answer.start
-    wait = first_chunk_s(answer.turn)
-    shapes = [
-        SvgElement("text", {"x": 8, "y": top + 13}, Style.DIM, f"turn {answer.number}"),
-        _bar(left, top + 2, took * scale, 14, f"{Style.INFO} faint"),
-    ]
-    if wait is not None:
-        shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
-    shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(answer.turn))
+def _next_starts(trace: Trace) -> list[float | None]:
+    """For each turn, when the next answer began; None if that is not known."""
+    starts: list[float | None] = []
+    following: float | None = None
+    for turn in reversed(trace.turns):
+        starts.append(following)
+        if turn.generation is not None:
+            following = turn.generation.started.at_s if turn.generation.started is not None else None
+    return starts[::-1]
+
+
+def _axis(whole: float, height: float) -> Iterator[ShapeGroup]:
+    """Vertical lines at round times, with the time below each."""
+    step = next((size for size in _STEPS_S if whole / size <= _MOST_TICKS), whole)
+    for tick in range(int(whole / step) + 1):
+        x = round(_LEFT + tick * step / whole * _WIDTH, 1)
+        line = SvgElement("line", {"x1": x, "y1": 0, "x2": x, "y2": height}, f"{Style.DIM} faint")
+        words = short_duration(tick * step) if tick else "0"
+        yield ShapeGroup((line, SvgElement("text", {"x": x, "y": height + 13}, Style.DIM, words, "middle")))
+
+
+def _row(timed: _TimedTurn, top: float, first: float, scale: float) -> ShapeGroup:
+    left, took = _LEFT + (timed.start - first) * scale, timed.end - timed.start
+    title = f"turn {timed.number}, {timed.kind.value}: {took:.2f} s"
+    shapes = [SvgElement("text", {"x": 8, "y": top + 13}, Style.DIM, f"turn {timed.number}")]
+    if timed.kind is _TimeKind.ANSWER:
+        wait = first_chunk_s(timed.turn)
+        shapes.append(_bar(left, top + 2, took * scale, 14, f"{Style.INFO} faint"))
+        if wait is not None:
+            shapes.append(_bar(left + wait * scale, top + 2, (took - wait) * scale, 14, Style.INFO))
+            title += f", first chunk after {wait:.3f} s"
+        shapes += (_bar(left + at * scale, top, gap * scale, 18, Style.WARNING) for at, gap in _stalls(timed.turn))
+    else:
+        outline = "" if timed.kind is _TimeKind.RUN else "box "
+        shapes.append(_bar(left, top + 2, took * scale, 14, f"{outline}{Style.TOOL_RESULT}"))
     shapes.append(SvgElement("text", {"x": left + took * scale + 6, "y": top + 13}, Style.DIM, short_duration(took)))
-    title = f"turn {answer.number}: {took:.2f} s" + (f", first chunk after {wait:.3f} s" if wait is not None else "")
-    return ShapeGroup(tuple(shapes), title, str(answer.number))
+    return ShapeGroup(tuple(shapes), title, str(timed.number))
 
 
 def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElement:
@@ -190,6 +248,9 @@ def _bar(x: float, y: float, width: float, height: float, style: str) -> SvgElem
 
 def first_chunk_s(turn: Turn) -> float | None:
     """The wait for the first chunk of a turn, in seconds; None without times."""
+    generation = turn.generation
+    if generation is not None and generation.started is not None and generation.first_token is not None:
+        return generation.first_token.at_s - generation.started.at_s
     known = [part.chunks.offsets_s[0] for part in turn.parts if part.chunks is not None and part.chunks.offsets_s]
     return min((at for at in known if at is not None), default=None)
 

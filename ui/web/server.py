@@ -23,6 +23,7 @@ from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.web.guard import Access, Guard
 from weaklink.ui.web.markup import RULES, colour_rules, theme_options
+from weaklink.ui.web.prices import find_prices
 from weaklink.ui.web.results.opening import opened_again
 from weaklink.ui.web.stores import DashboardOptions, set_options, store
 from weaklink.ui.web.trace_api import trace_route
@@ -58,7 +59,8 @@ def serve(access: Access, where: str | None, *, is_local: bool, results: str = "
 
     The port must be free: see `free_port`.
     """
-    set_options(DashboardOptions(where, is_local=is_local, access=access, results=results))
+    prices = find_prices(Path.cwd())
+    set_options(DashboardOptions(where, is_local=is_local, access=access, results=results, prices=prices))
     index = index_page()
     guard = Middleware(Guard, access=access, headers=security_headers(index), role_of=_role_of)
     options = {**_OPTIONS, **theme_options(), "server.address": access.host, "server.port": access.port}

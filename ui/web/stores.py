@@ -16,6 +16,7 @@ from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.turn import continued
 from weaklink.ui.web.guard import Access
+from weaklink.ui.web.prices import ModelPrice
 
 _KEPT = 8  # traces; each may be large
 _FRESH_S = 600
@@ -112,7 +113,7 @@ class DashboardOptions(Struct, frozen=True):
 
     A page waits `patience_s` for figures before it is drawn without them. `access` has the options of the guard; they
     name the header and the cookie that identify a visitor. If `results` is a folder of results in Parquet, the pages
-    show these instead of a database.
+    show these instead of a database. `prices` are those of models (`find_prices`).
     """
 
     where: str | None = None
@@ -120,6 +121,7 @@ class DashboardOptions(Struct, frozen=True):
     patience_s: float = 0.15
     access: Access = Access("127.0.0.1", 8789)
     results: str = ""
+    prices: dict[str, ModelPrice] = {}
 
 
 _OPTIONS: list[DashboardOptions] = [DashboardOptions()]

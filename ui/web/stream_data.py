@@ -310,7 +310,8 @@ def _row(row: TreeRow) -> Json:
     where = {} if at is None else location_object(at)
     named = {} if row.named is None or row.named == at else {"from": row.named.range.start}
     styled = run_objects(*((run.style.value, run.text) for run in row.label))
-    return {**where, **named, "depth": min(row.depth, 12), "runs": styled}
+    path = {"path": row.pointer} if row.pointer else {}
+    return {**where, **named, **path, "depth": min(row.depth, 12), "runs": styled}
 
 
 _Named = TypeVar("_Named", bound=Hashable)

@@ -26,13 +26,14 @@ from weaklink.ui.views.links import Link
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 from weaklink.ui.web.filter_bar import filter_menu
 from weaklink.ui.web.markup import label, put_lines
-from weaklink.ui.web.navigation import go_to_page, parameter
+from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
 
 _NOTE = "weaklink_note"
 _MOST_IDS, _LONGEST = 4, 1_000
 
 _WORK, _PREVIEW = "weaklink_ask_work", "weaklink_ask_preview"
+_BESIDE, _ASK = "beside", "ask"
 _EVERY_S = 1.0
 _WIDTH = 160  # characters of a line
 
@@ -57,7 +58,7 @@ def trace_actions(shown: ShownTrace, at: Location | None) -> None:
         )
         if st.button("Compare", icon=":material/compare_arrows:"):
             go_to_page("compare", runs=id_)
-        ask_again(shown, at)
+        _ask_button(shown)
 
 
 def _copies(shown: ShownTrace, at: Location | None) -> None:
@@ -197,19 +198,42 @@ class PageWork(Struct):
         self.lines = list(lines)
 
 
-def ask_again(shown: ShownTrace, at: Location | None) -> None:
-    """Draw the form in a popover; nothing is sent before a preview.
+def may_ask() -> bool:
+    """Whether a turn can be asked again.
 
-    Draws nothing if other machines can reach the page: anyone there could name a server, and it would receive the key
-    of this machine's user. The same if a reverse proxy or stored tokens show that others use the page.
+    Not if other machines can reach the page: anyone there could name a server, and it would receive the key of this
+    machine's user. The same if a reverse proxy or stored tokens show that others use the page.
     """
     access = current_options().access
-    if not current_options().is_local or access.stored_tokens or access.user_header:
-        return
+    return current_options().is_local and not (access.stored_tokens or access.user_header)
+
+
+def is_asking(shown: ShownTrace) -> bool:
+    """Whether the panel is open beside the stream: by the address, or because this trace's experiment has results."""
+    return may_ask() and (parameter(_BESIDE) == _ASK or _work_of(shown) is not None)
+
+
+def _ask_button(shown: ShownTrace) -> None:
+    if may_ask():
+        is_open = is_asking(shown)
+        icon = ":material/right_panel_close:" if is_open else ":material/replay:"
+        st.button("Ask again", icon=icon, key="weaklink_ask", on_click=_open_panel, args=(not is_open,))
+
+
+def _open_panel(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streamlit
+    """Open or close the panel; closing it drops results, and leaves what is still running."""
+    set_parameters(**{_BESIDE: _ASK if is_open else None})
+    work = st.session_state.get(_WORK)
+    if not is_open and isinstance(work, PageWork) and not work.is_running:
+        del st.session_state[_WORK]
+
+
+def ask_panel(shown: ShownTrace, at: Location | None) -> None:
+    """Draw the form, and below it the preview, or the results while they come; nothing is sent before a preview."""
     id_, turn = shown.summary.id, _turn(shown, at)
-    with st.popover("Ask again", icon=":material/replay:", key="weaklink_ask"):
+    with st.container(key="weaklink_ask_panel"):
         with st.form(f"weaklink_ask_form_{id_}", border=False):
-            st.caption(f"Turn {turn}" if turn else "The turn that broke the chain")
+            st.markdown(f"**Ask again: {f'turn {turn}' if turn else 'the turn that broke the chain'}**")
             form = AskForm(
                 st.text_input(
                     "Server", placeholder="https://api.openai.com", help="The key comes from the environment."
@@ -231,13 +255,15 @@ def ask_again(shown: ShownTrace, at: Location | None) -> None:
                 _serve(form, id_, turn)
         except WeaklinkError as error:
             st.error(label(str(error), most=1_000))
+        work = _work_of(shown)
+        if work is not None:
+            st.fragment(_results, run_every=_EVERY_S if work.is_running else None)(work)
 
 
-def ask_results(shown: ShownTrace) -> None:
-    """Draw the output of this trace's experiment or server, every second while it runs."""
+def _work_of(shown: ShownTrace) -> PageWork | None:
+    """This session's experiment or server of a trace."""
     work = st.session_state.get(_WORK)
-    if isinstance(work, PageWork) and work.trace == shown.summary.id:
-        st.fragment(_results, run_every=_EVERY_S if work.is_running else None)(work)
+    return work if isinstance(work, PageWork) and work.trace == shown.summary.id else None
 
 
 def _results(work: PageWork) -> None:
@@ -245,9 +271,8 @@ def _results(work: PageWork) -> None:
     if work.is_running:
         if st.button("Stop", key="weaklink_ask_stop", icon=":material/stop:"):
             work.stop()
-    elif st.button("Close", key="weaklink_ask_close"):
-        del st.session_state[_WORK]
-        st.rerun()
+    else:
+        st.button("Close", key="weaklink_ask_close", on_click=_open_panel, args=(False,))
 
 
 def _preview_or_send(form: AskForm, id_: int, turn: int | None, *, is_send: bool) -> None:

@@ -28,19 +28,21 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
+from weaklink.storage import TraceSummary
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import step_at
 from weaklink.ui.views.dissect.raw import context, raw, schema
 from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
 from weaklink.ui.views.dissect.timing import timing
 from weaklink.ui.views.status import UNNAMED, liveness_run, outcome_words, status_run, task_run
-from weaklink.ui.views.styled_text import Run, Style, counted, quoted, visible_line
+from weaklink.ui.views.styled_text import Run, Style, counted, quoted, short_count, short_duration, visible_line
 from weaklink.ui.views.trace import fault_counts
 from weaklink.ui.views.trace_summary import reason_words
 from weaklink.ui.web.browser_json import json_delta
 from weaklink.ui.web.components import lines_data
 from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
-from weaklink.ui.web.stores import ShownTrace, data_flow, shown_trace, store
+from weaklink.ui.web.prices import cost_of, cost_text
+from weaklink.ui.web.stores import ShownTrace, current_options, data_flow, shown_trace, store
 from weaklink.ui.web.stream_data import EXPANDED_TURNS, short_mark, stream_data, stream_place, value_rows, window_of
 
 PATH = "/weaklink/trace/{id:int}"
@@ -192,6 +194,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
         counted(len(shown.trace.turns), "turn"),
         counted(len(chain.steps), "step"),
         fault_counts(shown.inspection) or "no faults",
+        *_amounts(summary),
     ]
     outcome = task_run(summary.outcome)
     runs = (Run(status.text, status.style), *((Run(" · task: "), outcome) if outcome else ()))
@@ -209,6 +212,18 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
         sentences.append(SideLine(why))
     is_beside = broken is not None  # the verdict beside the stream has the whole sentence
     return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside)
+
+
+def _amounts(summary: TraceSummary) -> Iterator[str]:
+    """How long a trace took, its tokens, and what these cost at most, as far as it is known."""
+    if summary.duration_s is not None:
+        yield short_duration(summary.duration_s)
+    known = [count for count in (summary.input_tokens, summary.output_tokens) if count is not None]
+    if known:
+        yield f"{short_count(sum(known))} tokens"
+    cost = cost_of(summary, current_options().prices)
+    if cost is not None:
+        yield f"cost {cost_text(cost)}"
 
 
 def _rail(shown: ShownTrace, at: Location | None) -> dict[str, Json]:

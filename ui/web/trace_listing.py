@@ -39,6 +39,7 @@ from weaklink.ui.web.components import (
 from weaklink.ui.web.filter_bar import column_terms, filter_menu, narrowed
 from weaklink.ui.web.markup import put_lines
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
+from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import ShownTrace, current_options, shown_trace, store
 
 _WIDTH = 37
@@ -62,6 +63,7 @@ _ROOMS = {
     "tool_calls": MinimumWidth.MEDIUM,
     "started_at": MinimumWidth.SMALL,
     "tokens": MinimumWidth.MEDIUM,
+    "cost": MinimumWidth.MEDIUM,
     "outcome": MinimumWidth.MEDIUM,
     "certainty": MinimumWidth.WIDEST,
     "model": MinimumWidth.WIDE,
@@ -69,19 +71,27 @@ _ROOMS = {
 }
 _LEGEND = "; ".join(LEGEND)
 
-SORTED_COLUMNS = tuple(
-    ListingColumn(
-        TRACE_COLUMNS[key].heading,
-        "end" if TRACE_COLUMNS[key].is_number else "",
+_COST = "cost"
+_COST_HINT = "At the prices of weaklink.toml; tokens from the provider's cache count as input"
+
+
+def _column(key: str, room: MinimumWidth) -> ListingColumn:
+    if key == _COST:
+        return ListingColumn(_COST, "end", room=room, hint=_COST_HINT)
+    column = TRACE_COLUMNS[key]
+    return ListingColumn(
+        column.heading,
+        "end" if column.is_number else "",
         key == "map",
         room,
-        TRACE_COLUMNS[key].order or "",
+        column.order or "",
         key in _ELASTIC,
         key == "title",
         _LEGEND if key == "map" else "",
     )
-    for key, room in _ROOMS.items()
-)
+
+
+SORTED_COLUMNS = tuple(_column(key, room) for key, room in _ROOMS.items())
 """The columns of `trace_rows`, the most important first, with the orders that a list of traces can have."""
 
 LISTING_COLUMNS = tuple(column._replace(order="") for column in SORTED_COLUMNS)
@@ -100,7 +110,7 @@ _REVERSED = "-"
 
 def trace_preview(one: TraceSummary) -> None:
     """Draw the preview of a trace, with its buttons; one of them closes the preview."""
-    with st.container(horizontal=True, gap="xsmall"):
+    with st.container(horizontal=True, gap="xsmall", key="weaklink_preview_bar"):
         if st.button("Open", key="weaklink_open", type="primary", icon=":material/open_in_full:"):
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)
@@ -200,6 +210,9 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
 
     A trace without a time has the time of its import, marked as such.
     """
+    if key == _COST:
+        cost = cost_of(listed.summary, current_options().prices)
+        return NOTHING if cost is None else (Run(cost_text(cost)),)
     if key != "started_at":
         return TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)
     started_s, imported_s = listed.summary.started_at_s, listed.summary.imported_at_s

@@ -39,7 +39,7 @@ def _press(app: AppTest, name: str) -> None:
 def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> None:
     where = database(tmp_path)
     with running_upstream(server("openai", lambda body: 0.0 if body.get("temperature") == 0 else 1.0)) as upstream:
-        app = page("trace", Path(where), trace="1")
+        app = page("trace", Path(where), trace="1", beside="ask")
         _fill(app, Server=upstream.url, **{"Number of times": "4", "Settings": "temperature=0"})
         _press(app, "Send")
         assert not upstream.requests, "nothing is sent before it was previewed"
@@ -54,16 +54,16 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
-    app = page("trace", Path(database(tmp_path)), trace="1")
+    app = page("trace", Path(database(tmp_path)), trace="1", beside="ask")
     _press(app, "Preview")
     assert any("server URL is required" in one.value for one in app.error)
 
 
 def test_the_form_is_not_offered_to_other_machines(tmp_path: Path) -> None:
     where = Path(database(tmp_path))
-    assert any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
+    assert any(one.label == "Server" for one in page("trace", where, trace="1", beside="ask").text_input)
     with patch("weaklink.ui.web.trace_actions.current_options", lambda: DashboardOptions(str(where), is_local=False)):
-        assert not any(one.label == "Server" for one in page("trace", where, trace="1").text_input)
+        assert not any(one.label == "Server" for one in page("trace", where, trace="1", beside="ask").text_input)
 
 
 def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The frame of the pages: what a list shows at the widths of laptops, and what is at hand as soon as it opens."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.storage import open_store
@@ -140,7 +142,7 @@ def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
     names = [one.strip() for one in page.get_by_role("tab").all_inner_texts()]
     shown = dict(zip([one for one in names if one not in ("Steps", "Values", "Faults")], colours, strict=True))
     assert shown["Data flow"] == "normal"
-    assert shown["Timing"] == "italic"
+    assert shown["Timeline"] == "italic"
     page.get_by_role("tab", name="Faults").click()
     page.get_by_role("tab", name="Schema").click()
     page.wait_for_url("**tab=Schema**")
@@ -176,10 +178,35 @@ def test_the_border_of_the_panes_is_dragged_and_remembered(
     expect(page.locator(".leftbox")).to_have_css("width", f"{round(dragged['width'])}px")
 
 
+def test_ask_again_is_a_panel_beside_the_stream_with_its_result(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+    settled(page)
+    page.get_by_role("button", name="Ask again").click()
+    expect(page).to_have_url(re.compile("beside=ask"))
+    form = page.locator(".st-key-weaklink_ask_panel")
+    form.get_by_role("button", name="Preview").click()
+    expect(form.get_by_role("alert")).to_contain_text("server URL is required")
+    stream, panel = page.locator(".streambox").bounding_box(), form.bounding_box()
+    assert stream is not None
+    assert panel is not None
+    assert stream["x"] + stream["width"] <= panel["x"]
+    page.get_by_role("button", name="Ask again").click()
+    expect(form).to_have_count(0)
+    expect(page.get_by_label("Verdict", exact=True)).to_be_visible()
+
+
 _SHIFTS = """
-window.shifts = 0;
+window.shifts = [0];
 new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+    for (const entry of list.getEntries()) {
+        if (entry.hadRecentInput) continue;
+        window.shifts[0] += entry.value;
+        const title = (one) => (one.node?.textContent || '').slice(0, 40);
+        const words = (one) => `${one.previousRect.y} -> ${one.currentRect.y}: ${title(one)}`;
+        window.shifts.push([entry.value, entry.sources.map(words)]);
+    }
 }).observe({type: 'layout-shift', buffered: true});
 """
 _MOST_SHIFT = 0.1  # browsers call more in need of work
@@ -201,7 +228,28 @@ def test_nothing_moves_while_a_page_is_drawn(
     page.goto(f"{demo_dashboard}{path.format_map(endings)}")
     settled(page)
     page.wait_for_timeout(300)
-    assert page.evaluate("() => window.shifts") <= _MOST_SHIFT
+    shifts = page.evaluate("() => window.shifts")
+    assert shifts[0] <= _MOST_SHIFT, shifts
+    context.close()
+
+
+def _late(route: Route) -> None:
+    sleep(0.4)
+    route.continue_()
+
+
+@pytest.mark.parametrize("path", ["traces", "tools", "rules", "settings", "tools?tool=get_weather"])
+def test_a_table_has_its_room_before_it_is_drawn(browser: Browser, demo_dashboard: str, path: str) -> None:
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    page.route(re.compile("BidiComponent.*js"), _late)
+    page.add_init_script(_SHIFTS)
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    page.locator(".listing tbody tr").first.wait_for()
+    page.wait_for_timeout(300)
+    shifts = page.evaluate("() => window.shifts")
+    assert shifts[0] <= _MOST_SHIFT, shifts
     context.close()
 
 

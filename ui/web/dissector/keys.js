@@ -29,6 +29,7 @@ function actionOf(dissector, key) {
     n: () => search.go(1),
     N: () => search.go(-1),
     y: () => dissector.copy(),
+    d: () => dissector.reader.toggle(),
     Escape: () => dissector.stream.box.focus({ preventScroll: true }),
   }[key];
 }
@@ -36,8 +37,10 @@ function actionOf(dissector, key) {
 function keyed(dissector, event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const inLeft = dissector.left.box.contains(event.target);
-  const action =
-    LINES[event.key] !== undefined
+  const isFold = inLeft && ["ArrowLeft", "ArrowRight"].includes(event.key);
+  const action = isFold
+    ? () => keyedFold(dissector, event.key)
+    : LINES[event.key] !== undefined
       ? () => (inLeft ? dissector.walkLeft(LINES[event.key]) : dissector.walk(LINES[event.key]))
       : event.key === "Enter" && !inLeft && !event.target.closest("button, input")
         ? () => dissector.enter()

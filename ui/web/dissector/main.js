@@ -14,7 +14,9 @@ class Dissector {
     const pane = new URLSearchParams(window.location.search).get("pane");
     this.pane = LEFT.includes(pane) ? pane : LEFT[1];
     this.divider = new Divider(root, root.querySelector(".divider"));
+    this.folding = new Folding();
     this.frame();
+    this.reader = new Reader(this, root.querySelector(".reader"));
     this.look.found = () => this.search.places;
   }
 
@@ -30,7 +32,8 @@ class Dissector {
     this.stream = new VirtualList(find("streambox"), "listitem", ROW, (row, index) => this.drawRow(row, index), (rows) => this.squeeze(rows));
     this.left = new VirtualList(find("leftbox"), "treeitem", ROW, (row, index) => this.drawLeft(row, index));
     this.search = new Search(this, find("words"), find("count"));
-    find("copy").onclick = () => this.copy();
+    find("chosen").onclick = () => this.copy();
+    find("read").onclick = () => this.reader.toggle();
     for (const name of ["blanks", "chunks", "odds"]) find(name).onchange = (event) => this.set(name, event.target.checked);
     this.stream.box.onclick = (event) => this.pick(event);
     this.stream.box.onmousemove = (event) => this.hover(event);
@@ -189,6 +192,10 @@ class Dissector {
     node.tabIndex = -1;
     node.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
     const runs = row.runs || faultRuns(row);
+    if (this.pane === "values") {
+      node.append(foldSign(row, this.folding.isFolded(row), () => this.fold(row)));
+      if (row.isParent) node.setAttribute("aria-expanded", String(!this.folding.isFolded(row)));
+    }
     node.append(...runs.map(([style, words]) => element("span", style, words)));
     node.title = runs.map(([, words]) => words).join("");
     const isHere = row === this.leftRow;
@@ -211,7 +218,7 @@ class Dissector {
       tab.setAttribute("aria-selected", String(LEFT[index] === name));
       tab.tabIndex = LEFT[index] === name ? 0 : -1;
     });
-    const rows = this.state[name];
+    const rows = name === "values" ? this.folding.visible(this.state.values) : this.state[name];
     const at = rowHolding(rows, this.look.selected);
     this.leftRow = rows[at];
     this.left.box.setAttribute("aria-label", `${this.tabs[LEFT.indexOf(name)].textContent} of the trace`);
@@ -219,6 +226,12 @@ class Dissector {
     else this.left.box.setAttribute("aria-activedescendant", `item-${at}`);
     this.left.show(rows);
     if (at >= 0 && isShown) this.left.reveal(at);
+  }
+
+  fold(row) {
+    this.folding.toggle(row);
+    this.choose(this.pane, false);
+    this.left.box.focus({ preventScroll: true });
   }
 
   // Select a place in Python's form, anywhere in the trace.
@@ -242,6 +255,7 @@ class Dissector {
     this.look.selected = { ...whole, part: place.part, start: place.start, end: Math.max(place.end, place.start + 1) };
     this.reveal();
     this.choose(this.pane);
+    this.reader.refresh();
     this.status.textContent = factsAt(part, place.start);
     clearTimeout(this.soon);
     const location = { turn, part: partName, start: point, end: pointEnd };
@@ -269,8 +283,8 @@ class Dissector {
 
   // Select characters that are not loaded: Python sends them.
   leave({ turn, partName, point, pointEnd }) {
-    this.leftRow = this.state[this.pane].find((row) => row.turn === turn && row.partName === partName && row.point === point);
-    this.left.reveal(Math.max(this.state[this.pane].indexOf(this.leftRow), 0));
+    this.leftRow = this.left.rows.find((row) => row.turn === turn && row.partName === partName && row.point === point);
+    this.left.reveal(Math.max(this.left.rows.indexOf(this.leftRow), 0));
     this.status.textContent = `loading turn ${turn} · ${partName} · character ${point.toLocaleString("en")} …`;
     clearTimeout(this.soon);
     const location = { turn, part: partName, start: point, end: Math.max(pointEnd, point) };
@@ -342,7 +356,7 @@ class Dissector {
   }
 
   walkLeft(by) {
-    const rows = this.state[this.pane];
+    const { rows } = this.left;
     const step = Math.sign(by);
     const from = this.leftRow ? rows.indexOf(this.leftRow) : this.left.first - step;
     let at = Math.min(Math.max(from + by, 0), rows.length - 1);
@@ -362,7 +376,11 @@ class Dissector {
   }
 
   copy() {
-    const text = textToCopy(this);
+    this.put(textToCopy(this));
+  }
+
+  // Put a text into the clipboard.
+  put(text) {
     if (!text || !navigator.clipboard) return;
     navigator.clipboard.writeText(text).then(
       () => (this.status.textContent = `copied ${text.length.toLocaleString("en")} character${text.length === 1 ? "" : "s"}`),

@@ -22,7 +22,7 @@ from weaklink.ui.views.triage import key_title, page_difference_text, page_numbe
 from weaklink.ui.web.charts import HIGH
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from weaklink.ui.web.markup import put_laid_out, put_sentence
+from weaklink.ui.web.markup import page_head, put_laid_out, put_sentence
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
 from weaklink.ui.web.stores import ShownTrace, shown_trace, store
@@ -46,7 +46,7 @@ _ID = lazy_pattern(r"\d{1,15}")
 
 def show() -> None:
     """Draw the comparison that the address selects."""
-    st.title("Compare")
+    head = page_head("Compare")
     selected = parameter(_WHAT) if parameter(_WHAT) in _TITLES else _RUNS
     chosen = st.segmented_control(
         "What is compared",
@@ -60,12 +60,12 @@ def show() -> None:
         set_parameters(what=None if chosen == _RUNS else chosen)
         st.rerun()
     if selected == _GROUPS:
-        compare_groups()
+        _groups_page(head)
     else:
         compare_runs()
 
 
-def compare_groups() -> None:
+def _groups_page(head: DeltaGenerator) -> None:
     """Draw the groups that the address selects, and their differences from the baseline."""
     filter_text = filter_bar("compare")
     if filter_text is None:
@@ -74,7 +74,8 @@ def compare_groups() -> None:
     by = _selected_key(first)
     query = grouped(filter_text, by)
     results = page_results(query)
-    put_progress(results)
+    with head:
+        put_progress(results)
     if query not in results:
         put_placeholder(HIGH)
         return
@@ -82,7 +83,8 @@ def compare_groups() -> None:
     if not groups:
         nothing_found(filter_text)
         return
-    prompts = wait_for(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
+    with head:
+        prompts = wait_for(prompts_of([group.keys[0] for group in groups])) if by is GroupKey.PROMPT else {}
     sides = _sides(by, groups, prompts, others)
     if len(sides) > 1:
         _differences(

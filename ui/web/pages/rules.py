@@ -12,7 +12,7 @@ from weaklink.ui.views.styled_text import Run, Style, style_of
 from weaklink.ui.views.trace_columns import NOTHING
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from weaklink.ui.web.filter_bar import field
-from weaklink.ui.web.markup import put_laid_out
+from weaklink.ui.web.markup import page_head, put_laid_out
 from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, wait_for
 from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing
@@ -46,10 +46,12 @@ _COLUMNS: tuple[SortedColumn[FoundRule], ...] = (
 
 def show() -> None:
     """Draw the page: every rule, and beside them an explanation of the one in the address."""
-    st.title("Rules")
+    head = page_head("Rules")
     named = parameter("rule")
     chosen = find_rule(named) if named else None
-    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in wait_for(grouped("", GroupKey.CODE))}
+    with head:
+        groups = wait_for(grouped("", GroupKey.CODE))
+    found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in groups}
     only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
     table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if chosen else (st.container(), None)

@@ -1,15 +1,20 @@
 """Settings: where the data is, what pruning would delete, and what redaction removes from a text."""
 
 import shlex
+from collections.abc import Iterator
 
 import streamlit as st
 
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.version import __version__
 from weaklink.storage import StoreStats
 from weaklink.ui.views.links import views_file
-from weaklink.ui.views.stats import stats_lines
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible
+from weaklink.ui.views.stats import size_text
+from weaklink.ui.views.status import status_run
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
+from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
+from weaklink.ui.web.filter_bar import STATUSES, field
 from weaklink.ui.web.markup import label, put_lines, put_sentence
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
 from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
@@ -33,9 +38,32 @@ def show() -> None:
 
 def _database() -> None:
     st.subheader("Database", anchor=False)
-    put_lines(stats_lines(_stats(current_options().where, data_version()), str(store().place)))
+    stats = _stats(current_options().where, data_version())
+    columns = (ListingColumn("what"), ListingColumn("value"))
+    done = listing(columns, list(_facts(stats)), key="weaklink_database", label="The database", is_eager=True)
+    if done.opened in STATUSES:
+        go_to_page("traces", filter=field("status", done.opened))
     st.caption("This dashboard writes only marks, notes and imports to the database.")
     st.code(_command("stats"), language=None, wrap_lines=True)
+
+
+def _facts(stats: StoreStats) -> Iterator[ListingRow]:
+    """The facts about the database; the row of a status opens its traces."""
+    yield _fact("database", f"{visible_line(str(store().place))}, {size_text(stats.size_bytes)}")
+    yield _fact("traces", f"{stats.traces:,}")
+    for status in (one for one in STATUSES if stats.by_status.get(one)):
+        value = LinkCell(status, (Run(f"{stats.by_status[status]:,}"),))
+        yield ListingRow(status, ((status_run(Status(status)),), value))
+    for name in ("turns", "characters", "chunks", "tool_calls", "errors", "tools"):
+        yield _fact(name.replace("_", " "), f"{getattr(stats, name):,}")
+    if stats.not_indexed:
+        yield _fact("not indexed", f"{stats.not_indexed:,}; the next search reads them")
+    if stats.outdated:
+        yield _fact("outdated", f"{stats.outdated:,}; weaklink db reinspect inspects them again")
+
+
+def _fact(name: str, text: str) -> ListingRow:
+    return ListingRow(name, ((Run(name, Style.DIM),), (Run(text),)))
 
 
 @st.cache_resource(show_spinner="Counting …", ttl=60, max_entries=8)
@@ -105,8 +133,8 @@ def _page() -> None:
         ("usage statistics", "weaklink collects none, and the dashboard loads nothing from other hosts"),
         ("saved views", str(views_file())),
     )
-    for name, text in facts:
-        put_sentence(f"{name}: {text}")
+    rows = [_fact(name, visible_line(text)) for name, text in facts]
+    listing((ListingColumn("what"), ListingColumn("value")), rows, key="weaklink_this", label="This dashboard")
 
 
 def _command(*words: str) -> str:

@@ -1,5 +1,6 @@
 """Tools: how often calls of each are well-formed, fail and recover, and which arguments violate its schema."""
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import streamlit as st
@@ -22,7 +23,7 @@ from weaklink.ui.web.components import (
     MinimumWidth,
 )
 from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from weaklink.ui.web.markup import label
+from weaklink.ui.web.markup import label, page_head
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import store
 from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing, trace_list, trace_rows
@@ -81,7 +82,7 @@ def show() -> None:
 
     Without a selected tool, those of all tools are below.
     """
-    st.title("Tools")
+    head = page_head("Tools")
     filter_text = filter_bar("tools")
     if filter_text is None:
         return
@@ -95,16 +96,33 @@ def show() -> None:
         return
     table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if tool else (st.container(), st.container())
     results = queries.page_results(groups, violations)
-    with table:
+    with head:
         queries.put_progress(results)
-        _tools(results, groups, filter_text, tool)
+        schemas = _schemas(results, groups)
+    with table:
+        _tools(results, groups, schemas, filter_text, tool)
+    if groups not in results and not tool:
+        return  # what is below the table would move when the table comes
     with beside:
         _violations(results, violations, filter_text, tool)
         _show_examples(examples)
 
 
+def _schemas(
+    results: queries.PageResults, query: queries.CountQuery[tuple[GroupFigures, ...]]
+) -> Mapping[str, SchemaComplexity]:
+    """The schemas of the tools that are shown, once these are counted."""
+    if query not in results:
+        return {}
+    return queries.wait_for(queries.schemas_of([group.keys[0] for group in results[query][:_MOST]]))
+
+
 def _tools(
-    results: queries.PageResults, query: queries.CountQuery[tuple[GroupFigures, ...]], filter_text: str, tool: str
+    results: queries.PageResults,
+    query: queries.CountQuery[tuple[GroupFigures, ...]],
+    schemas: Mapping[str, SchemaComplexity],
+    filter_text: str,
+    tool: str,
 ) -> None:
     """Draw every tool with the figures of its calls."""
     if query not in results:
@@ -112,7 +130,6 @@ def _tools(
         return
     groups = results[query]
     shown = groups[:_MOST]
-    schemas = queries.wait_for(queries.schemas_of([group.keys[0] for group in shown]))
     done = sorted_listing(
         _COLUMNS,
         [_ToolFigures(group, schemas.get(group.keys[0])) for group in shown],

@@ -16,17 +16,17 @@ from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, 
 from weaklink.ui.web.pictures import location_object
 from weaklink.ui.web.stores import ShownTrace, put_page_name, shown_trace, store
 from weaklink.ui.web.stream_data import short_mark, stream_place, window_notes, window_of
-from weaklink.ui.web.trace_actions import adjacent_traces, ask_results, trace_actions
+from weaklink.ui.web.trace_actions import adjacent_traces, ask_panel, is_asking, trace_actions
 from weaklink.ui.web.trace_api import browser_data, default_position, empty_views, position_of, view_data
 from weaklink.ui.web.trace_listing import title_of
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80
-_STREAM_AND_VERDICT = (5, 2)
+_STREAM_AND_VERDICT, _STREAM_AND_PANEL = (5, 2), (5, 4)
 TABS = {
     "Data flow": ("flow", "origins"),
     "Schema": ("schema",),
-    "Timing": ("timing", "times"),
+    "Timeline": ("timing", "times"),
     "Request and answer": ("raw",),
     "What the model read": ("context",),
     "Notes and facts": ("notes",),
@@ -84,8 +84,7 @@ def _body() -> None:
     shown = shown_trace(parameter("trace"))
     at = place_of(shown)
     put_head(f"{shown.summary.id} · {title_of(shown.summary)[:_LONGEST]}", shown, at, trace_actions)
-    ask_results(shown)
-    done = put_stream(shown, at)
+    done = put_stream(shown, at, ask_panel if is_asking(shown) else None)
     put_tabs(shown, at)
     if done.beside:
         to = adjacent_traces(shown.summary)[0 if done.beside < 0 else 1]
@@ -115,8 +114,10 @@ def put_head(
         _view("rail", shown, at)
 
 
-def put_stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
-    """Draw the dissector, with the verdict beside it if the chain broke.
+def put_stream(
+    shown: ShownTrace, at: Location | None, panel: Callable[[ShownTrace, Location | None], None] | None = None
+) -> DissectorEvent:
+    """Draw the dissector, with a panel beside it, else with the verdict if the chain broke.
 
     Above it are notes on a trace that is too long for one page.
     """
@@ -125,10 +126,14 @@ def put_stream(shown: ShownTrace, at: Location | None) -> DissectorEvent:
         put_sentence(sentence)
     data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
     is_broken = shown.inspection.chain.broken is not None
-    stream, beside = st.columns(_STREAM_AND_VERDICT, gap="small") if is_broken else (st.container(), None)
+    widths = _STREAM_AND_PANEL if panel else _STREAM_AND_VERDICT
+    stream, beside = st.columns(widths, gap="small") if panel or is_broken else (st.container(), None)
     if beside is not None:
         with beside:
-            _view("verdict", shown, at)
+            if panel is not None:
+                panel(shown, at)
+            else:
+                _view("verdict", shown, at)
     with stream:
         return dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
 

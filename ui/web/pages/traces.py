@@ -8,6 +8,7 @@ from weaklink.storage import ListCursor, Listed, Order, TraceSummary
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.web.components import listing
 from weaklink.ui.web.filter_bar import filter_bar, narrowed, nothing_found
+from weaklink.ui.web.markup import page_head
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import counted_traces, page_results, put_progress
 from weaklink.ui.web.stores import store
@@ -33,8 +34,7 @@ def show() -> None:
 
     While none is being recorded, the page only looks whether a recording has begun.
     """
-    head = st.container(horizontal=True, vertical_alignment="center", key="weaklink_head")
-    head.title("Traces", width="content")
+    head = page_head("Traces")
     filter_text = filter_bar("traces")
     if filter_text is None:
         return

@@ -27,6 +27,7 @@ _CHAINS = {
     "broken": "status:broken",
     "cut or not kept": "(status:aborted or status:unknown)",
 }
+_CHAIN_TITLES = {"ok": "ok or recovered"}  # the buttons count the two statuses apart
 _OUTCOMES = (TaskOutcome.SUCCESS, TaskOutcome.FAILURE, TaskOutcome.UNKNOWN)
 
 
@@ -101,7 +102,8 @@ def _tasks(figures: TriageFigures, filter_text: str) -> None:
     if not figures.has(figures.queries.whole):
         return
     rows = [
-        ListingRow(_CHAINS[one.chain], ((Run(one.chain),), *_task_cells(one))) for one in task_cases(figures.whole())
+        ListingRow(_CHAINS[one.chain], ((Run(_CHAIN_TITLES.get(one.chain, one.chain)),), *_task_cells(one)))
+        for one in task_cases(figures.whole())
     ]
     if rows:
         columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
