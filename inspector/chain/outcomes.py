@@ -17,7 +17,7 @@ from msgspec import structs
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import error_line, first_line
+from weaklink.inspector.chain.failure_words import error_line, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -195,6 +195,7 @@ def _words_of(text: str, code: int | None) -> str:
     return (
         error_line(body)
         or error_line(text)
+        or fault_line(body)
         or (body.strip() if code is None else first_line(body).strip())
         or f"exit code {code}"
     )
