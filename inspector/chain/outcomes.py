@@ -375,6 +375,7 @@ def steps_of(
             found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
             error=found.words if found and found.kind is not ResultKind.PROBE else None,
             result_kind=found.kind if found else None,
+            rules=(found.rule,) if found else (),
         )
 
 
@@ -396,7 +397,7 @@ def with_contents(steps: Iterable[Step]) -> Iterator[Step]:
     for step in all_steps:
         text = step.result.content.strip() if step.result is not None and step.certainty is Certainty.TEXTUAL else ""
         if contents.get(text, 0) > step.number:
-            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None)
+            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None, rules=())
         else:
             yield step
 

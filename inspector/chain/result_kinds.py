@@ -23,6 +23,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.steps import Certainty, ResultKind
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -124,16 +125,13 @@ class ResultEvidence(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What a result is: its kind, how sure it is that it is an error, its words, and what decided.
-
-    `is_guess` means that no rule knows the kind: the effect of the call is in no table.
-    """
+    """What a result is: its kind, how sure it is that it is an error, its words, and what decided."""
 
     kind: ResultKind
     certainty: Certainty
     words: str
     evidence: tuple[ResultEvidence, ...]
-    is_guess: bool = False
+    rule: VerdictRule
 
 
 class Failure(Struct, frozen=True):
@@ -215,9 +213,9 @@ def kind_of_result(
         return _answer_no(effects, text, result.recorded)
     rejected = _refusal(text, state, failure)
     if rejected is not None:
-        return Judgement(rejected, failure.certainty, failure.words, failure.evidence)
-    kind, is_guess = _kind(effects, text, failure, is_named)
-    return Judgement(kind, failure.certainty, failure.words, failure.evidence, is_guess)
+        return Judgement(rejected, failure.certainty, failure.words, failure.evidence, VerdictRule.REFUSAL)
+    kind, rule = _kind(effects, text, failure, is_named)
+    return Judgement(kind, failure.certainty, failure.words, failure.evidence, rule)
 
 
 _CONTROL_KEY = lazy_pattern(r"(?:C-|\^|ctrl[+-])[a-z]", re.IGNORECASE)
@@ -244,37 +242,33 @@ def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind 
 
 def _kind(
     effects: tuple[Effect, ...], text: str, failure: Failure, is_named: Callable[[Effect], bool]
-) -> tuple[ResultKind, bool]:
-    """The kind of a failed run, and whether it is only a guess."""
+) -> tuple[ResultKind, VerdictRule]:
+    """The kind of a failed run, and the rule that decides it."""
     code = failure.exit_code
     effect = main_effect(effects)
     if effect is None:
-        return ResultKind.FAILURE, True
+        return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     last = effects[-1]
     is_answer = code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_refused(text)
     if is_answer and not _is_shell_error(text, last):
-        return ResultKind.PROBE, False
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if code and body_of(text).strip().casefold() in _NO_WORDS:
-        return ResultKind.PROBE, False
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
-        return ResultKind.FAILURE, False
+        return ResultKind.FAILURE, VerdictRule.PROGRAM_MISSING
     if failed.kind is EffectKind.PROBE:
         is_its_own = last.connector != "|" or last is failed
-        return _of_probe(failed, text, code, is_named, is_its_own=is_its_own), False
+        return _of_probe(failed, text, code, is_named, is_its_own=is_its_own), VerdictRule.QUESTION
     if failed.kind is EffectKind.READ:
         if failed.targets and _MISSING.search(failure.words[:400] or text[:400]) and _is_local(failed):
-            return _of_missing(failed, is_named), False
-        return ResultKind.FAILURE, False
+            return _of_missing(failed, is_named), VerdictRule.MISSING_TARGET
+        return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
-        return _of_check(text, failure), False
+        return _of_check(text, failure), VerdictRule.CHECK
     if _reports_located_faults(failed, text):
-        return ResultKind.FINDING, False
-    return ResultKind.FAILURE, failed.kind is EffectKind.RUN and failed.command is not None and code not in (
-        None,
-        126,
-        127,
-    )
+        return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
+    return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
 def _of_probe(
@@ -424,7 +418,8 @@ def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState |
     if not is_asked or not is_no:
         return None
     quote = last_line(text)[:200] or "(nothing)"
-    return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", (ResultEvidence("words", quote),))
+    evidence = (ResultEvidence("words", quote),)
+    return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", evidence, VerdictRule.NEGATIVE_ANSWER)
 
 
 def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:

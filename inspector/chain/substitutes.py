@@ -31,6 +31,7 @@ from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
@@ -60,16 +61,16 @@ class Substitutes:
         if failed.result_kind is ResultKind.FINDING:
             return None
         if (number := self._lookup(failed)) is not None:
-            return Recovered(Recovery.OTHER_TOOL, number)
+            return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
         if (alike := self._alike(failed)) is not None:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
-            return Recovered(Recovery.WORKED_AROUND, elsewhere)
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
         for value in intent.sought:
             for number in self._holding(value, failed):
                 how = self._serves(self._steps[number - 1], failed, intent, value)
                 if how is not None:
-                    return Recovered(how, number)
+                    return Recovered(how, VerdictRule.TARGET_REACHED, number)
         return None
 
     def _alike(self, failed: Step) -> Recovered | None:
@@ -90,13 +91,15 @@ class Substitutes:
             if _PRINTED_ERROR.search(_result_of(step)):
                 continue
             if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
-                return Recovered(Recovery.OTHER_TOOL, step.number)  # both install what the project needs
+                return Recovered(
+                    Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number
+                )  # both install what the project needs
             is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
             does_same = later.kind is mine.kind and (
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
-                return Recovered(Recovery.OTHER_TOOL, step.number)
+                return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
         return None
 
     def _elsewhere(self, failed: Step) -> int | None:
@@ -161,7 +164,7 @@ class Substitutes:
         named = set(folded_names(_text(failed)))
         for step in self._writes:
             if step.number > failed.number and any(name in named for name in step_files(step)):
-                return Recovered(Recovery.WORKED_AROUND, step.number)
+                return Recovered(Recovery.WORKED_AROUND, VerdictRule.EDITED_FINDING, step.number)
         return None
 
     @cached_property
