@@ -95,7 +95,7 @@ _FAILING = (
         r"was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
         r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
-        r"(?:is|are|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
+        r"(?:is|are|was|were|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
         r"stopped (?:at|in|on)|stuck|only part"
     ),
     (
