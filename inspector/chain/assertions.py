@@ -62,6 +62,7 @@ _NO_DENIAL = lazy_pattern(
     r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|"
     r"empty|"
     r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
+    r"\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
     r"probleme?\w*|warnung\w*)|"

@@ -34,7 +34,7 @@ from weaklink.inspector.chain.result_kinds import (
     words_decide,
 )
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ends_run
+from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
@@ -137,7 +137,7 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     for layer in layers:
         if not isinstance(layer, dict) or (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
-        failure = _structured(layer)
+        failure = None if call is not None and _describes_failed_thing(layer, call) else _structured(layer)
         if failure is not None:
             return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
         if _succeeded(layer) and not result.is_error:
@@ -268,6 +268,21 @@ def _structured(fields: Mapping[str, Any]) -> Failure | None:
     return None
 
 
+def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether a lookup brought a thing that has failed, such as a build: its status, with fields of its own.
+
+    A lookup that failed itself gives a status, a reason, and nothing that describes.
+    """
+    status = fields.get("status")
+    has_failed = isinstance(status, str) and status.strip().lower() in _FAILED - {"error"}
+    if not has_failed or kind_of(call.name or "") is not ToolKind.READS or has_known_effect(call):
+        return False
+    return any(key not in _ERROR_WORDS and fields[key] not in (None, "") for key in fields)
+
+
+_ERROR_WORDS = frozenset((*_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path"))
+
+
 def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
     """The fields of a result that is JSON which may state an error."""
     keys = (
@@ -299,7 +314,7 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
     if not isinstance(status, str) or status.strip().lower() not in _FAILED:
         return False
     # A build that failed is an answer; a call that failed gives a reason, or nothing else.
-    return status.lower() == "error" or len(fields) == 1 or any(key in fields for key in _WORDS)
+    return status.lower() == "error" or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:

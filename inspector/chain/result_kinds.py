@@ -23,6 +23,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.steps import Certainty, ResultKind
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
@@ -529,10 +530,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         if (line := _program_error(effects, text)) is not None:
             return line
     line = error_line(text)
-    if line is None and effect is not None and effect.kind is EffectKind.WRITE and effect.command is None:
-        return _refused_write(text)
     if line is None:
-        return None
+        return _denial(call, effect, text)
     if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
         return line
     if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
@@ -542,6 +541,30 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return None
     is_short = len(result.content.strip()) <= _SHORT
     return line if is_short else None
+
+
+def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
+    """The short answer of a tool that changes something, if it denies."""
+    if effect is None or effect.command is not None:
+        return None
+    if effect.kind is EffectKind.WRITE:
+        return _refused_write(text)
+    return _refused_change(text, call.name or "") if kind_of(call.name or "") is ToolKind.WRITES else None
+
+
+def _refused_change(text: str, tool: str) -> str | None:
+    """The answer of a tool that changes something if it only denies, in a few words: `set_device`, "device offline".
+
+    What has the tool's own verb ("Invitation cancelled") says that it did its work.
+    """
+    words = [word.casefold() for word in text.split()]
+    verb = bare_name(tool).partition("_")[0][:_VERB_CHARS]
+    if len(words) > _MAX_DENIAL_WORDS or any(word.startswith(verb) for word in words):
+        return None
+    return text.strip() if denies(text) else None
+
+
+_MAX_DENIAL_WORDS, _VERB_CHARS = 5, 4
 
 
 def _refused_write(text: str) -> str | None:
