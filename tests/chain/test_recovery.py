@@ -189,3 +189,16 @@ def test_a_place_that_refuses_is_worked_around_by_another_that_the_agent_names(f
     told = f"It is in {place}, because {failed.rsplit(maxsplit=1)[-1]} is not writable for me."
     assert status("Prepare the service.", told) == "recovered"
     assert status(f"Prepare the service with {failed.rsplit(maxsplit=1)[-1]}", told) == "broken"
+
+
+@pytest.mark.parametrize(("program", "call"), [("gh", "gh pr create --fill"), ("az", "az login --identity")])
+def test_a_program_of_two_letters_is_named(program: str, call: str) -> None:
+    chain = chain_of(
+        "user: Fix the typo, push it and open a pull request.",
+        'call a: Edit {"file_path": "a.md", "old_string": "teh", "new_string": "the"}',
+        "result a: ok",
+        f'call b: Bash {{"command": "{call}"}}',
+        "result b!: Exit code 4\nTo get started, please log in",
+        f"say: The typo is fixed. {program} is not logged in.",
+    )
+    assert (chain.status.value, chain.steps[1].said) == ("broken", "reported")
