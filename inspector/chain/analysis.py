@@ -42,6 +42,7 @@ from weaklink.inspector.chain.steps import (
     quoted,
     tool_named,
 )
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
@@ -113,15 +114,19 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
         broken = verdict(lost, steps, trace, faults, recovery)
         invented = recovery.invented_values.invented(lost) if broken.reaction is Reaction.CONCEALED else None
         caused = caused_by(lost, steps, invented)
-        return Chain(steps, Status.BROKEN, broken, caused=caused, certainty=_certainty_of_break(lost, steps))
+        is_first = lost is next(step for step in steps if _is_lost(step))
+        rule = VerdictRule.FIRST_UNREPAIRED if is_first else VerdictRule.SURER_FAILURE
+        certainty = _certainty_of_break(lost, steps)
+        return Chain(steps, Status.BROKEN, broken, caused=caused, certainty=certainty, rule=rule)
     reason = abort_reason(trace) or stopped_by_user(trace, steps)
     if reason is not None:
-        return Chain(steps, Status.ABORTED, abort_reason=reason)
+        return Chain(steps, Status.ABORTED, abort_reason=reason, rule=VerdictRule.STOPPED_EARLY)
     failed = [step for step in steps if step.outcome.failed and step.recovery is not None]
     if failed:
-        return Chain(steps, Status.RECOVERED, certainty=_certainty_of_recoveries(failed))
+        certainty = _certainty_of_recoveries(failed)
+        return Chain(steps, Status.RECOVERED, certainty=certainty, rule=VerdictRule.ALL_REPAIRED)
     is_known = keeps_last_answer(trace) and not lacks_last_answer(trace, steps)
-    return Chain(steps, Status.OK if is_known else Status.UNKNOWN)
+    return Chain(steps, Status.OK) if is_known else Chain(steps, Status.UNKNOWN, rule=VerdictRule.NO_LAST_ANSWER)
 
 
 def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:
@@ -148,9 +153,13 @@ def broken_step(steps: Sequence[Step]) -> Step | None:
     One that failed only by its result's words yields to a surer one, unless that is of the same tool: then it failed
     before, too.
     """
-    lost = [step for step in steps if step.outcome.failed and step.recovery is None and not is_unfinished(step)]
+    lost = [step for step in steps if _is_lost(step)]
     sure = next((step for step in lost if step.certainty is not Certainty.TEXTUAL), None)
     return sure if sure is not None and sure.call.name != lost[0].call.name else (lost[0] if lost else None)
+
+
+def _is_lost(step: Step) -> bool:
+    return step.outcome.failed and step.recovery is None and not is_unfinished(step)
 
 
 def verdict(step: Step, steps: Sequence[Step], trace: Trace, faults: CallFaults, recovery: RecoveryAnalysis) -> Break:

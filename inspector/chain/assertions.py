@@ -62,6 +62,7 @@ _NO_DENIAL = lazy_pattern(
     r"\b(?:for|of|about|on|as|when|with|against) (?:the |an? |any |all )?(?:missing|invalid|broken|wrong|unknown|"
     r"empty|"
     r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
+    r"\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
     r"probleme?\w*|warnung\w*)|"
@@ -95,7 +96,7 @@ _FAILING = (
         r"was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
         r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
-        r"(?:is|are|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
+        r"(?:is|are|was|were|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
         r"stopped (?:at|in|on)|stuck|only part"
     ),
     (

@@ -57,7 +57,7 @@ def with_originals(steps: Sequence[Step]) -> Iterator[Step]:
 def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[Step]:
     """The steps with the recoveries, statements and kinds of results that were found for their originals."""
     for step, found in zip(steps, judged, strict=True):
-        if found.recovery is None and found.said is None:
+        if found.rules == step.rules:
             yield step
         else:
             yield structs.replace(
@@ -67,4 +67,5 @@ def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[S
                 said=found.said,
                 said_at=found.said_at,
                 result_kind=found.result_kind,
+                rules=found.rules,
             )

@@ -63,14 +63,14 @@ class Corrections:
         return None
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
+        if only_asks(failed.call) is False and only_asks(step.call):
+            return False
         if effect.command is not None:
             if _is_respelt(failed, step, effect):
                 return True
             is_informed = any(self._is_brought_between(word, failed, step) for word in _new_words(failed, step))
             lines = effects_of(step.call)
             return any(_corrects_line(later, step, failed, effect, is_informed=is_informed) for later in lines)
-        if only_asks(failed.call) is False and only_asks(step.call):
-            return False
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
         if is_same and is_interpreter(bare_name(step.call.name or "")):
             code = step.call.raw_arguments

@@ -15,7 +15,7 @@ follows `||` only speaks of the failure.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -472,8 +472,11 @@ def _normal(targets: tuple[str, ...]) -> tuple[str, ...]:
 
 def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) -> Effect:
     listed = _TOOLS.get(tool)
-    if listed is None or is_interpreter(tool):
+    if is_interpreter(tool):
         return _effect_of_other(tool)
+    if listed is None:
+        effect = _effect_of_other(tool)
+        return structs.replace(effect, kind=EffectKind.RUN) if _arguments_only_ask(arguments) is False else effect
     targets = _argument_targets(arguments)
     if listed == "write" and arguments.get("command") in _VIEW_COMMANDS:
         listed = "read"
@@ -540,9 +543,32 @@ _SAME_CHECKERS: dict[str, str] = dict.fromkeys(("py.test", "unittest", "nose2", 
 
 
 def only_asks(call: ToolCall) -> bool | None:
-    """Whether a call that names an HTTP method only asks; None for another."""
-    method = call.arguments.get("method") if isinstance(call.arguments, dict) else None
-    return method.upper() in ("GET", "HEAD", "OPTIONS") if isinstance(method, str) else None
+    """Whether a call that names an HTTP method, or passes statements of SQL or GraphQL, only asks; None for another."""
+    if not isinstance(call.arguments, dict):
+        return None
+    commands = (effect.command for effect in effects_of(call))
+    words = [word for command in commands if command is not None for word in command.words]
+    return _arguments_only_ask(call.arguments, words)
+
+
+def _arguments_only_ask(arguments: Mapping[str, Json], words: Iterable[str] = ()) -> bool | None:
+    method = arguments.get("method")
+    if isinstance(method, str):
+        return method.upper() in ("GET", "HEAD", "OPTIONS")
+    texts = (text for text in (*arguments.values(), *words) if isinstance(text, str))
+    statements = [match for text in texts for match in _STATEMENTS.finditer(text[:_MAX_SQL_CHARS])]
+    return all(match["changes"] is None for match in statements) if statements else None
+
+
+_MAX_SQL_CHARS = 4_000
+# At the beginning of a text or after a semicolon: a word that begins a statement, with what has to follow it.
+_STATEMENTS = lazy_pattern(
+    r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|truncate)\s+"
+    r"(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|function|trigger)"
+    r"|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|"
+    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
+    re.IGNORECASE,
+)
 
 
 def installs(effect: Effect) -> bool:

@@ -244,13 +244,20 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= 3 and name not in _COMMON),
-        frozenset(_stems(names, 3, _VAGUE)) or frozenset(names - _SHELL_NAMES),
+        frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
         frozenset(_stems(_WORD.findall(error.casefold()), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
         source,
         tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
     )
+
+
+def _short_programs(effect: Effect | None) -> Iterator[str]:
+    """The name of a program of two letters that is no word: `gh`, `az`, `uv`."""
+    program = effect.command.program if effect is not None and effect.command is not None else ""
+    if len(program) == 2 and program not in ("go", "at", "as", "id", "ex"):
+        yield program
 
 
 def _names(step: Step, effect: Effect | None) -> Iterator[str]:

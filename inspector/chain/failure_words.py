@@ -277,6 +277,31 @@ def last_line(text: str) -> str:
     return lines[-1].lstrip() if lines else ""
 
 
+# The lines in which checks and builds name what failed, the most telling first: pytest's summary and unittest; Go, TAP,
+# Jest, Mocha, Rust; pytest's assertion; compilers and linters at a place of a file; rustc, ESLint, tsc; other programs.
+_FAULT_LINES = tuple(
+    lazy_pattern(rf"^[ \t]*(?:{expression})[^\n]*", re.MULTILINE)
+    for expression in (
+        r"FAILED \S+(?:::|\.py)|ERROR \S+(?:::|\.py)|(?:FAIL|ERROR): \w+ \(",
+        r"--- FAIL: |not ok \d+ |\u25cf .+ \u203a |[\u2715\u2717\u2718] \S|test \S+ \.\.\. FAILED",
+        r"E {2,}\S",
+        r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}(?::\d+(?::\d+)?|\(\d+,\d+\)): ?\S",
+        r"(?:fatal )?error(?:\[\w+\])?: \S|\d+:\d+ +error +\S|error TS\d+|error CS\d+",
+        r"\S+: (?:fatal )?error: \S|npm ERR! (?!code|errno)\S|make(?:\[\d+\])?: \*\*\* |E: \S|fatal: \S",
+    )
+)
+
+
+def fault_line(text: str) -> str | None:
+    """The line that names what a check or a build found wrong, None if none does; reads a bounded piece of either end.
+
+    Such a line is seldom the first: pytest begins with `..F`, a build with its progress.
+    """
+    ends = (text,) if len(text) <= 2 * HEAD else (text[-HEAD:], text[:HEAD])
+    matches = (pattern.search(end) for pattern in _FAULT_LINES for end in ends)
+    return next((match[0].strip()[:_SHORT] for match in matches if match is not None), None)
+
+
 def _lines(text: str) -> Iterator[str]:
     return (line.strip() for line in text.splitlines() if line.strip())
 

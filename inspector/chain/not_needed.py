@@ -19,6 +19,7 @@ The verdict is a guess, and has low certainty.
 
 import re
 from collections.abc import Iterator
+from types import MappingProxyType
 
 from weaklink.inspector.chain.effects import (
     Effect,
@@ -173,13 +174,17 @@ def _words_of(step: Step, *, with_targets: bool) -> Iterator[str]:
         return
     yield from _WORD.findall(effect.subject.casefold())
     if effect.command is not None:
-        yield from (word.casefold() for word in (effect.command.program, *effect.command.operands) if word.isalpha())
+        words = (effect.command.program, *effect.command.operands)
+        yield from (spelt for word in words if word.isalpha() for spelt in _SPELT.get(word, (word.casefold(),)))
     else:
         yield from bare_name(step.call.name or "").split("_")
     if effect.kind is EffectKind.CHECK:
         yield from ("test", "check") if effect.subject == "test" else (effect.subject,)
     for target in effect.targets if with_targets else ():
         yield from _WORD.findall(target.rsplit("/", 1)[-1])
+
+
+_SPELT = MappingProxyType({"pr": ("pull", "request"), "mr": ("merge", "request")})  # subcommands of gh and glab
 
 
 def _are_alike(one: str, other: str) -> bool:

@@ -17,7 +17,7 @@ from msgspec import structs
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import error_line, first_line
+from weaklink.inspector.chain.failure_words import error_line, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -34,7 +34,7 @@ from weaklink.inspector.chain.result_kinds import (
     words_decide,
 )
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import ends_run
+from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
@@ -137,7 +137,7 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     for layer in layers:
         if not isinstance(layer, dict) or (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
-        failure = _structured(layer)
+        failure = None if call is not None and _describes_failed_thing(layer, call) else _structured(layer)
         if failure is not None:
             return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
         if _succeeded(layer) and not result.is_error:
@@ -195,6 +195,7 @@ def _words_of(text: str, code: int | None) -> str:
     return (
         error_line(body)
         or error_line(text)
+        or fault_line(body)
         or (body.strip() if code is None else first_line(body).strip())
         or f"exit code {code}"
     )
@@ -267,6 +268,21 @@ def _structured(fields: Mapping[str, Any]) -> Failure | None:
     return None
 
 
+def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
+    """Whether a lookup brought a thing that has failed, such as a build: its status, with fields of its own.
+
+    A lookup that failed itself gives a status, a reason, and nothing that describes.
+    """
+    status = fields.get("status")
+    has_failed = isinstance(status, str) and status.strip().lower() in _FAILED - {"error"}
+    if not has_failed or kind_of(call.name or "") is not ToolKind.READS or has_known_effect(call):
+        return False
+    return any(key not in _ERROR_WORDS and fields[key] not in (None, "") for key in fields)
+
+
+_ERROR_WORDS = frozenset((*_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path"))
+
+
 def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
     """The fields of a result that is JSON which may state an error."""
     keys = (
@@ -298,7 +314,7 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
     if not isinstance(status, str) or status.strip().lower() not in _FAILED:
         return False
     # A build that failed is an answer; a call that failed gives a reason, or nothing else.
-    return status.lower() == "error" or len(fields) == 1 or any(key in fields for key in _WORDS)
+    return status.lower() == "error" or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:
@@ -374,6 +390,7 @@ def steps_of(
             found.certainty if found and outcome is StepOutcome.ERROR_RESULT else None,
             error=found.words if found and found.kind is not ResultKind.PROBE else None,
             result_kind=found.kind if found else None,
+            rules=(found.rule,) if found else (),
         )
 
 
@@ -395,7 +412,7 @@ def with_contents(steps: Iterable[Step]) -> Iterator[Step]:
     for step in all_steps:
         text = step.result.content.strip() if step.result is not None and step.certainty is Certainty.TEXTUAL else ""
         if contents.get(text, 0) > step.number:
-            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None)
+            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None, rules=())
         else:
             yield step
 

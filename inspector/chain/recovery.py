@@ -28,6 +28,7 @@ from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -59,11 +60,11 @@ class RecoveryAnalysis:
     def without_replacement(self, failed: Step, intent: Intent, judged: Judged) -> Recovered | None:
         """How a step that no later call replaced was recovered; None if it is lost."""
         if (other := self._named_ways.after(failed, judged)) is not None:
-            return Recovered(Recovery.WORKED_AROUND, other)
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other)
         if (other := self._named_ways.answering(failed, judged)) is not None:
-            return Recovered(Recovery.WORKED_AROUND, other)
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.ANSWER_ELSEWHERE, other)
         is_spared = self._necessity.is_spared(failed, intent, judged)
-        return Recovered(Recovery.NOT_NEEDED) if is_spared else None
+        return Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED) if is_spared else None
 
     def judged(
         self, failed: Step, intent: Intent, *, is_repaired: bool, is_only_lost: bool, repaired_by: Step | None = None
@@ -93,13 +94,14 @@ class RecoveryAnalysis:
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
-            return Judged(Said.CONCEALED)
+            return Judged(Said.CONCEALED, VerdictRule.MADE_UP_VALUE)
         if not is_repaired and judged.said is Said.SILENT and self._may_answer(failed):
             answer = self._statements.direct_answer()
-            judged = judged if answer is None else Judged(Said.REPORTED, answer)
+            judged = judged if answer is None else Judged(Said.REPORTED, VerdictRule.DIRECT_ANSWER, answer)
         if not is_repaired and judged.said is Said.SILENT and facts.has_no_source(failed):
             assertion = self._statements.assertion()
-            return judged if assertion is None else Judged(Said.CONCEALED, assertion)
+            if assertion is not None:
+                return Judged(Said.CONCEALED, VerdictRule.UNSOURCED_ANSWER, assertion)
         return judged
 
     def answers_question(self, failed: Step, judged: Judged) -> bool:
@@ -182,7 +184,10 @@ def with_recoveries(
         if recovered is not None:
             found[step.number] = recovered
     kinds = (
-        structs.replace(step, result_kind=ResultKind.FINDING) if step.number in answers else step for step in steps
+        structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.ANSWERS_USER,))
+        if step.number in answers
+        else step
+        for step in steps
     )
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
 
@@ -195,7 +200,11 @@ def _replacements(
     corrections: Corrections,
 ) -> tuple[dict[int, Recovered], Substitutes]:
     """The steps that a later one replaced, by number, and what may replace the others."""
-    found = {step.number: Recovered(Recovery.ANSWERED) for step in failed if _is_answered(step, attempts)}
+    found = {
+        step.number: Recovered(Recovery.ANSWERED, VerdictRule.ACCEPTED)
+        for step in failed
+        if _is_answered(step, attempts)
+    }
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
@@ -206,7 +215,7 @@ def _replacements(
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])
     for step in left:
         if (corrected := corrections.of(step)) is not None:
-            found[step.number] = Recovered(Recovery.SAME_INTENT, corrected)
+            found[step.number] = Recovered(Recovery.SAME_INTENT, VerdictRule.CORRECTED_CALL, corrected)
         elif (recovered := substitutes.of(step, intents[step.number])) is not None:
             found[step.number] = recovered
     return found, substitutes
@@ -223,10 +232,13 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
 def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, analysis: RecoveryAnalysis) -> Step:
     if recovered is not None:
         step = structs.replace(step, recovery=recovered.how, recovered_by=recovered.by)
-    if judged is None or judged.said is None:
+    if step.outcome.failed:
+        rule = recovered.rule if recovered is not None else VerdictRule.UNREPAIRED
+        step = structs.replace(step, rules=(*step.rules, rule))
+    if judged is None or judged.said is None or judged.rule is None:
         return step
     place = analysis.place_of(judged.statement)
-    return structs.replace(step, said=judged.said, said_at=place)
+    return structs.replace(step, said=judged.said, said_at=place, rules=(*step.rules, judged.rule))
 
 
 def caused_by(broken: Step, steps: Sequence[Step], invented: str | None) -> tuple[int, ...]:

@@ -23,6 +23,8 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.steps import Certainty, ResultKind
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -124,16 +126,13 @@ class ResultEvidence(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What a result is: its kind, how sure it is that it is an error, its words, and what decided.
-
-    `is_guess` means that no rule knows the kind: the effect of the call is in no table.
-    """
+    """What a result is: its kind, how sure it is that it is an error, its words, and what decided."""
 
     kind: ResultKind
     certainty: Certainty
     words: str
     evidence: tuple[ResultEvidence, ...]
-    is_guess: bool = False
+    rule: VerdictRule
 
 
 class Failure(Struct, frozen=True):
@@ -215,9 +214,9 @@ def kind_of_result(
         return _answer_no(effects, text, result.recorded)
     rejected = _refusal(text, state, failure)
     if rejected is not None:
-        return Judgement(rejected, failure.certainty, failure.words, failure.evidence)
-    kind, is_guess = _kind(effects, text, failure, is_named)
-    return Judgement(kind, failure.certainty, failure.words, failure.evidence, is_guess)
+        return Judgement(rejected, failure.certainty, failure.words, failure.evidence, VerdictRule.REFUSAL)
+    kind, rule = _kind(effects, text, failure, is_named)
+    return Judgement(kind, failure.certainty, failure.words, failure.evidence, rule)
 
 
 _CONTROL_KEY = lazy_pattern(r"(?:C-|\^|ctrl[+-])[a-z]", re.IGNORECASE)
@@ -244,37 +243,33 @@ def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind 
 
 def _kind(
     effects: tuple[Effect, ...], text: str, failure: Failure, is_named: Callable[[Effect], bool]
-) -> tuple[ResultKind, bool]:
-    """The kind of a failed run, and whether it is only a guess."""
+) -> tuple[ResultKind, VerdictRule]:
+    """The kind of a failed run, and the rule that decides it."""
     code = failure.exit_code
     effect = main_effect(effects)
     if effect is None:
-        return ResultKind.FAILURE, True
+        return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     last = effects[-1]
     is_answer = code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_refused(text)
     if is_answer and not _is_shell_error(text, last):
-        return ResultKind.PROBE, False
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if code and body_of(text).strip().casefold() in _NO_WORDS:
-        return ResultKind.PROBE, False
+        return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
-        return ResultKind.FAILURE, False
+        return ResultKind.FAILURE, VerdictRule.PROGRAM_MISSING
     if failed.kind is EffectKind.PROBE:
         is_its_own = last.connector != "|" or last is failed
-        return _of_probe(failed, text, code, is_named, is_its_own=is_its_own), False
+        return _of_probe(failed, text, code, is_named, is_its_own=is_its_own), VerdictRule.QUESTION
     if failed.kind is EffectKind.READ:
         if failed.targets and _MISSING.search(failure.words[:400] or text[:400]) and _is_local(failed):
-            return _of_missing(failed, is_named), False
-        return ResultKind.FAILURE, False
+            return _of_missing(failed, is_named), VerdictRule.MISSING_TARGET
+        return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
-        return _of_check(text, failure), False
+        return _of_check(text, failure), VerdictRule.CHECK
     if _reports_located_faults(failed, text):
-        return ResultKind.FINDING, False
-    return ResultKind.FAILURE, failed.kind is EffectKind.RUN and failed.command is not None and code not in (
-        None,
-        126,
-        127,
-    )
+        return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
+    return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
 def _of_probe(
@@ -424,7 +419,8 @@ def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState |
     if not is_asked or not is_no:
         return None
     quote = last_line(text)[:200] or "(nothing)"
-    return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", (ResultEvidence("words", quote),))
+    evidence = (ResultEvidence("words", quote),)
+    return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", evidence, VerdictRule.NEGATIVE_ANSWER)
 
 
 def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
@@ -534,10 +530,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         if (line := _program_error(effects, text)) is not None:
             return line
     line = error_line(text)
-    if line is None and effect is not None and effect.kind is EffectKind.WRITE and effect.command is None:
-        return _refused_write(text)
     if line is None:
-        return None
+        return _denial(call, effect, text)
     if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
         return line
     if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
@@ -547,6 +541,30 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return None
     is_short = len(result.content.strip()) <= _SHORT
     return line if is_short else None
+
+
+def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
+    """The short answer of a tool that changes something, if it denies."""
+    if effect is None or effect.command is not None:
+        return None
+    if effect.kind is EffectKind.WRITE:
+        return _refused_write(text)
+    return _refused_change(text, call.name or "") if kind_of(call.name or "") is ToolKind.WRITES else None
+
+
+def _refused_change(text: str, tool: str) -> str | None:
+    """The answer of a tool that changes something if it only denies, in a few words: `set_device`, "device offline".
+
+    What has the tool's own verb ("Invitation cancelled") says that it did its work.
+    """
+    words = [word.casefold() for word in text.split()]
+    verb = bare_name(tool).partition("_")[0][:_VERB_CHARS]
+    if len(words) > _MAX_DENIAL_WORDS or any(word.startswith(verb) for word in words):
+        return None
+    return text.strip() if denies(text) else None
+
+
+_MAX_DENIAL_WORDS, _VERB_CHARS = 5, 4
 
 
 def _refused_write(text: str) -> str | None:

@@ -29,6 +29,7 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MISSING = lazy_pattern(r"no such file|not (?:be )?found|not exist|enoent|missing|cannot find", re.IGNORECASE)
@@ -37,9 +38,10 @@ _MAX_CANDIDATES = 8  # how many steps under one key are compared; more calls are
 
 
 class Recovered(Struct, frozen=True):
-    """How a failed step was recovered, and the number of the step that did it."""
+    """How a failed step was recovered, by which rule, and the number of the step that did it."""
 
     how: Recovery
+    rule: VerdictRule
     by: int | None = None
 
 
@@ -90,7 +92,7 @@ class SameEffect:
                 continue
             others = self._intents.get(number, ())
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
-                return Recovered(self._how(failed, self._steps[number - 1]), number)
+                return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
 
     def _how(self, failed: Step, later: Step) -> Recovery:

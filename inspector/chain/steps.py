@@ -8,6 +8,7 @@ from itertools import accumulate
 
 from msgspec import Struct
 
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import ToolCall, ToolResult, Trace
 from weaklink.inspector.model.columns import Entries
@@ -121,7 +122,8 @@ class Step(Struct, frozen=True, array_like=True):
     `recovered_by` is the number of the later step that did it, if there is one. `error` is the text that makes the
     result an error, `""` for an error without text, None if it is none. `result_kind` is None for a result as wanted.
     `said` is what the agent said of the failure, None if it is none or the trace ends before; `said_at` is the
-    location of the sentence that reports or claims it.
+    location of the sentence that reports or claims it. `rules` decided the kind of the result, the recovery and what
+    was said, in this order; none for a result as wanted.
     """
 
     number: int
@@ -139,6 +141,7 @@ class Step(Struct, frozen=True, array_like=True):
     result_kind: ResultKind | None = None
     said: Said | None = None
     said_at: Location | None = None
+    rules: tuple[VerdictRule, ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -167,7 +170,7 @@ class Chain(Struct, frozen=True, array_like=True):
     `abort_reason` is set if the status is `aborted` (`connection`, `length`, `limit`, `upstream`, `filter`,
     `client`, `user`). `certainty` is low where the rules had to guess. `caused` are the numbers, in order, of the
     later steps that depend on the broken one: on what it returned or on a value that the agent made up in its place,
-    directly or through each other.
+    directly or through each other. `rule` decided the status.
     """
 
     steps: Entries[Step]
@@ -176,6 +179,7 @@ class Chain(Struct, frozen=True, array_like=True):
     abort_reason: str | None = None
     caused: tuple[int, ...] = ()
     certainty: VerdictCertainty = VerdictCertainty.HIGH
+    rule: VerdictRule = VerdictRule.NOTHING_LOST
 
 
 def quoted(text: str, longest: int = _LONGEST) -> str:

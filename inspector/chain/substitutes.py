@@ -31,6 +31,7 @@ from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
@@ -60,16 +61,16 @@ class Substitutes:
         if failed.result_kind is ResultKind.FINDING:
             return None
         if (number := self._lookup(failed)) is not None:
-            return Recovered(Recovery.OTHER_TOOL, number)
+            return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
         if (alike := self._alike(failed)) is not None:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
-            return Recovered(Recovery.WORKED_AROUND, elsewhere)
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
         for value in intent.sought:
             for number in self._holding(value, failed):
                 how = self._serves(self._steps[number - 1], failed, intent, value)
                 if how is not None:
-                    return Recovered(how, number)
+                    return Recovered(how, VerdictRule.TARGET_REACHED, number)
         return None
 
     def _alike(self, failed: Step) -> Recovered | None:
@@ -90,13 +91,15 @@ class Substitutes:
             if _PRINTED_ERROR.search(_result_of(step)):
                 continue
             if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
-                return Recovered(Recovery.OTHER_TOOL, step.number)  # both install what the project needs
+                return Recovered(
+                    Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number
+                )  # both install what the project needs
             is_alike = len(words) >= _MIN_WORDS and 2 * len(words & _query_words(step)) > len(words)
             does_same = later.kind is mine.kind and (
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
-                return Recovered(Recovery.OTHER_TOOL, step.number)
+                return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
         return None
 
     def _elsewhere(self, failed: Step) -> int | None:
@@ -152,8 +155,8 @@ class Substitutes:
         return None
 
     def edited(self, failed: Step, intent: Intent) -> Recovered | None:
-        """The last later write to a file that a finding names, if the check was not made again."""
-        if failed.result_kind is not ResultKind.FINDING:
+        """The first later write to a file that a finding or a conflict names, if the call was not made again."""
+        if failed.result_kind is not ResultKind.FINDING and _CONFLICT.search(_result_of(failed)) is None:
             return None
         again = (step for step, other in self._failed if step.number > failed.number and other.tool == intent.tool)
         if next(again, None) is not None:
@@ -161,7 +164,7 @@ class Substitutes:
         named = set(folded_names(_text(failed)))
         for step in self._writes:
             if step.number > failed.number and any(name in named for name in step_files(step)):
-                return Recovered(Recovery.WORKED_AROUND, step.number)
+                return Recovered(Recovery.WORKED_AROUND, VerdictRule.EDITED_FINDING, step.number)
         return None
 
     @cached_property
@@ -304,6 +307,12 @@ def _rarest(value: IntentValue) -> str | None:
     return max((word for word in words if len(word) >= 2), key=len, default=None)
 
 
+_CONFLICT = lazy_pattern(r"^CONFLICT \(|^Merge conflict in ", re.MULTILINE)  # git left files to be edited
+_PLACE_REFUSED = lazy_pattern(
+    r"permission denied|not permitted|read-only|no space|eacces|erofs|enospc|eperm|quota", re.IGNORECASE
+)
+
+
 class NamedWays:
     """The other ways that the agent named in its replies to the failures of one trace."""
 
@@ -319,6 +328,8 @@ class NamedWays:
         effect = main_effect(effects_of(failed.call))
         if effect is None or judged.said is not Said.REPORTED or failed.result_kind is not ResultKind.FAILURE:
             return None
+        if effect.kind is EffectKind.WRITE:
+            return self._in_other_place(failed, effect, judged)
         is_check = effect.kind is EffectKind.CHECK  # one that could not run at all
         if not is_check and effect.kind not in _HAVE_OTHER_WAYS:
             return None
@@ -332,6 +343,24 @@ class NamedWays:
             if is_check and any(target in _text(step) for target in effect.targets):
                 return step.number
             if not is_check and (_is_alternative(effect, step) or not has_known_effect(failed.call)):
+                return step.number
+        return None
+
+    def _in_other_place(self, failed: Step, effect: Effect, judged: Judged) -> int | None:
+        """The number of a later step that wrote elsewhere because the place refused, which the agent says at the end.
+
+        The user must not have named the place.
+        """
+        is_told = judged.statement is not None and judged.statement.is_final
+        refused = _PLACE_REFUSED.search(f"{failed.error}")
+        if not is_told or refused is None or any(map(self._facts.is_users, effect.targets)):
+            return None
+        answer = self._facts.answer.text.casefold() if self._facts.answer is not None else ""
+        for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
+            later = main_effect(effects_of(step.call))
+            if later is None or later.subject != effect.subject or not step.is_good:
+                continue
+            if step.location.turn > known_turn(failed) and any(target in answer for target in later.targets):
                 return step.number
         return None
 

@@ -59,6 +59,7 @@ _INTERPRETERS_TABLE = (
 
 _INTERPRETERS = frozenset(_INTERPRETERS_TABLE.split())
 _COMMAND_KEYS = ("command", "cmd", "commands", "script", "keystrokes", "input")
+_STATEMENT_KEYS = frozenset(("sql", "statement", "query", "stmt"))  # of a database's `execute`
 _OBJECT_KEYS = frozenset(("path", "file_path", "file", "filename", "url"))
 _CODE_WORD = lazy_pattern(r"[^\W\d]\w{2,80}")
 _LONGEST, _MOST = 2_000, 24
@@ -130,7 +131,7 @@ def is_interpreter(tool: str) -> bool:
 def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
     """The command line that a call passes to a shell; None if the call runs no shell."""
     key = next((key for key in _COMMAND_KEYS if key in arguments), None)
-    if tool in _SHELLS:
+    if tool in _SHELLS and _STATEMENT_KEYS.isdisjoint(arguments):
         return _line(arguments[key] if key else next(iter(arguments.values()), ""))
     if key in ("command", "cmd", "commands") and _OBJECT_KEYS.isdisjoint(arguments):
         return _line(arguments[key])

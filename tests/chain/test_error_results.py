@@ -203,3 +203,46 @@ def test_a_long_result_is_judged_like_its_beginning(piece: str) -> None:
     found = find_error(ToolResult(long, Range(0, len(long))))
     expected = find_error(ToolResult(short, Range(0, len(short))))
     assert (found is None) == (expected is None)
+
+
+_PYTEST = """\
+..F                                                                      [100%]
+=================================== FAILURES ===================================
+_________________________________ test_total __________________________________
+
+    def test_total():
+>       assert total([2, 2]) == 5
+E       assert 4 == 5
+
+test_cart.py:6: AssertionError
+"""
+_PYTEST_SUMMARY = """\
+=========================== short test summary info ============================
+FAILED test_cart.py::test_total - assert 4 == 5
+1 failed, 2 passed in 0.02s
+"""
+
+
+@pytest.mark.parametrize("begin", ["Exit code 1\n", ""])
+@pytest.mark.parametrize(
+    ("output", "line"),
+    [
+        (_PYTEST + _PYTEST_SUMMARY, "FAILED test_cart.py::test_total - assert 4 == 5"),
+        (_PYTEST, "E       assert 4 == 5"),
+        (f"{'.' * 72} [ 50%]\n" * 60 + _PYTEST + _PYTEST_SUMMARY, "FAILED test_cart.py::test_total - assert 4 == 5"),
+        ("F.\n======\nFAIL: test_sum (cart.Sums)\n------\n", "FAIL: test_sum (cart.Sums)"),
+        ("=== RUN   TestSum\n    a_test.go:9: got 3\n--- FAIL: TestSum (0.00s)\nFAIL", "--- FAIL: TestSum (0.00s)"),
+        ("TAP version 13\nok 1 - adds\nnot ok 2 - divides\n1..2", "not ok 2 - divides"),
+        (
+            "   Compiling shop v0.1.0\nerror[E0308]: mismatched types\n --> src/a.rs:2:5",
+            "error[E0308]: mismatched types",
+        ),
+        ("[1/9] Building a.o\nsrc/a.c:3:1: error: expected ';'\n", "src/a.c:3:1: error: expected ';'"),
+        ("> shop@1.0.0 build\n> tsc\n\nsrc/a.ts(2,7): error TS2322: no", "src/a.ts(2,7): error TS2322: no"),
+        ("\n/app/a.js\n  2:7  error  'x' is unused  no-unused-vars\n", "2:7  error  'x' is unused  no-unused-vars"),
+    ],
+)
+def test_the_words_of_a_failed_check_are_the_line_that_names_what_failed(begin: str, output: str, line: str) -> None:
+    found = find_error(ToolResult(begin + output, Range(0, len(begin + output)), is_error=True))
+    assert found is not None
+    assert found.words == line

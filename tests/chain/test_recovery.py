@@ -150,3 +150,55 @@ def test_a_call_that_was_taken_in_spite_of_its_schema_makes_a_failed_one_good() 
     faults = [Diagnostic(one.location, Fault(rule, one.location.range, "One.")) for one in calls[::2]]
     chain = analyse(trace_of(*turns, "say: 4 degrees."), pair(calls), faults).chain
     assert [(step.recovery, step.recovered_by) for step in chain.steps] == [("same-intent", 2), ("answered", None)]
+
+
+@pytest.mark.parametrize("command", ["git merge main", "git cherry-pick 9ac1", "git pull", "git stash pop"])
+def test_a_conflict_whose_file_is_edited_is_worked_around(command: str) -> None:
+    failed = (
+        "user: Bring both together.",
+        f'call a: Bash {{"command": "{command}"}}',
+        "result a!: Exit code 1\nCONFLICT (content): Merge conflict in app.py",
+    )
+    edited = ('call b: Edit {"file_path": "app.py", "old_string": "<<<", "new_string": "x"}', "result b: ok")
+    commit = ('call c: Bash {"command": "git add -A && git commit --no-edit"}', "result c: [main 1f2] Merge")
+    resolved = chain_of(*failed, *edited, *commit, "say: Both are together; app.py had a conflict.")
+    assert (resolved.status.value, resolved.steps[0].recovered_by) == ("recovered", 2)
+    assert chain_of(*failed, "say: app.py has conflicts that you have to resolve.").status.value == "broken"
+
+
+@pytest.mark.parametrize(
+    ("failed", "later"),
+    [
+        ("mkdir /srv/svc", "mkdir -p ~/svc/data"),
+        ("touch /var/log/app.log", "touch logs/app.log"),
+    ],
+)
+def test_a_place_that_refuses_is_worked_around_by_another_that_the_agent_names(failed: str, later: str) -> None:
+    place = later.rsplit(maxsplit=1)[-1]
+
+    def status(user: str, end: str) -> str:
+        return chain_of(
+            f"user: {user}",
+            f'call a: Bash {{"command": "{failed}"}}',
+            f"result a!: Exit code 1\n{failed}: Permission denied",
+            f'call b: Bash {{"command": "{later}"}}',
+            "result b: ",
+            f"say: {end}",
+        ).status.value
+
+    told = f"It is in {place}, because {failed.rsplit(maxsplit=1)[-1]} is not writable for me."
+    assert status("Prepare the service.", told) == "recovered"
+    assert status(f"Prepare the service with {failed.rsplit(maxsplit=1)[-1]}", told) == "broken"
+
+
+@pytest.mark.parametrize(("program", "call"), [("gh", "gh pr create --fill"), ("az", "az login --identity")])
+def test_a_program_of_two_letters_is_named(program: str, call: str) -> None:
+    chain = chain_of(
+        "user: Fix the typo, push it and open a pull request.",
+        'call a: Edit {"file_path": "a.md", "old_string": "teh", "new_string": "the"}',
+        "result a: ok",
+        f'call b: Bash {{"command": "{call}"}}',
+        "result b!: Exit code 4\nTo get started, please log in",
+        f"say: The typo is fixed. {program} is not logged in.",
+    )
+    assert (chain.status.value, chain.steps[1].said) == ("broken", "reported")

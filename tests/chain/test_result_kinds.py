@@ -90,3 +90,48 @@ def test_a_file_that_somebody_named_was_to_be_there() -> None:
     read = ('call a: Read {"file_path": "src/a.py"}', "result a!: File does not exist.", "say: It is not there.")
     assert chain_of("user: What is in src?", *read).steps[0].result_kind == "probe"
     assert chain_of("user: Mend a.py", *read).steps[0].result_kind == "failure"
+
+
+@pytest.mark.parametrize("tool", ["get_job", "describe_deployment", "mcp__ci__get_build", "check_payment"])
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"id": 7, "status": "failed", "message": "out of memory"}',
+        '{"job": 7, "errors": [], "status": "failed", "failed_at": "03:10"}',
+        '{"status": "timeout", "build": 7, "error": "no runner"}',
+    ],
+)
+def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: str) -> None:
+    chain = chain_of("user: What about 7?", f'call a: {tool} {{"id": 7}}', f"result a: {result}", "say: It ran out.")
+    assert (chain.steps[0].outcome.value, chain.status.value) == ("ok", "ok")
+
+
+@pytest.mark.parametrize(
+    ("tool", "result"),
+    [
+        ("get_job", '{"status": "failed", "message": "backend unavailable", "request_id": "r1"}'),
+        ("get_job", '{"status": "error", "id": 7, "message": "no such job"}'),
+        ("create_payment", '{"id": 7, "status": "failed", "reason": "card declined"}'),
+        ("set_device", "device offline"),
+        ("reserve_seat", "Seat unavailable"),
+        ("update_user", "Not allowed"),
+    ],
+)
+def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> None:
+    chain = chain_of("user: See to 7.", f'call a: {tool} {{"id": 7}}', f"result a: {result}", "say: Done.")
+    assert chain.steps[0].result_kind == "failure"
+
+
+@pytest.mark.parametrize(
+    ("tool", "result"),
+    [
+        ("cancel_order", "Order cancelled"),
+        ("remove_member", "removed"),
+        ("update_user", "Updated: no warnings"),
+        ("close_ticket", "Closed without a note"),
+        ("set_flag", "ok"),
+    ],
+)
+def test_the_short_answer_of_a_change_that_worked_is_none(tool: str, result: str) -> None:
+    chain = chain_of("user: See to 7.", f'call a: {tool} {{"id": 7}}', f"result a: {result}", "say: Done.")
+    assert chain.steps[0].result_kind is None

@@ -55,6 +55,7 @@ def trace_object(
         "abort_reason": chain.abort_reason,
         "abort_message": abort_words(trace) if chain.status is Status.ABORTED else None,
         "certainty": chain.certainty.value,
+        "rule": chain.rule.value,
         "break": _break_in_full(chain),
         "turns": _turn_objects(trace, inspection),
         "chain": _chain_objects(trace, inspection),
@@ -190,6 +191,7 @@ def _step_object(step: Step, layers: StepLayers) -> JsonObject:
         "recovered_by": step.recovered_by,
         "said": step.said.value if step.said else None,
         "said_at": _place(step.said_at) if step.said_at else None,
+        "rules": [rule.value for rule in step.rules],
         "depends_on": list(step.depends_on),
         "error": step.error,
         "layers": {

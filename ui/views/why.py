@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from weaklink.inspector.chain.explanation import StepExplanation, explanations
 from weaklink.inspector.chain.steps import Chain, Status, Step
+from weaklink.inspector.chain.verdict_rules import RULE_MEANINGS, VerdictRule
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
@@ -19,6 +20,7 @@ def why_lines(trace: Trace, inspection: Inspection, *, width: int) -> Iterator[L
     """The verdict with its certainty, then each step that is no plain success with what decided."""
     chain = inspection.chain
     yield from wrapped((status_run(chain.status), Run(f"  {_verdict(chain)}")), width, indent=2)
+    yield from _rule_lines(chain.rule, width)
     found = False
     for explanation in explanations(trace, chain):
         found = True
@@ -63,6 +65,8 @@ def _step_lines(trace: Trace, chain: Chain, explanation: StepExplanation, width:
     if step.said is not None:
         where = f" {_place(trace, step.said_at)}: {_quoted(_text(trace, step.said_at))}" if step.said_at else ""
         yield from _fact("the agent", f"{step.said.value}{where}", width)
+    for rule in step.rules:
+        yield from _rule_lines(rule, width)
 
 
 def _became(trace: Trace, chain: Chain, step: Step) -> str:
@@ -76,6 +80,10 @@ def _became(trace: Trace, chain: Chain, step: Step) -> str:
     return (
         f"{step.recovery.value}, by step {by.number} ({_place(trace, by.location)}): {_quoted(by.call.raw_arguments)}"
     )
+
+
+def _rule_lines(rule: VerdictRule, width: int) -> Iterator[Line]:
+    yield from _fact(f"rule {rule.value}", RULE_MEANINGS[rule], width)
 
 
 def _fact(name: str, words: str, width: int) -> Iterator[Line]:

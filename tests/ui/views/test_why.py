@@ -23,6 +23,10 @@ def test_a_concealed_break_with_its_facts_and_places() -> None:
         "exit code in the text: “1”",
         "became: nothing repaired it",
         "the agent: concealed turn 4, text, line 1 column 1: “All is committed.”",
+        "rule first-unrepaired: the first failure",
+        "rule failed-call: the call was to do something",
+        "rule unrepaired: no rule found",
+        "rule claimed: a sentence of the final statement claims what failed",
     ):
         assert line in text
 

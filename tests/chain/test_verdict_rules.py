@@ -1,0 +1,85 @@
+"""Each decision has a rule with a name: it is documented, and it decides something."""
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.chain.building import chain_of
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.chain.verdict_rules import (
+    KIND_RULES,
+    RECOVERY_RULES,
+    RULE_MEANINGS,
+    SAID_RULES,
+    STATUS_RULES,
+    VerdictRule,
+)
+
+ROOT = Path(__file__).parents[2]
+CASES = ROOT / "tests" / "cases" / "recoveries"
+_ROW = re.compile(r"^\| `([\w-]+)` \| (.+) \|$", re.MULTILINE)
+
+COMMIT = 'Bash {"command": "git commit -m x"}'
+RARE: dict[VerdictRule, tuple[str, ...]] = {
+    VerdictRule.ACCEPTED: (
+        'say: <tool_call>\n{"name": "f", "arguments": {"a": 1}}',  # without its closer
+        "result: 4 degrees",
+        "say: It has 4 degrees.",
+    ),
+    VerdictRule.REPORTED_LATER: (
+        'call a: Edit {"file_path": "src/tax.py", "old_string": "1", "new_string": "2"}',
+        "result a!: Error: the string was not found",
+        'call b: Read {"file_path": "notes.md"}',
+        "result b: nothing new",
+        "say: The change of tax.py could not be made.",
+        "user: And the notes?",
+        "say: They are as they were.",
+    ),
+    VerdictRule.SURER_FAILURE: (
+        'call a: lookup_customer {"name": "Ann"}',
+        "result a: Error: nobody is called so",
+        f"call b: {COMMIT}",
+        "result b!: Exit code 1\nhook failed",
+        "say: All done, it is committed.",
+    ),
+    VerdictRule.NO_LAST_ANSWER: ('call a: Read {"file_path": "a.py"}', "result a: x = 1"),
+    VerdictRule.STOPPED_EARLY: (f"call a: {COMMIT}", "result a!: The user rejected this command."),
+}
+
+
+def rows() -> Iterator[list[str]]:
+    for path in (CASES / "sessions.jsonl", *sorted(CASES.glob("rounds/*.jsonl"))):
+        yield from (json.loads(line)["turns"] for line in path.read_text("utf-8").splitlines())
+
+
+@cache
+def chains() -> list[Chain]:
+    return [chain_of(*turns) for turns in (*rows(), *(("user: Commit it.", *lines) for lines in RARE.values()))]
+
+
+def test_the_documentation_has_each_rule_with_its_meaning() -> None:
+    text = (ROOT / "docs" / "verdicts.md").read_text("utf-8").partition("## The rules by name")[2]
+    assert dict(_ROW.findall(text)) == {rule.value: meaning for rule, meaning in RULE_MEANINGS.items()}
+    assert list(RULE_MEANINGS) == list(VerdictRule)
+
+
+def test_a_step_that_is_no_plain_success_has_a_rule_for_each_decision() -> None:
+    for chain in chains():
+        assert chain.rule in STATUS_RULES
+        for step in chain.steps:
+            expected = [
+                *([KIND_RULES] if step.result_kind is not None else []),
+                *([RECOVERY_RULES] if step.outcome.failed else []),
+                *([SAID_RULES] if step.said is not None else []),
+            ]
+            assert [rule in table for rule, table in zip(step.rules, expected, strict=True)] == [True] * len(expected)
+
+
+@pytest.mark.parametrize("rule", VerdictRule)
+def test_each_rule_decides_a_session(rule: VerdictRule) -> None:
+    deciding = (chain.rule is rule or any(rule in step.rules for step in chain.steps) for chain in chains())
+    assert any(deciding)
