@@ -26,7 +26,7 @@ class ReasoningTag(Struct, frozen=True):
     """One spelling of reasoning markers: the span's label, the opening and the closing marker.
 
     `instead_of` is the opener that the family's template writes, if this spelling is a mistake of its models;
-    `other_closers` close it as well.
+    `other_closers` close it as well; one of `ended_by` ends it too, which is then reported.
     """
 
     label: str
@@ -34,6 +34,7 @@ class ReasoningTag(Struct, frozen=True):
     closer: str
     instead_of: str = ""
     other_closers: tuple[str, ...] = ()
+    ended_by: tuple[Transition, ...] = ()
 
 
 HERMES_TAGS = (
@@ -326,6 +327,7 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
             Transition(tag.closer, MarkerSplit.AFTER, HOME),
             *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
             *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
+            *tag.ended_by,
             Transition(tag.opener, MarkerSplit.NONE, HERE, rules.NESTED_SPAN),
             *(
                 transition

@@ -2,6 +2,7 @@
 
 from weaklink.inspector.json_scanner.document import read_json, read_values
 from weaklink.inspector.json_scanner.strings import decode_string
+from weaklink.inspector.json_scanner.truncation import KNOWN_ARGUMENT_KEYS
 from weaklink.inspector.json_scanner.values import (
     MAX_DEPTH,
     JsonKind,
@@ -13,6 +14,7 @@ from weaklink.inspector.json_scanner.values import (
 )
 
 __all__ = [
+    "KNOWN_ARGUMENT_KEYS",
     "MAX_DEPTH",
     "JsonKind",
     "JsonMember",

@@ -12,7 +12,8 @@ from weaklink.inspector.json_scanner.messages import missing_before_name
 from weaklink.inspector.json_scanner.values import JsonKind, JsonMember, JsonNode
 from weaklink.inspector.text import Range, shown
 
-_ARGUMENTS = ("arguments", "parameters")
+KNOWN_ARGUMENT_KEYS = ("arguments", "parameters", "args")
+"""The keys under which a call, whose name is under `name`, may have its arguments."""
 
 
 def close_all(machine: JsonMachine) -> None:
@@ -124,9 +125,9 @@ def _is_whole(node: JsonNode, cut: Truncation | None) -> bool:
 
 def _has_arguments(root: Frame, frames: list[Frame], cut: Truncation | None) -> bool:
     for member in root.members:
-        if member.key in _ARGUMENTS and _is_whole(member.value, cut):
+        if member.key in KNOWN_ARGUMENT_KEYS and _is_whole(member.value, cut):
             return True
-    return root is not frames[-1] and root.key in _ARGUMENTS
+    return root is not frames[-1] and root.key in KNOWN_ARGUMENT_KEYS
 
 
 def move_name_out(machine: JsonMachine) -> bool:

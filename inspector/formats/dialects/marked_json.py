@@ -38,7 +38,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(
@@ -135,13 +135,18 @@ FIREFUNCTION = replace(
     confidence=DetectionPatterns(calls={}, hints={r"functools\s*\[\s*\{": 0.85}),
     write_calls=lambda calls: f" functools{call_array(calls)}",
 )
+_INVOKE = "<|content_invoke_tool_json|>"
+_INTO_CALL = Transition(_INVOKE, MarkerSplit.BEFORE, HOME, width=0, ahead=Lookahead(Repeat(r"\s"), "{"))
+_BEFORE_CALL = Lookahead(Repeat(r"[\w.\-]", 1, 128), _INVOKE)
+_INTO_NAME = Transition("(anything else)", MarkerSplit.BEFORE, "message", width=0, ahead=_BEFORE_CALL)
+_INTO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 INKLING = json_format(
     name="inkling",
     summary='<|content_invoke_tool_json|>{"name": ..., "args": {...}}<|end_message|>: typed blocks',
     models=("*inkling*",),
     markers=JsonMarkers(
-        (Enclosed("<|content_invoke_tool_json|>", "<|end_message|>"),),
-        reasoning=(ReasoningTag("think", "<|content_thinking|>", "<|end_message|>"),),
+        (Enclosed(_INVOKE, "<|end_message|>"),),
+        reasoning=(ReasoningTag("think", "<|content_thinking|>", "<|end_message|>", ended_by=(_INTO_CALL,)),),
         turns=(
             *(opening(f"<|message_{role}|>", "message") for role in ("model", "user", "system", "tool")),
             *turn_ends("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
@@ -149,7 +154,16 @@ INKLING = json_format(
         ),
         turn_states=(
             State("message", SpanKind.MARKUP, (), "turn_header", other=r"[^\w.\-]", other_transition=_TO_ROLE),
+            State(
+                "reply",
+                SpanKind.TEXT,
+                (),
+                other=r"[\s\S]",
+                other_transition=_INTO_NAME,
+                otherwise=_INTO_TEXT,
+            ),
         ),
+        tails={"<|message_model|>": "reply"},
     ),
     signs=DetectionPatterns(
         calls={r"<\|content_invoke_tool_json\|>": 0.97},

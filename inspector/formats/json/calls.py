@@ -24,7 +24,16 @@ from weaklink.inspector.formats.json.call_shape import (
     shape_of,
     without_invention,
 )
-from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
+from weaklink.inspector.json_scanner import (
+    KNOWN_ARGUMENT_KEYS,
+    MAX_DEPTH,
+    JsonKind,
+    JsonMember,
+    JsonNode,
+    JsonReading,
+    is_strict,
+    read_json,
+)
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
@@ -87,7 +96,8 @@ class JsonCallReader(Struct, frozen=True):
 
         `is_whole` says that a marker ends it, and not the payload itself.
         """
-        is_native = self.keys.name == NATIVE_KEYS.name and not self.wrappers
+        keys = self.keys
+        is_native = keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS and not self.wrappers
         reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
         faults = list(reading.faults)
         nodes = reading.nodes

@@ -7,7 +7,8 @@ with nothing before the value belongs to the call.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from msgspec import Struct, field, structs
 
@@ -172,8 +173,8 @@ class JsonMarkers(Struct, frozen=True):
 
     `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
     opener. `results`, `definitions` and `reasoning` are as in `dialect_table`; `turns` and `turn_states` are the
-    dialect's own turn tokens, in addition to the common ones, and `homes` the states of their roles. `bare` are calls
-    without an opening marker.
+    dialect's own turn tokens, in addition to the common ones, `homes` the states of their roles, and `tails` is as in
+    Table. `bare` are calls without an opening marker.
     """
 
     calls: tuple[Enclosed, ...] = ()
@@ -185,6 +186,7 @@ class JsonMarkers(Struct, frozen=True):
     turns: tuple[Transition, ...] = ()
     turn_states: tuple[State, ...] = ()
     homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
+    tails: Mapping[str, str] = MappingProxyType({})
 
 
 def json_table(markers: JsonMarkers) -> Table:
@@ -213,6 +215,7 @@ def json_table(markers: JsonMarkers) -> Table:
         turn_states=(*TURN_STATES, *markers.turn_states),
         homes=BARE_HOMES if markers.bare is not None else markers.homes,
         default_home="start" if markers.bare is not None else "text",
+        tails=markers.tails,
     )
 
 

@@ -69,7 +69,9 @@ def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
     assert found is not None
     match flawed.flaw:
         case Flaw.VALUE_NOT_OPENED:
-            return _inserted(place, place.end, "<arg_value>", f"is missing before the value of {_shown(found.name)}")
+            return _inserted(
+                place, place.end, syntax.value_begins, f"is missing before the value of {_shown(found.name)}"
+            )
         case Flaw.KEY_NOT_OPENED:
             return _inserted(place, place.start, syntax.parameter_begins, f"is missing before {_shown(found.name)}")
         case Flaw.OTHER_OPENER:

@@ -118,6 +118,11 @@ class XmlSyntax(Struct, frozen=True, dict=True):
         return f"{self.parameter_end}{name}>" if self.end_tag is not None else self.parameter_end
 
     @property
+    def value_begins(self) -> str:
+        """The tag right before a value."""
+        return self.shown_parameter[self.shown_parameter.rindex("<") :]
+
+    @property
     def closes(self) -> Lookahead:
         """The tag that closes a value."""
         return self.end_tag or Lookahead(self.parameter_end)

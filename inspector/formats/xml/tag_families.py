@@ -34,7 +34,6 @@ OPENER, CLOSER = "<tool_call>", "</tool_call>"
 
 _FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
-_KEY = lazy_pattern(r"<arg_key>([^<>\n]{1,128})</arg_key>(?:\s*(</arg_key>))?\s*(<arg_value>)?")
 _ARG_KEY, _ARG_VALUE = Enclosed("<arg_key>", "</arg_key>"), Enclosed("<arg_value>", "</arg_value>")
 _SEPARATOR = "<tool_sep>"
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
@@ -150,11 +149,14 @@ class PairTags(Struct, frozen=True):
         """The tags of a call."""
         name, opener, value = Repeat(r"[^<>\n]", 1, 128), self.call.opener, self.value.opener
         between: tuple[LookaheadPiece, ...] = (self.key.closer, Repeat(r"\s"), value)
+        kind = ""
         if self.type is not None:
             typed = (self.type.opener, Repeat(r"[^<>\n]", 0, 64), self.type.closer, Repeat(r"\s"), value)
             between = (self.key.closer, Repeat(r"\s"), OneOf((value,), typed))
+            kind = rf"(?:\s*{re.escape(self.type.opener)}[^<>\n]{{0,64}}{re.escape(self.type.closer)})?"
         closes = re.escape(self.value.closer[1:])
-        has_plain_tags = self.key == _ARG_KEY and self.value == _ARG_VALUE
+        key_opener, key_closer, value_opener = map(re.escape, (self.key.opener, self.key.closer, value))
+        pair = rf"{key_opener}([^<>\n]{{1,128}}){key_closer}(?:\s*({key_closer}))?{kind}\s*({value_opener})?"
         return XmlSyntax(
             call=Lookahead(opener, name, self.separator) if self.separator else None,
             call_begins=opener,
@@ -169,9 +171,9 @@ class PairTags(Struct, frozen=True):
             lead=opener if self.separator else "",
             anywhere=True,
             bad_is_empty=True,
-            key=_KEY if has_plain_tags else None,
-            headless=r"</arg_key>\s{0,8}<arg_value>" if has_plain_tags else "",
-            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[a-z_]*>?)?(?:\s*<(?!{closes})[a-z_]*>?(?![^<]*</))?",
+            key=lazy_pattern(pair) if key_closer else None,
+            headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
+            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes})[\w:|]*>?(?![^<]*</))?",
         )
 
 

@@ -17,7 +17,6 @@ from weaklink.inspector.text import Range
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
-_VALUE_TAG_PARTS = ("<", "arg_")  # of a tag that is there, but not whole
 _OTHER_TAG = lazy_pattern(r"<([A-Za-z_][\w.-]{0,63})>([^<>]*)</\1>")
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
 _INDENT = 64
@@ -349,7 +348,7 @@ class _Walker:
 
     def _begins_value_tag(self, at: int) -> bool:
         """Whether a part of the tag that opens a value is there."""
-        return self._text.startswith(_VALUE_TAG_PARTS, at)
+        return self._text.startswith(("<", self._syntax.value_begins[1:5]), at)
 
     def _begin_without_key(self, tag: re.Match[str]) -> bool:
         """Begin a parameter whose name lacks the tag before it: `NAME</arg_key><arg_value>`."""

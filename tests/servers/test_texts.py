@@ -1,0 +1,68 @@
+"""Texts of 2026's formats: weaklink reads what the servers' own parsers return, or reports why they do not.
+
+`texts.jsonl` has for each text what one parser returned (`server` says which; `other` is SGLang's answer where it
+differs from vLLM's) and the end of the prompt where the template opens something.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.texts import TOOLS
+from weaklink.inspector.formats.detection import detect_format
+from weaklink.inspector.model import ToolCall
+from weaklink.inspector.rules.markers import REASONING_OPENED_BY_PROMPT
+from weaklink.inspector.segmentation import Segmentation, segment
+from weaklink.ui.cli.files import tool_definitions
+
+TEXTS = Path(__file__).parents[1] / "cases" / "servers" / "texts.jsonl"
+ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
+DIFFERENT = {
+    "hyv4-2": "the template's own line ends between key and value, which vLLM 0.33.0 does not accept",
+    "cohr-2": "no parser ran: whether the words after `Plan:` are reasoning is not decided",
+}
+"""Why no fault is reported where weaklink reads something else than the parser returned."""
+
+
+def _read(row: dict[str, Any]) -> Segmentation:
+    format = detect_format(row["text"], row["model"]).format.name
+    return segment(row["text"], format, tools=tool_definitions(TOOLS), prompt=row["prompt"])
+
+
+def _is_returned(found: Segmentation, answer: dict[str, Any]) -> bool:
+    return (
+        [(call.name, call.arguments) for call in found.calls]
+        == [(call["name"], _value(call["arguments"])) for call in answer["tool_calls"]]
+        and found.content.strip() == (answer["content"] or "").strip()
+        and found.reasoning.strip() == (answer["reasoning"] or "").strip()
+    )
+
+
+def _value(arguments: str) -> Any:
+    try:
+        return json.loads(arguments)
+    except ValueError:
+        return arguments
+
+
+def _is_told(found: Segmentation) -> bool:
+    return any(diagnostic.fault.rule is not REASONING_OPENED_BY_PROMPT for diagnostic in found.diagnostics)
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_what_a_parser_returns_is_read_or_a_fault_is_reported(row: dict[str, Any]) -> None:
+    found = _read(row)
+    answers = (row["returned"], row.get("other", row["returned"]))
+    is_silent = not any(_is_returned(found, answer) for answer in answers) and not _is_told(found)
+    assert is_silent is (row["id"] in DIFFERENT), found
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
+def test_every_returned_call_is_read(row: dict[str, Any]) -> None:
+    found = _read(row)
+    read: list[ToolCall] = list(found.calls)
+    drafts = [span for span in found.spans if span.children]
+    for call in row["returned"]["tool_calls"]:
+        assert drafts or any(candidate.name == call["name"] for candidate in read), (call, found)
