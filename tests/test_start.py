@@ -76,7 +76,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 190),
         (_segment, 145),
-        (_check, 316),
+        (_check, 332),
         (_list, 139),
     ],
 )

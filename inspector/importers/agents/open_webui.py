@@ -77,7 +77,7 @@ def _chat(value: JsonObject, record: str) -> AgentSession:
     return session
 
 
-class _Step(Struct):
+class _RunStep(Struct):
     """One answer of a message, with the attributes and the body of each of its calls."""
 
     words: str = ""
@@ -107,8 +107,8 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
                 session.result(attributes.get("id", ""), result, name=attributes.get("name", ""))
 
 
-def _steps(content: str) -> list[_Step]:
-    steps, position = [_Step()], 0
+def _steps(content: str) -> list[_RunStep]:
+    steps, position = [_RunStep()], 0
     for details in _DETAILS.finditer(content):
         if details.start() < position:  # inside the block before
             continue
@@ -125,11 +125,11 @@ def _steps(content: str) -> list[_Step]:
     return steps
 
 
-def _take_words(words: str, steps: list[_Step], thoughts: str = "") -> None:
+def _take_words(words: str, steps: list[_RunStep], thoughts: str = "") -> None:
     if not words.strip() and not thoughts:
         return
     if steps[-1].calls:
-        steps.append(_Step())
+        steps.append(_RunStep())
     steps[-1].words += words
     steps[-1].thoughts += "\n".join(line.removeprefix("> ") for line in thoughts.split("\n"))
 
