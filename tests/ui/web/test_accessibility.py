@@ -21,13 +21,18 @@ _LOOKS = [
     *(pytest.param("light", _PHONE, path, marks=pytest.mark.slow) for path in _PATHS),
 ]
 _TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
-_STREAMLITS: tuple[tuple[str, str], ...] = ()
+_STREAMLITS: tuple[tuple[str, str], ...] = (
+    ("list", "stSidebarNavItems"),  # a menu with sections, on a phone: each section is a <div> between <ul> and <li>
+    ("listitem", "stSidebarNavItems"),
+)
 """Rules that Streamlit's own elements break, each with the selector of those elements."""
 _RUN = """async (tags) => {
-    const found = await axe.run(document, {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations']});
+    const options = {runOnly: {type: 'tag', values: tags}, resultTypes: ['violations'], elementRef: true};
+    const found = await axe.run(document, options);
     return found.violations.flatMap((one) => one.nodes.map((node) => ({
         rule: one.id, impact: node.impact, html: node.html.slice(0, 300), target: node.target.flat().join(' '),
         why: node.failureSummary,
+        inside: node.element?.closest('[data-testid=stSidebarNavItems]')?.dataset.testid ?? '',
     })));
 }"""
 
@@ -149,6 +154,13 @@ def test_axe_finds_nothing_in_what_a_key_or_a_click_opens(
         expect(page.get_by_test_id("stPopoverBody")).to_be_visible()
         settled(page)
         _check(page)
+        for opened in ("read=text", "read=markdown", "read=code", "read=diff", "beside=ask"):
+            page.goto(f"{demo_dashboard}trace?trace={broken[0]}&{opened}")
+            settled(page)
+            _check(page)
+            if width == _PHONE:
+                assert page.evaluate(_TOO_WIDE) == []
+                assert page.evaluate(_TOO_SMALL) == []
         page.goto(f"{demo_dashboard}compare?what=groups")
         settled(page)
         _check(page)
@@ -200,4 +212,4 @@ def _check(page: Page) -> None:
 
 
 def _is(one: dict[str, str], rule: str, where: str) -> bool:
-    return one["rule"] == rule and where in one["html"] + one["target"]
+    return one["rule"] == rule and where in one["html"] + one["target"] + one["inside"]
