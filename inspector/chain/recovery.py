@@ -135,7 +135,7 @@ class RecoveryAnalysis:
     @cached_property
     def _statements(self) -> Statements:
         asked = "\n".join(text for _, text in self._facts.user_texts)
-        return Statements(self._facts.speeches, self._facts.answer, self._facts.reply_turns, asked)
+        return Statements(self._facts.speeches, self._facts.answer, asked)
 
     @cached_property
     def _named_ways(self) -> NamedWays:
