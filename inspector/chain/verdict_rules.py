@@ -88,7 +88,7 @@ RECOVERY_RULES = MappingProxyType(
 """What decides what became of a failure or finding."""
 SAID_RULES = MappingProxyType(
     {
-        _R.REPORTED_AT_END: "a sentence of the final statement denies and is about this failure",
+        _R.REPORTED_AT_END: "a sentence of the final statement is about this failure: it denies, explains or echoes it",
         _R.CLAIMED: "a sentence of the final statement claims what failed",
         _R.GAVE_UP: "the final statement admits, without a name, that something was not done",
         _R.REPORTED_IN_REPLY: "the first words after the failure state it",

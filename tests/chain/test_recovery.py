@@ -237,3 +237,10 @@ def test_what_exists_already_may_be_used(later: str, status: str) -> None:
         "say: redis runs.",
     )
     assert chain.status.value == status
+
+
+@pytest.mark.parametrize("question", ["Would terraform change anything?", "Will this plan add something?"])
+def test_an_exit_code_that_answers_a_question_is_no_break(question: str) -> None:
+    call = 'call a: Bash {"command": "terraform plan -detailed-exitcode"}'
+    result = "result a!: Exit code 2\nPlan: 1 to add, 0 to change, 0 to destroy."
+    assert chain_of(f"user: {question}", call, result, "say: Yes, it would add one resource.").status.value == "ok"
