@@ -3,8 +3,8 @@
 Without names it runs those of the core, which take less than ten minutes. `all` runs every one: the others make a
 database of a million traces (`queries`, `tui`, `web`), want mitmproxy beside them (`proxy`), start Ray (`cluster`), or
 take minutes. `verdicts FOLDER ...` measures folders of `tests/verdicts`; with `--differences` it prints each verdict
-that differs from its label. `--write` puts what the others print into docs/performance.md (`cluster` and `scaling` into
-docs/scaling.md), with the machine's description.
+that differs from its label, with `--rules` how often each rule was right and wrong. `--write` puts what the others
+print into docs/performance.md (`cluster` and `scaling` into docs/scaling.md), with the machine's description.
 """
 
 import io

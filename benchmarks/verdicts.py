@@ -7,13 +7,14 @@ only measures, and so do `blind/one` and `blind/two`, whose authors did not read
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
 
 from weaklink.inspector.chain.steps import Chain, Step
+from weaklink.inspector.chain.verdict_rules import KIND_RULES, RECOVERY_RULES, SAID_RULES, VerdictRule
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
@@ -30,12 +31,18 @@ class Agreement(Struct):
     right: Counter[str] = field(default_factory=Counter)
     total: Counter[str] = field(default_factory=Counter)
     differences: list[str] = field(default_factory=list)
+    right_rules: Counter[VerdictRule] = field(default_factory=Counter)
+    wrong_rules: Counter[VerdictRule] = field(default_factory=Counter)
     sessions: int = 0
     healthy: int = 0
     healthy_broken: int = 0
 
-    def add(self, measure: str, where: str, verdict: object, allowed: tuple[object, ...]) -> None:
-        """Count one verdict."""
+    def add(
+        self, measure: str, where: str, verdict: object, allowed: tuple[object, ...], rule: VerdictRule | None = None
+    ) -> None:
+        """Count one verdict, and for the rule that decided it."""
+        if rule is not None:
+            (self.right_rules if verdict in allowed else self.wrong_rules)[rule] += 1
         self.total[measure] += 1
         if verdict in allowed:
             self.right[measure] += 1
@@ -50,19 +57,34 @@ def verdicts() -> None:
 
 
 def print_folders(words: Sequence[str]) -> int:
-    """Print the agreement of the named folders, with `--differences` each difference; 2 for a folder without labels."""
-    folders = [word for word in words if word != "--differences"]
+    """Print the agreement of the named folders; the exit code is 2 for a folder without labels.
+
+    `--differences` also prints each difference, `--rules` how often each rule was right and wrong.
+    """
+    folders = [word for word in words if word not in ("--differences", "--rules")]
     unknown = [folder for folder in folders if not any((FOLDER / folder).glob(f"*{_SUFFIX}"))]
     if unknown or not folders:
         known = sorted({str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(f"*{_SUFFIX}")})
-        missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else "--differences needs a folder"
+        missing = f"no folder with labels is called {', '.join(unknown)}" if unknown else f"{words[0]} needs a folder"
         sys.stderr.write(f"{missing}; there are: {', '.join(known)}\n")
         return 2
-    _print(folders, differences_of=folders if "--differences" in words else ())
+    agreements = _print(folders, differences_of=folders if "--differences" in words else ())
+    if "--rules" in words:
+        _print_rules(agreements)
     return 0
 
 
-def _print(folders: Sequence[str], *, differences_of: Sequence[str]) -> None:
+def _print_rules(agreements: Sequence[Agreement]) -> None:
+    """How often each rule decided as the labels say, over all folders."""
+    right = sum((agreement.right_rules for agreement in agreements), Counter[VerdictRule]())
+    wrong = sum((agreement.wrong_rules for agreement in agreements), Counter[VerdictRule]())
+    print("| rule | right | wrong |")
+    print("| --- | --- | --- |")
+    for rule in VerdictRule:
+        print(f"| {rule.value} | {right[rule]} | {wrong[rule]} |")
+
+
+def _print(folders: Sequence[str], *, differences_of: Sequence[str]) -> list[Agreement]:
     print("| folder | sessions | measure | agreement | goal |")
     print("| --- | --- | --- | --- | --- |")
     agreements = {folder: agreement_of(FOLDER / folder) for folder in folders}
@@ -77,6 +99,7 @@ def _print(folders: Sequence[str], *, differences_of: Sequence[str]) -> None:
     for folder in differences_of:
         for line in agreements[folder].differences:
             print(f"{folder}: {line}")
+    return list(agreements.values())
 
 
 def agreement_of(folder: Path) -> Agreement:
@@ -101,7 +124,7 @@ def _compare(labels: Path, found: Agreement) -> None:
         result = expected.get(number)
         if result is None:
             if step.result is not None and step.outcome.value in ("ok", "error-result", "rejected", "not-run"):
-                found.add("plain successes", where, _value(step.result_kind), (None,))
+                found.add("plain successes", where, _value(step.result_kind), (None,), _rule_of(step, KIND_RULES))
         elif not result.get("doubtful"):
             _compare_result(where, result, step, found)
 
@@ -117,7 +140,7 @@ def _numbered(chain: Chain, results: list[dict[str, Any]]) -> Iterator[tuple[int
 
 
 def _compare_session(name: str, labelled: dict[str, Any], chain: Chain, found: Agreement) -> None:
-    found.add("status", name, chain.status.value, (labelled["status"],))
+    found.add("status", name, chain.status.value, (labelled["status"],), chain.rule)
     found.healthy += labelled["healthy"]
     if labelled["healthy"] and chain.broken is not None:
         found.healthy_broken += 1
@@ -128,14 +151,19 @@ def _compare_session(name: str, labelled: dict[str, Any], chain: Chain, found: A
 
 def _compare_result(where: str, result: dict[str, Any], step: Step, found: Agreement) -> None:
     kind = _value(step.result_kind)
-    found.add("kind", where, kind, _allowed(result, "kind"))
+    found.add("kind", where, kind, _allowed(result, "kind"), _rule_of(step, KIND_RULES))
     if result["kind"] not in _REPAIRABLE or (kind != result["kind"] and kind in _allowed(result, "kind")):
         return
     became = _value(step.recovery)
-    found.add("became", where, became, _allowed(result, "became"))
+    found.add("became", where, became, _allowed(result, "became"), _rule_of(step, RECOVERY_RULES))
     if became in _allowed(result, "became") and became == result["became"] and result["by"] is not None:
         found.add("by", where, step.recovered_by, (result["by"],))
-    found.add("said", where, _value(step.said), (result["said"],))
+    found.add("said", where, _value(step.said), (result["said"],), _rule_of(step, SAID_RULES))
+
+
+def _rule_of(step: Step, rules: Container[VerdictRule]) -> VerdictRule | None:
+    """The rule of a step that made one of its decisions."""
+    return next((rule for rule in step.rules if rule in rules), None)
 
 
 def _allowed(result: dict[str, Any], key: str) -> tuple[object, ...]:

@@ -10,9 +10,9 @@ An agent looks at many things that it turns out not to need. Such a failure is `
   not speak of it (`generate` is spoken of by "regenerate the code"); what the user named, it needs;
 * it is no finding: a check that found faults is needed to the end.
 
-Some failures did no harm even if the agent mentions them at the end: the removal of what is not there and the making of
-what is, whose aim is reached; and a check or a look that nobody had asked for, with a program that is not installed, if
-the agent says so.
+Some failures did no harm even if the agent mentions them at the end: the removal of what is not there, the making of
+what is, and a program that has nothing to do, whose aim is reached; and a check or a look that nobody had asked for,
+with a program that is not installed, if the agent says so.
 
 The verdict is a guess, and has low certainty.
 """
@@ -50,6 +50,11 @@ _MAKERS = frozenset(
     {"mkdir", "createdb", "useradd", "groupadd", "git init", "git tag", "git branch", "docker network", "docker volume"}
 )
 _EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
+_NOTHING_TO_DO = lazy_pattern(
+    r"\bnothing (?:to (?:commit|do|push|update|install|upgrade|release)|added to commit|changed)\b|"
+    r"\b(?:everything|already) up[ -]to[ -]date\b",
+    re.IGNORECASE,
+)
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 _NOT_INSTALLED = lazy_pattern(
     r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
@@ -107,6 +112,8 @@ class Necessity:
         if effect.subject in _REMOVERS and _GONE.search(text) is not None:
             return True
         if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
+            return True
+        if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
             return True
         return (
             effect.kind is not EffectKind.WRITE

@@ -137,7 +137,9 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     for layer in layers:
         if not isinstance(layer, dict) or (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
-        failure = None if call is not None and _describes_failed_thing(layer, call) else _structured(layer)
+        if call is not None and not result.is_error and _describes_failed_thing(layer, call):
+            return None
+        failure = _structured(layer)
         if failure is not None:
             return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
         if _succeeded(layer) and not result.is_error:

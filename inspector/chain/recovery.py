@@ -40,7 +40,8 @@ _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 
 
 _ASKS = lazy_pattern(
-    r"^\W*(?:is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
+    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
+    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
     r"\btell me (?:the|if|whether|what|which)\b"
 )
 _ORDERS = lazy_pattern(
@@ -135,7 +136,7 @@ class RecoveryAnalysis:
     @cached_property
     def _statements(self) -> Statements:
         asked = "\n".join(text for _, text in self._facts.user_texts)
-        return Statements(self._facts.speeches, self._facts.answer, self._facts.reply_turns, asked)
+        return Statements(self._facts.speeches, self._facts.answer, asked)
 
     @cached_property
     def _named_ways(self) -> NamedWays:

@@ -23,7 +23,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.steps import Certainty, ResultKind
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
@@ -81,7 +81,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"network|could not resolve|is not installed|is not set\b|command could not|missing the dependency|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
-    r"^(?!error|warning|fatal|note)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
+    r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: "
     r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: )?(?:\d+: )?\S+: not found",
     re.IGNORECASE | re.MULTILINE,
@@ -493,6 +493,16 @@ _COMMAND_TIMED_OUT = lazy_pattern(
 )
 
 
+def _is_hit(call: ToolCall, line: str) -> bool:
+    """Whether a line is what a search looked for: it begins with words of the query ("Error E1042: ...")."""
+    if not is_search(call.name or "") or not isinstance(call.arguments, dict):
+        return False
+    begin = line[:_MAX_HIT_CHARS].partition(":")[0].casefold()
+    values = (value.strip().casefold() for value in call.arguments.values() if isinstance(value, str))
+    return any(len(value) > 3 and value in begin for value in values)
+
+
+_MAX_HIT_CHARS = 80
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
 
 
@@ -537,7 +547,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
         return None  # printed by what was read, not by a program
     head = result.content[:200]
-    if line not in head or _HIT.match(line):
+    if line not in head or _HIT.match(line) or _is_hit(call, line):
         return None
     is_short = len(result.content.strip()) <= _SHORT
     return line if is_short else None

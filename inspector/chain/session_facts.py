@@ -60,11 +60,6 @@ class SessionFacts:
         return next((step.number for step in self.steps if step.is_good and changes(step)), 0)
 
     @cached_property
-    def reply_turns(self) -> frozenset[int]:
-        """The turns in which the agent replied to a failure."""
-        return frozenset(self.reply_to(step) for step in self.steps if step.outcome.failed)
-
-    @cached_property
     def own_turns(self) -> list[int]:
         """The numbers of the agent's turns."""
         return [number for number, turn in enumerate(self.trace.turns, 1) if turn.role is Role.ASSISTANT]

@@ -7,15 +7,14 @@ a failure if a clause of it denies (`inspector.chain.assertions`) and it is abou
 * in the reply, the first words after the failure, any statement is about it that denies, or shares a word with the call
   or its result; a plan ("Now the next file.", "Inserting the row.") states nothing;
 * in the final statement, it names the tool, the target or the error; if the failure is the only one that was never
-  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well;
-* in between, it names the target or the error.
+  repaired, and nothing claims its effect, "You will have to do this by hand" is about it as well.
 
 A sentence of the final statement *claims* the effect if `inspector.chain.claims` says so, and nothing repaired the
 failure. A report in the final statement outweighs a claim, a claim outweighs an earlier report.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -31,7 +30,7 @@ from weaklink.inspector.chain.steps import ResultKind, Said
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
-_MAX_SENTENCES, _MAX_SPEECHES = 120, 12
+_MAX_SENTENCES = 120
 # "The migration is written, but I could not run it": the clause is about what an earlier one names.
 _REFERS_BACK = lazy_pattern(
     r"\b(?:it|them|that|those|sie|ihn|ihm|das|la|le|les|lo|los|las|o|a|os|as|его|её|их)\W*$|"
@@ -184,15 +183,15 @@ _QUALIFIED = lazy_pattern(
 class Statements:
     """The agent's statements in one trace.
 
-    `final` is its last one, None if it never made one; `replies` are the turns in which it replied to a failure;
-    `asked` is what the user said, in lower case: the words of a question ("failed logins") admit nothing.
+    `final` is its last one, None if it never made one; `asked` is what the user said, in lower case: the words of a
+    question ("failed logins") admit nothing.
     """
 
-    def __init__(self, speeches: Sequence[Speech], final: Speech | None, replies: frozenset[int], asked: str) -> None:
+    def __init__(self, speeches: Sequence[Speech], final: Speech | None, asked: str) -> None:
         others = [speech for speech in speeches if final is None or speech.turn != final.turn]
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
-        self._final, self._replies, self._asked = final, replies, asked
+        self._final, self._asked = final, asked
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -209,11 +208,8 @@ class Statements:
             final, rule = self._last_that(self._gives_up, failed), VerdictRule.GAVE_UP
         if final is not None:
             return Judged(Said.REPORTED, rule, final)
-        report = self._early_report(first, failed)
-        if report is None:
-            return _SILENT
-        rule = VerdictRule.REPORTED_IN_REPLY if report.is_reply else VerdictRule.REPORTED_LATER
-        return Judged(Said.REPORTED, rule, report)
+        report = self._in_reply(failed)
+        return _SILENT if report is None else Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, report)
 
     def assertion(self) -> Statement | None:
         """The first sentence of the final statement that asserts something; None if one denies or asks."""
@@ -238,20 +234,14 @@ class Statements:
         found = next((sentence for sentence in sentences if decides(sentence, failed)), None)
         return None if found is None else Statement(self._turns[-1], found, is_final=True)
 
-    def _early_report(self, first: int, failed: FailedCall) -> Statement | None:
-        """The sentence that reports a failure before the final statement."""
-        last = len(self._speeches) - (self._final is not None)
-        for index in range(first, min(first + _MAX_SPEECHES, last)):
-            turn = self._turns[index]
-            is_reply = turn == failed.reply
-            if turn in self._replies and not is_reply:
-                continue  # what is said to another failure is not about this one
-            reports = _reports_in_reply if is_reply else _reports_between
-            sentences = _cached_sentences(self._speeches[index].text)
-            sentence = next((sentence for sentence in sentences if reports(sentence, failed)), None)
-            if sentence is not None:
-                return Statement(turn, sentence, is_reply=is_reply)
-        return None
+    def _in_reply(self, failed: FailedCall) -> Statement | None:
+        """The sentence that reports a failure in the reply to it."""
+        index = bisect_left(self._turns, failed.reply)
+        if index >= len(self._turns) - (self._final is not None) or self._turns[index] != failed.reply:
+            return None
+        sentences = _cached_sentences(self._speeches[index].text)
+        sentence = next((sentence for sentence in sentences if _reports_in_reply(sentence, failed)), None)
+        return None if sentence is None else Statement(failed.reply, sentence, is_reply=True)
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
@@ -319,7 +309,3 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if _STATES.match(sentence):
         return True
     return failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None
-
-
-def _reports_between(sentence: str, failed: FailedCall) -> bool:
-    return failed.terms.names_target(sentence) and any(clause.admits for clause in clauses_of(sentence))

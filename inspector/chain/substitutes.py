@@ -124,6 +124,8 @@ class Substitutes:
     def _serves(self, step: Step, failed: Step, intent: Intent, value: IntentValue) -> Recovery | None:
         """How a later step whose call or result holds a target did the work of `failed`; None if it did not."""
         mine = main_effect(effects_of(failed.call))
+        if mine is not None and _uses_existing(step, failed, mine, value.text):
+            return Recovery.WORKED_AROUND
         is_missing = mine is not None and mine.command is not None and "not found" in (failed.error or "")
         if is_missing and mine is not None and mine.kind is EffectKind.WRITE:
             later = main_effect(effects_of(step.call))
@@ -182,6 +184,26 @@ class Substitutes:
     @cached_property
     def _writes(self) -> Sequence[Step]:
         return [step for step in self._steps if step.is_good and next(step_files(step), None) is not None]
+
+
+_EXISTS_ALREADY = lazy_pattern(r"\balready (?:exists?|in use|running|taken|defined)\b", re.IGNORECASE)
+_TAKES_AWAY = frozenset(
+    ("rm", "rmi", "remove", "delete", "destroy", "down", "stop", "kill", "drop", "uninstall", "prune")
+)
+
+
+def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
+    """Whether a later line of the same program uses what a failed one was to make: `docker start` for `docker run`."""
+    if mine.kind is not EffectKind.RUN or mine.command is None or not _EXISTS_ALREADY.search(failed.error or ""):
+        return False
+    return any(
+        later.kind is EffectKind.RUN
+        and later.command is not None
+        and later.command.program == mine.command.program
+        and _TAKES_AWAY.isdisjoint(later.command.operands[:2])
+        and target in (word.casefold() for word in later.command.operands)
+        for later in effects_of(step.call)
+    )
 
 
 def step_files(step: Step) -> Iterator[str]:

@@ -202,3 +202,45 @@ def test_a_program_of_two_letters_is_named(program: str, call: str) -> None:
         f"say: The typo is fixed. {program} is not logged in.",
     )
     assert (chain.status.value, chain.steps[1].said) == ("broken", "reported")
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("git commit -am x", "On branch main\nnothing to commit, working tree clean"),
+        ("git push", "Everything up-to-date"),
+        ("poetry publish", "Nothing to release"),
+    ],
+)
+def test_a_program_that_has_nothing_to_do_did_no_harm(command: str, words: str) -> None:
+    def status(end: str) -> str:
+        call = f'call a: Bash {{"command": "{command}"}}'
+        return chain_of(
+            "user: See to my changes.", call, f"result a!: Exit code 1\n{words}", f"say: {end}"
+        ).status.value
+
+    assert status("There was nothing left to do.") == "recovered"
+    assert status("I committed, pushed and published all changes.") == "broken"
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [("docker start redis", "recovered"), ("docker rm -f redis", "broken"), ("docker ps", "broken")],
+)
+def test_what_exists_already_may_be_used(later: str, status: str) -> None:
+    chain = chain_of(
+        "user: Start redis in Docker.",
+        'call a: Bash {"command": "docker run -d --name redis redis:7"}',
+        'result a!: Exit code 125\nConflict. The container name "/redis" is already in use',
+        f'call b: Bash {{"command": "{later}"}}',
+        "result b: redis",
+        "say: redis runs.",
+    )
+    assert chain.status.value == status
+
+
+@pytest.mark.parametrize("question", ["Would terraform change anything?", "Will this plan add something?"])
+def test_an_exit_code_that_answers_a_question_is_no_break(question: str) -> None:
+    call = 'call a: Bash {"command": "terraform plan -detailed-exitcode"}'
+    result = "result a!: Exit code 2\nPlan: 1 to add, 0 to change, 0 to destroy."
+    assert chain_of(f"user: {question}", call, result, "say: Yes, it would add one resource.").status.value == "ok"

@@ -135,3 +135,24 @@ def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> 
 def test_the_short_answer_of_a_change_that_worked_is_none(tool: str, result: str) -> None:
     chain = chain_of("user: See to 7.", f'call a: {tool} {{"id": 7}}', f"result a: {result}", "say: Done.")
     assert chain.steps[0].result_kind is None
+
+
+@pytest.mark.parametrize("tool", ["search_docs", "find_articles", "mcp__kb__query"])
+def test_a_hit_that_begins_with_the_query_is_no_error(tool: str) -> None:
+    def kind(result: str) -> str | None:
+        call = f'call a: {tool} {{"query": "E1042"}}'
+        return chain_of("user: What is E1042?", call, f"result a: {result}", "say: See above.").steps[0].result_kind
+
+    assert kind("Error E1042: connection refused by the broker.") is None
+    assert kind("Error: connection refused while searching for E1042") == "failure"
+
+
+@pytest.mark.parametrize("module", ["m", "shop.cart"])
+def test_a_test_that_cannot_import_what_is_to_be_written_is_a_finding(module: str) -> None:
+    chain = chain_of(
+        "user: Add `median`.",
+        'call a: Bash {"command": "pytest -q test_m.py"}',
+        f"result a!: Exit code 2\nImportError: cannot import name 'median' from '{module}'\n1 error in 0.1s",
+        "say: The test fails as it should.",
+    )
+    assert chain.steps[0].result_kind == "finding"

@@ -30,15 +30,6 @@ RARE: dict[VerdictRule, tuple[str, ...]] = {
         "result: 4 degrees",
         "say: It has 4 degrees.",
     ),
-    VerdictRule.REPORTED_LATER: (
-        'call a: Edit {"file_path": "src/tax.py", "old_string": "1", "new_string": "2"}',
-        "result a!: Error: the string was not found",
-        'call b: Read {"file_path": "notes.md"}',
-        "result b: nothing new",
-        "say: The change of tax.py could not be made.",
-        "user: And the notes?",
-        "say: They are as they were.",
-    ),
     VerdictRule.SURER_FAILURE: (
         'call a: lookup_customer {"name": "Ann"}',
         "result a: Error: nobody is called so",
