@@ -1,5 +1,6 @@
 """The command starts fast: what only some subcommand needs is not loaded before that subcommand runs."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -87,8 +88,18 @@ def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], 
     assert len(own) <= most, own
 
 
-def test_a_command_runs_with_the_garbage_collector_that_its_start_did_without(tmp_path: Path) -> None:
-    assert "collects: True" in _run(*_segment(tmp_path)).stderr
+def _verify(folder: Path) -> list[str]:
+    file = folder / "rows.jsonl"
+    messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello, what can I do?"}]
+    file.write_text(json.dumps({"messages": messages}), encoding="utf-8")
+    return ["data", "verify", str(file)]
+
+
+@pytest.mark.parametrize("words", [_segment, _verify])  # a command of its own, and one of a group
+def test_a_command_runs_with_the_garbage_collector_that_its_start_did_without(
+    words: Callable[[Path], list[str]], tmp_path: Path
+) -> None:
+    assert "collects: True" in _run(*words(tmp_path)).stderr
 
 
 def test_what_reads_no_file_loads_no_importer(tmp_path: Path) -> None:

@@ -150,12 +150,13 @@ PLACEHOLDER_LEFT = Rule(
 ANSWER_WITHOUT_EVIDENCE = Rule(
     "D710",
     "answer-without-evidence",
-    Severity.WARNING,
+    Severity.INFO,
     "The final answer states a number or name that does not appear earlier.",
     "A model that learns from it invents facts after a tool answered. Evidence includes every result, the user and "
     "system messages, and the arguments of calls. Rounding, separators, date formats, percent, counts, sums and "
-    "differences count as evidence. The rule checks only answers after a result. General knowledge has no evidence "
-    "either, so it is an info, and a warning only if the answer states one value and the result another of its kind.",
+    "differences count as evidence. The rule checks only answers after a result. It is an info, because general "
+    "knowledge has no evidence either, and neither has a value that the answer converts or computes in several steps. "
+    "Read those first whose message names the value of the result that the answer replaces.",
     "Correct the answer, or the result that it should be based on.",
     bad=_row(_USER, _CALL, _RESULT, _ANSWER.replace("18", "23.5")),
     good=_row(*_WHOLE),

@@ -1,4 +1,4 @@
-"""D710: a claim against a result is a warning, one without evidence an info, and headings are no claims."""
+"""D710: a claim against a result or without evidence is an info, and headings are no claims."""
 
 import json
 
@@ -17,39 +17,43 @@ TOOL: Json = {
 }
 
 
-def severities(result: str, answer: str, asked: str = "How is it in Oslo for 2 of us?") -> list[Severity]:
+def kinds(result: str, answer: str, asked: str = "How is it in Oslo for 2 of us?") -> list[str]:
     call = json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}})
     texts = (asked, f"<tool_call>\n{call}\n</tool_call>", result, answer)
     roles = ("user", "assistant", "tool", "assistant")
     messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     sample = read_sample(DataRow("a", "line 1", 1, {"messages": messages, "tools": [TOOL]}))
-    return [one.rule.severity for one in lint_sample(sample) if one.rule.code == "D710"]
+    found = [one for one in lint_sample(sample) if one.rule.code == "D710"]
+    assert all(one.rule.severity is Severity.INFO for one in found)
+    return [AGAINST if "; the result has `" in one.fault.message else WITHOUT for one in found]
 
 
-WARNING, INFO = Severity.WARNING, Severity.INFO
+AGAINST, WITHOUT = "against a result", "without evidence"
 
 
 @pytest.mark.parametrize(
     ("result", "answer", "found"),
     [
-        ('{"celsius": 17}', "It is 24 °C in Oslo.", [WARNING]),
-        ("17 °C", "It is 24 °C in Oslo.", [WARNING]),
-        ('{"celsius": 17, "wind": 5}', "It is 24 °C, with a wind of 5 m/s.", [WARNING]),
+        ('{"celsius": 17}', "It is 24 °C in Oslo.", [AGAINST]),
+        ("17 °C", "It is 24 °C in Oslo.", [AGAINST]),
+        ('{"celsius": 17, "wind": 5}', "It is 24 °C, with a wind of 5 m/s.", [AGAINST]),
         ('{"celsius": 17}', "It is 17 °C in Oslo.", []),
-        ('{"celsius": 17}', "It is 17 °C, far from the freezing point at -38.83 °C of mercury.", [INFO]),
+        ('{"celsius": 17}', "It is 17 °C, far from the freezing point at -38.83 °C of mercury.", [WITHOUT]),
         ('{"celsius": 17}', "It is 63 °F in Oslo.", []),
         ('{"celsius": 16.8}', "It is about 17 °C in Oslo.", []),
         ('{"price": 129.5}', "For the 2 of you, it is 259 kroner.", []),
-        ('{"leaves": "06:45"}', "It leaves at 09:30.", [WARNING]),
+        ('{"leaves": "06:45"}', "It leaves at 09:30.", [AGAINST]),
         ('{"leaves": "06:45"}', "It leaves at 6:45.", []),
-        ('{"booking": "MOSS-7719"}', "Your booking is MOSS-7718.", [WARNING]),
+        ('{"booking": "MOSS-7719"}', "Your booking is MOSS-7718.", [AGAINST]),
         ('{"booking": "MOSS-7719"}', "Your booking is MOSS-7719.", []),
-        ('{"celsius": 17}', "It is 17 °C. The coach Vebjørn Selbekk likes that.", [INFO]),
+        ('{"celsius": 17}', "It is 17 °C. The coach Vebjørn Selbekk likes that.", [WITHOUT]),
         ('{"celsius": 17}', "## Weather Report Today\nIt is 17 °C.", []),
         ('{"celsius": 17}', "**Current Weather Conditions**\nIt is 17 °C.", []),
         ('{"celsius": 17}', "Here is the Weather Summary Report:\nIt is 17 °C.", []),
-        (json.dumps(list(range(100, 120))), "It is 93.71 °C.", [INFO]),
+        (json.dumps(list(range(100, 120))), "It is 93.71 °C.", [WITHOUT]),
     ],
 )
-def test_only_what_contradicts_a_result_is_a_warning(result: str, answer: str, found: list[Severity]) -> None:
-    assert severities(result, answer) == found
+def test_a_claim_is_reported_if_it_contradicts_a_result_or_has_no_evidence(
+    result: str, answer: str, found: list[str]
+) -> None:
+    assert kinds(result, answer) == found

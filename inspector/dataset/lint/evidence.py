@@ -28,11 +28,9 @@ from typing import Any
 
 from weaklink.inspector.dataset.claims import announced_action, claimed_action
 from weaklink.inspector.dataset.lint.dates import MONTHS, DateEvidence, dates_in
-from weaklink.inspector.dataset.lint.structure import with_severity
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import Role, Span, SpanKind
-from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -136,7 +134,7 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
-    """D710, as an info: the final answer says that the agent acted or will act, and a sample with tools has no call."""
+    """D710: the final answer says that the agent acted or will act, and a sample with tools has no call."""
     if not sample.offered.tools or len(sample.inspection.chain.steps):
         return
     answer = _final_answer(sample)
@@ -146,8 +144,7 @@ def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
         start = text.find(action)
         message = f"The answer says `{action}`, but the sample has no call."
         place = Range(start, start + len(action)) if start >= 0 else Range(0, len(text))
-        found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
-        yield with_severity(found, Severity.INFO)
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
 
 
 def _without_evidence(
@@ -161,8 +158,7 @@ def _without_evidence(
             yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
         elif not evidence.supports(claim, kind):
             message = f"The {kind} `{claim}` of the answer is in no result and in no earlier message."
-            found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
-            yield with_severity(found, Severity.INFO)
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
 
 
 def _single_names(text: str, spans: Iterable[Span]) -> Iterator[Range]:
@@ -184,8 +180,7 @@ def _in_place_of(
         if instead is not None:
             name = place.of(text)
             message = f"The name `{name}` is in no result; a result has `{instead}`, which the answer does not state."
-            found = Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
-            yield with_severity(found, Severity.INFO)
+            yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
 
 
 def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
