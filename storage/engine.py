@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -158,6 +158,7 @@ def new_engine(
     engine = sa.create_engine(place.url, hide_parameters=True, execution_options=marks, creator=opening)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    event.listen(engine, "invalidate", _roll_back_sqlite)
     return engine
 
 
@@ -370,6 +371,15 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object) -> None:
     connection.text_factory = _readable_text
     for pragma in ("foreign_keys = ON", "synchronous = NORMAL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _roll_back_sqlite(connection: sqlite3.Connection, _record: object, _error: BaseException | None) -> None:
+    """Release the lock of a connection that SQLAlchemy discards, as after Ctrl-C within a statement.
+
+    Closing it is not enough: while the traceback of the interrupt keeps the cursor, SQLite keeps the transaction.
+    """
+    with suppress(sqlite3.Error):
+        connection.rollback()
 
 
 _readable_text = partial(str, encoding="utf-8", errors="replace")

@@ -46,7 +46,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import CALL_END, CALL_ENDS, JsonMarkers, json_format
 from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, register_format
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
@@ -56,6 +56,7 @@ from weaklink.inspector.segmenter.events import JSON
 from weaklink.inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
 
 _MARKER_CHARS = 200
+_registered: dict[str, "FormatTable"] = {}
 Marker = str
 
 
@@ -188,6 +189,22 @@ def format_of(table: FormatTable) -> Format:
     except (ValueError, re.error) as error:
         raise FormatTableError(f"format `{table.name}`: its markers contradict each other: {error}") from error
     return format
+
+
+def register_table(table: FormatTable, origin: str) -> str:
+    """Register the format of a table in this process, and return its name. Raises FormatTableError."""
+    format = format_of(table)
+    try:
+        register_format(format)
+    except ValueError as error:
+        raise FormatTableError(f"{origin}: {error}; choose another name") from error
+    _registered[format.name] = table
+    return format.name
+
+
+def registered_tables() -> tuple[FormatTable, ...]:
+    """The tables whose formats are registered in this process."""
+    return tuple(_registered.values())
 
 
 def _problems(table: FormatTable) -> Iterator[str]:

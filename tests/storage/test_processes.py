@@ -19,6 +19,7 @@ from tests.storage.processes import streamed_text, trace_named
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import BodyState
 from weaklink.storage import open_store, place_of
+from weaklink.storage.imported_files import ImportedFile
 
 ROOT = Path(__file__).parents[2]
 _SOAK_S = float(os.environ.get("WEAKLINK_SOAK_S", "2"))
@@ -111,3 +112,22 @@ def _is_sound(database: str) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         connection.close()
+
+
+class _Interrupt:
+    """A value that is interrupted by Ctrl-C while SQLite takes it."""
+
+    def __conform__(self, _protocol: object) -> str:
+        raise KeyboardInterrupt
+
+
+def test_an_interrupt_within_a_statement_leaves_no_lock(tmp_path: Path) -> None:
+    with open_store(tmp_path / "weaklink.db", busy_timeout_s=0.05) as store:
+        insert = "INSERT INTO imported_file (place, settings, size_bytes, sha256, report) VALUES (?, ?, 1, ?, ?)"
+        rows: list[tuple[object, ...]] = [(b"a", b"", b"", b""), (b"b", b"", b"", _Interrupt())]
+        try:
+            with store.imported_files._database.writing() as connection:
+                connection.exec_driver_sql(insert, rows)
+        except KeyboardInterrupt:  # while it is handled, its traceback holds the cursor
+            store.imported_files.put([(ImportedFile(b"c", b"", 1, None, b"", b"{}"), [])])
+        assert set(store.imported_files.of([b"a", b"b", b"c"], b"")) == {b"c"}

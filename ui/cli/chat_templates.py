@@ -10,9 +10,8 @@ import msgspec
 from weaklink.inspector.capture.served_properties import served_properties
 from weaklink.inspector.chat_templates.derivation import derive_format
 from weaklink.inspector.chat_templates.files import read_chat_template, served_chat_template
-from weaklink.inspector.formats.format_table import FormatTable, read_format_table, write_format_table
+from weaklink.inspector.formats.format_table import FormatTable, read_format_table, register_table, write_format_table
 from weaklink.inspector.json_text import write_json
-from weaklink.ui.cli.configured_formats import register_table
 from weaklink.ui.cli.files import is_address, read_text
 
 

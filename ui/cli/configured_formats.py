@@ -12,12 +12,10 @@ from pathlib import Path
 from msgspec import structs
 
 from weaklink.inspector.errors import FormatTableError
-from weaklink.inspector.formats.format_table import FormatTable, format_of, read_format_table
-from weaklink.inspector.formats.registry import register_format
+from weaklink.inspector.formats.format_table import read_format_table, register_table
 from weaklink.ui.cli.files import read_text
 
 WEAKLINK_TOML = "weaklink.toml"
-_tables: dict[str, FormatTable] = {}
 
 
 def register_configured_formats(folder: Path) -> None:
@@ -32,22 +30,6 @@ def register_configured_formats(folder: Path) -> None:
             for name, file in named.items():
                 _register(path, name, file)
             return
-
-
-def register_table(table: FormatTable, origin: str) -> str:
-    """Register the format of a table in this process, and return its name. Raises FormatTableError."""
-    format = format_of(table)
-    try:
-        register_format(format)
-    except ValueError as error:
-        raise FormatTableError(f"{origin}: {error}; choose another name") from error
-    _tables[format.name] = table
-    return format.name
-
-
-def registered_tables() -> tuple[FormatTable, ...]:
-    """The tables whose formats are registered in this process."""
-    return tuple(_tables.values())
 
 
 def _formats(path: Path) -> dict[str, object] | None:

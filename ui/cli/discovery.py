@@ -14,19 +14,25 @@ from weaklink.storage import FilterError
 from weaklink.storage.filter import FilterKey
 from weaklink.storage.filter.reading import moment_in
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, short_age, table_lines, visible_line
-
-_OTHER = "-"
+from weaklink.ui.importing.discovered_logs import LOG_COLUMNS, NUMBER_COLUMNS, LogGroup, log_groups
+from weaklink.ui.views.styled_text import Line, counted, table_lines
 
 
 def discovered_paths(
-    paths: Sequence[str], since: str | None, project: str | None, *, lists_only: bool, as_json: bool, color: str
+    paths: Sequence[str],
+    since: str | None,
+    project: str | None,
+    *,
+    lists_only: bool,
+    where: str | None,
+    as_json: bool,
+    color: str,
 ) -> tuple[str, ...] | None:
     """The logs of agents on this machine: all without paths; None if `paths` are paths.
 
-    A path that names an agent, and no file, means the logs of that agent. What was found is printed, by agent and
-    project if `lists_only`. `project` leaves out the logs that begin with another project's folder; those that name
-    none at their beginning stay, since their sessions may be of several projects.
+    A path that names an agent, and no file, means the logs of that agent. What was found is printed; if `lists_only`,
+    by agent and project, with how many logs the database `where` does not have. `project` leaves out the logs that
+    begin with another project's folder; those that name none stay, since their sessions may be of several projects.
     """
     agents = [path for path in paths if path in sources_with_places() and not Path(path).exists()]
     if paths and len(agents) < len(paths):
@@ -43,7 +49,7 @@ def discovered_paths(
         names = ", ".join(agents or sources_with_places())
         print_notice(f"no logs of agents were found in their usual places ({names}); name a PATH")
     elif lists_only:
-        print_lines(_lines(logs), color=color)
+        print_lines(_lines(log_groups(logs, where)), color=color)
     else:
         found = ", ".join(dict.fromkeys(log.source for log in logs))
         print_notice(f"found {counted(len(logs), 'log')} of {found}")
@@ -68,24 +74,13 @@ def _object(log: FoundLog) -> dict[str, Json]:
     }
 
 
-def _lines(logs: Sequence[FoundLog]) -> Iterator[Line]:
-    """A row for each agent and project: how many logs, the age of the newest, and the folder of the newest."""
-    groups: dict[tuple[str, str], list[FoundLog]] = {}
-    for log in logs:
-        groups.setdefault((log.source, log.project), []).append(log)
+def _lines(groups: Sequence[LogGroup]) -> Iterator[Line]:
+    """A row for each agent and project: how many logs, how many of them are new, the age and folder of the newest."""
     now_s = time.time()
-    rows: list[list[Line]] = []
-    for (source, project), listed in groups.items():
-        newest = max(listed, key=lambda log: log.modified_s)
-        rows.append(
-            [
-                (Run(source, Style.STRONG),),
-                (Run(visible_line(project) or _OTHER),),
-                (Run(str(len(listed))),),
-                (Run(f"{short_age(max(now_s - newest.modified_s, 0))} ago"),),
-                (Run(visible_line(str(Path(newest.path).parent)), Style.DIM),),
-            ]
-        )
     yield from table_lines(
-        rows, width=line_width(), heads=("agent", "project", "logs", "newest", "where"), numbers=(2, 3), widest=40
+        [group.cells(now_s) for group in groups],
+        width=line_width(),
+        heads=LOG_COLUMNS,
+        numbers=NUMBER_COLUMNS,
+        widest=40,
     )

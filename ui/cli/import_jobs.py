@@ -24,11 +24,9 @@ from queue import Queue
 from threading import Thread
 from typing import TypeAlias
 
-from msgspec import Struct
-
-from weaklink.inspector.formats.format_table import FormatTable
+from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
-from weaklink.ui.cli.configured_formats import register_configured_formats, register_table
+from weaklink.ui.cli.configured_formats import register_configured_formats
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.importing.block_jobs import collect_rarely
 from weaklink.ui.importing.file_places import PlacedFile
@@ -42,6 +40,7 @@ from weaklink.ui.importing.files import (
     read_records,
     with_reports,
 )
+from weaklink.ui.importing.unchanged_files import ImportOptions
 
 _BATCH_RECORDS, _BATCH_BYTES = 16, 1 << 18  # records that are sent at once, and bytes of their texts
 _MAX_READ_AHEAD = 64 // _BATCH_RECORDS
@@ -57,28 +56,6 @@ ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 """A file, and the share of its records to inspect."""
 
 
-class ImportOptions(Struct, frozen=True):
-    """The options of the command on how files are read; `format_table` is the format that the texts are in."""
-
-    source: str | None = None
-    patterns: tuple[str, ...] = ()
-    no_redact: bool = False
-    no_content: bool = False
-    database: str | None = None
-    project: str | None = None
-    format_table: FormatTable | None = None
-
-    def read(self, tasks: Iterable[ReadTask]) -> Iterator[Iterator[FileRecord]]:
-        """The records of each task, read in this process. Traces that `database` contains are not inspected again."""
-        redacts = redactor_of(self.patterns, no_redact=self.no_redact, no_content=self.no_content)
-        register_configured_formats(Path.cwd())  # for a worker, which has just begun
-        format = register_table(self.format_table, self.format_table.name) if self.format_table is not None else ""
-        with nullcontext() if self.database is None else open_store(self.database, read_only=True) as store:
-            kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
-            for file, share in tasks:
-                yield read_records(file, self.source, redacts, kept, share, project=self.project, format=format)
-
-
 def job_count(files: Sequence[PlacedFile]) -> int:
     """The number of processes that pays off: 2 if there is a second core and enough to read, else 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -87,26 +64,40 @@ def job_count(files: Sequence[PlacedFile]) -> int:
 
 @contextmanager
 def read_in_order(
-    files: Sequence[PlacedFile], options: ImportOptions, jobs: int
+    files: Sequence[PlacedFile], options: ImportOptions, jobs: int, database: str | None = None
 ) -> Iterator[Iterator[Iterator[ReadItem]]]:
     """The items of each file (see `read_file`), in order; consume those of a file before requesting the next.
 
-    With one job this process reads, with more jobs that many workers read. If an input is not a file, this process
-    reads everything. A worker that dies loses its current file, not the rest.
+    Traces that `database` has are not inspected again. With one job this process reads, with more jobs that many
+    workers read. If an input is not a file, this process reads everything. A worker that dies loses its current file,
+    not the rest.
     """
     if jobs == 1 or any(file.content is not None for file in files):
-        yield map(with_reports, files, options.read((file, RecordShare()) for file in files))
+        yield map(with_reports, files, _read(((file, RecordShare()) for file in files), options, database))
         return
     readers = _readers(files, jobs)
     count = max((number + 1 for numbers in readers for number in numbers), default=0)
     with ExitStack() as running:
         workers = [
-            running.enter_context(_worker(list(_tasks(files, readers, number)), options)) for number in range(count)
+            running.enter_context(_worker(list(_tasks(files, readers, number)), options, database))
+            for number in range(count)
         ]
         yield (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
             for file, numbers in zip(files, readers, strict=True)
         )
+
+
+def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | None) -> Iterator[Iterator[FileRecord]]:
+    """The records of each task, read in this process."""
+    redacts = redactor_of(options.patterns, no_redact=options.no_redact, no_content=options.no_content)
+    register_configured_formats(Path.cwd())  # for a worker, which has just begun
+    table = options.format_table
+    format = "" if table is None else register_table(table, table.name)
+    with nullcontext() if database is None else open_store(database, read_only=True) as store:
+        kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
+        for file, share in tasks:
+            yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
 
 
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
@@ -152,8 +143,8 @@ def _size(file: PlacedFile) -> int:
 
 
 @contextmanager
-def _worker(tasks: Sequence[ReadTask], options: ImportOptions) -> Iterator["_Worker"]:
-    worker = _Worker(tasks, options)
+def _worker(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None) -> Iterator["_Worker"]:
+    worker = _Worker(tasks, options, database)
     try:
         yield worker
     finally:
@@ -163,9 +154,9 @@ def _worker(tasks: Sequence[ReadTask], options: ImportOptions) -> Iterator["_Wor
 class _Worker:
     """A worker process, and the tasks that it still has to do."""
 
-    def __init__(self, tasks: Sequence[ReadTask], options: ImportOptions) -> None:
+    def __init__(self, tasks: Sequence[ReadTask], options: ImportOptions, database: str | None) -> None:
         self._left = deque(tasks)
-        self._options = options
+        self._options, self._database = options, database
         self._start()
 
     def next_task(self) -> Iterator[FileRecord]:
@@ -188,7 +179,8 @@ class _Worker:
 
     def _start(self) -> None:
         self._inbox, outbox = _CONTEXT.Pipe(duplex=False)
-        self._process = _CONTEXT.Process(target=_work, args=(list(self._left), self._options, outbox), daemon=True)
+        work = (list(self._left), self._options, self._database, outbox)
+        self._process = _CONTEXT.Process(target=_work, args=work, daemon=True)
         before = signal.signal(
             signal.SIGINT, signal.SIG_IGN
         )  # Ctrl-C is for the process that writes; the worker inherits this
@@ -205,13 +197,13 @@ class _Worker:
         return f"the process that read it exited unexpectedly ({how}); `--jobs 1` reads it in the main process"
 
 
-def _work(tasks: Sequence[ReadTask], options: ImportOptions, outbox: Connection) -> None:
+def _work(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None, outbox: Connection) -> None:
     """The main function of a worker process."""
     ready: Queue[bytes | None] = Queue(_MAX_READ_AHEAD)
     sender = Thread(target=_send, args=(ready, outbox), daemon=True)
     sender.start()
     collect_rarely()
-    for records in options.read(tasks):
+    for records in _read(tasks, options, database):
         for batch in _batches(records):
             pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
             while len(pickled) > _LARGE_BYTES and ready.qsize():

@@ -18,7 +18,6 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.import_rounds import import_new
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redactor_of
@@ -29,6 +28,7 @@ from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import EngineOptions, engine_of
 from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
@@ -107,7 +107,9 @@ def import_paths(
         )
     discovered = None
     if not watch:
-        discovered = discovered_paths(paths, since, project, lists_only=discover, as_json=as_json, color=color)
+        discovered = discovered_paths(
+            paths, since, project, lists_only=discover, where=where, as_json=as_json, color=color
+        )
     if discover or discovered == ():
         ctx.exit(0 if discover else _COULD_NOT_RUN)
     paths = paths if discovered is None else discovered

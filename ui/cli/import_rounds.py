@@ -6,15 +6,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from msgspec import structs
-
 from weaklink.storage import Store
-from weaklink.ui.cli.configured_formats import registered_tables
-from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
+from weaklink.ui.cli.import_jobs import job_count, read_in_order
 from weaklink.ui.cli.paths import with_groups
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.files import FileReports, FileSaver, report_only
-from weaklink.ui.importing.unchanged_files import UnchangedFiles
+from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import visible_line
 
@@ -31,7 +28,7 @@ def import_new(
         grouped = with_groups(files, options.source)
         import_round(None, grouped, options, jobs, lambda _, report: reports.append(report))
         return
-    unchanged = UnchangedFiles(store, options, registered_tables())
+    unchanged = UnchangedFiles(store, options)
     due: list[PlacedFile] = []
     for file, report in unchanged.reports(files):
         if report is None:
@@ -59,8 +56,11 @@ def import_round(
 
     Without `jobs`, `job_count` decides how many processes read. Raises StoreError if the store refuses.
     """
-    options = structs.replace(options, database=None if store is None else store.place.address)
-    with read_in_order(files, options, jobs or job_count(files)) as read, import_progress(len(files)) as progress:
+    database = None if store is None else store.place.address
+    with (
+        read_in_order(files, options, jobs or job_count(files), database) as read,
+        import_progress(len(files)) as progress,
+    ):
         if store is None:
             for file, items in zip(files, read, strict=True):
                 progress.begin(file.name)

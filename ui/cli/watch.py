@@ -29,15 +29,13 @@ from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.configured_formats import registered_tables
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.importing.block_jobs import collect_rarely
 from weaklink.ui.importing.file_places import PlacedFile, files_below
-from weaklink.ui.importing.unchanged_files import UnchangedFiles
+from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_summary import break_words
@@ -238,7 +236,7 @@ class LiveImport:
         return self.files.changed_since(report.path, self._began_ns)
 
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
-        unchanged = UnchangedFiles(self._store, self._options, registered_tables())
+        unchanged = UnchangedFiles(self._store, self._options)
         old = [file for file, known in unchanged.reports(files) if known is not None]
         for file in old:
             if not self.files.changed_since(file.path, self._began_ns):  # what another watcher read is read here, too

@@ -22,6 +22,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from weaklink.inspector.formats.format_table import FormatTable, registered_tables
 from weaklink.inspector.importers.reading import reads_together
 from weaklink.inspector.version import __version__
 from weaklink.storage import Store
@@ -33,6 +34,17 @@ _CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of change, those of FAT
 _AT_ONCE = 200  # files whose rows are written in one transaction
 
 
+class ImportOptions(Struct, frozen=True):
+    """The options that decide what reading a file gives; `format_table` is the format that the texts are in."""
+
+    source: str | None = None
+    patterns: tuple[str, ...] = ()
+    no_redact: bool = False
+    no_content: bool = False
+    project: str | None = None
+    format_table: FormatTable | None = None
+
+
 class _SizeAndTime(Struct, frozen=True):
     size_bytes: int
     modified_ns: int
@@ -41,13 +53,12 @@ class _SizeAndTime(Struct, frozen=True):
 class UnchangedFiles:
     """The files that one import, or one round of a watch, need not read.
 
-    `settings` are the options that decide what reading a file gives. Call `add` with each report, and `flush` at the
-    end. Methods that use the database may raise StoreError.
+    Call `add` with each report, and `flush` at the end. Methods that use the database may raise StoreError.
     """
 
-    def __init__(self, store: Store, *settings: object) -> None:
+    def __init__(self, store: Store, options: ImportOptions) -> None:
         self._store = store
-        self._settings = _digest(msgspec.json.encode((__version__, *settings)))
+        self._settings = _digest(msgspec.json.encode((__version__, options, registered_tables())))
         self._machine = platform.node().encode("utf-8", "surrogateescape")
         self._states: dict[str, tuple[_SizeAndTime, int]] = {}
         self._new: list[tuple[ImportedFile, Sequence[int]]] = []

@@ -1,8 +1,14 @@
-"""The import dialog: a path is typed and completed, its files are read, and a report shows what they contained."""
+"""The import dialog: a path is typed and completed, or found logs of agents are chosen, and a report shows the result.
+
+The logs of the agents on this machine are looked for when the dialog opens, and again after an import. Nothing is shown
+of them before there are some.
+"""
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -16,17 +22,34 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store
-from weaklink.ui.importing.file_places import files_below, files_to_read
-from weaklink.ui.importing.files import read_file, save_file
+from weaklink.ui.importing.discovered_logs import (
+    LOG_COLUMNS,
+    NUMBER_COLUMNS,
+    LogGroup,
+    discovered_logs,
+    found_sentence,
+    import_in_turn,
+)
+from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.reports.import_report import FileReport, import_lines, sum_line
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import ClosesOnce
 from weaklink.ui.tui.line_bar import LineBar
 from weaklink.ui.tui.line_view import LineList, LineView
 from weaklink.ui.tui.store_access import error_sentence, start_work
-from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, visible_line, width_of, wrapped
+from weaklink.ui.views.styled_text import (
+    Line,
+    Run,
+    Style,
+    clipped,
+    counted,
+    quoted,
+    table_lines,
+    visible_line,
+    width_of,
+    wrapped,
+)
 from weaklink.ui.views.triage import bar
 
 IMPORT_COMMANDS = (
@@ -38,6 +61,7 @@ IMPORT_COMMANDS = (
         ("tab",),
         in_footer=True,
     ),
+    Command("import.logs", "Logs", "Choose among the logs of agents on this machine.", ("down",)),
     Command("import.leave", "Leave", "Stop after the current file, then close.", ("escape",), in_footer=True),
 )
 """The scope `import`."""
@@ -46,6 +70,9 @@ _PATIENCE_S = 5.0
 _POLL_S = 0.1
 _BAR = 20
 _KEYS = "enter imports, tab completes, esc leaves"
+_LIST_KEYS = "enter imports, tab returns to the path, esc leaves"
+_MAX_LOG_LINES = 8
+_LOG_HEADS = LOG_COLUMNS[:-1]  # a folder needs more room than a dialog has
 _HINTS = 3  # lines of them
 
 _ABOUT = (
@@ -70,28 +97,28 @@ class FileProgress(Struct):
 
 
 def import_files(
-    where: str | None, path: str, progress: FileProgress, wake: Callable[[], object] = lambda: None
+    where: str | None, paths: Iterable[str], progress: FileProgress, wake: Callable[[], object] = lambda: None
 ) -> None:
-    """Import the files at a path into the database `where`, which is created if it does not exist.
+    """Import files into the database `where`, which is created if it does not exist.
 
-    Keys, tokens and passwords are replaced first. Calls `wake` after each file. Raises StoreError if the store refuses;
-    the files before that are then in the database.
+    Keys, tokens and passwords are replaced first; what the database has already is not read again. Calls `wake` after
+    each file. Raises StoreError if the store refuses; the files before that are then in the database.
     """
-    files = files_to_read(files_below([path]))
-    progress.files = len(files)
-    redacts = Redactor()
+
+    def begin(files: int, file: PlacedFile) -> None:
+        progress.files, progress.path = files, file.name
+
+    def count_trace() -> None:
+        progress.traces += 1
+
     with open_store(where, busy_timeout_s=_PATIENCE_S) as store:
-        for file in files:
-            if progress.stopped.is_set():
-                return
-            progress.path = file.name
-
-            def count_trace() -> None:
-                progress.traces += 1
-
-            progress.reports.extend(save_file(store, read_file(file, None, redacts), on_trace=count_trace))
-            progress.done += 1
-            wake()
+        with closing(import_in_turn(store, paths, on_file=begin, on_trace=count_trace)) as imported:
+            for reports in imported:
+                progress.reports.extend(reports)
+                progress.done += 1
+                wake()
+                if progress.stopped.is_set():
+                    return
         progress.is_indexing = True
         _index(store.search.index_pending, progress)
 
@@ -126,6 +153,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
     ImportScreen LineBar { background: $surface; }
     ImportScreen #hints { height: 3; }
+    ImportScreen #heads { display: none; }
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """
 
@@ -138,6 +166,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._offered: list[str] = []
         self._at = 0
         self._hinted: Line | list[str] = quoted(_ABOUT, Style.DIM)
+        self._groups: Sequence[LogGroup] = ()
         self._lead: list[Line] = []
         self._reports: Sequence[FileReport] = ()
 
@@ -148,6 +177,8 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
             yield PathInput(compact=True, placeholder="path")
             yield LineBar(id="hints")
+            yield LineBar(id="heads")
+            yield LineView(id="logs")
             yield LineBar(id="progress")
             yield LineView(id="report")
 
@@ -157,8 +188,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         return self._progress is not None
 
     def on_mount(self) -> None:
-        """Focus the path."""
+        """Focus the path, and look for the logs of agents."""
         self.query_one(PathInput).focus()
+        start_work(self, self._discover, "discover")
 
     def on_resize(self) -> None:
         """Lay the lines out for the new width."""
@@ -188,11 +220,30 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         if wrong is not None:
             self._hint((Run("✖ ", Style.ERROR), *quoted(wrong)))
         else:
-            start_work(self, partial(self._read, str(Path(typed).expanduser())), "import")
+            self._import(files_below([str(Path(typed).expanduser())]))
+
+    def action_logs(self) -> None:
+        """Choose among the logs of agents, if there are any."""
+        if self._groups:
+            self.query_one("#logs").focus()
+
+    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+        """Import the chosen logs."""
+        if event.view.id == "logs" and not self.is_reading:
+            chosen = self._groups if event.index == 0 else self._groups[event.index - 1 : event.index]
+            self._import([path for group in chosen for path in group.paths])
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of the path, or of the list."""
+        if not self.is_reading:
+            self._say_keys(_LIST_KEYS if self.query_one("#logs").has_focus else _KEYS)
 
     async def action_complete(self) -> None:
         """Complete the path; if it is completed as far as possible, insert the next candidate."""
         line = self.query_one(PathInput)
+        if not line.has_focus:
+            line.focus()
+            return
         if self._offered and line.value in self._offered:
             self._at = (self._offered.index(line.value) + 1) % len(self._offered)
             self._put(self._offered[self._at])
@@ -235,12 +286,36 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             hints.display = bool(hint)
             hints.say(names_in_rows(hint, width, _HINTS) if isinstance(hint, list) else list(wrapped(hint, width)))
 
-    async def _read(self, path: str) -> None:
+    def _import(self, paths: Iterable[str]) -> None:
+        start_work(self, partial(self._read, paths), "import")
+
+    async def _discover(self) -> None:
+        """Show the logs of agents on this machine; if the database cannot be read, the import reports why."""
+        try:
+            self._groups = await asyncio.to_thread(discovered_logs, self._where)
+        except StoreError:
+            self._groups = ()
+        self._say_logs()
+
+    def _say_logs(self) -> None:
+        for view in self.query("#logs").results(LineView):  # none while the dialog closes
+            now_s = time.time()
+            rows = [group.cells(now_s)[:-1] for group in self._groups]
+            width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
+            lines = list(table_lines(rows, width=width, heads=_LOG_HEADS, numbers=NUMBER_COLUMNS, widest=24))
+            everything: Line = (Run("all", Style.STRONG), Run(f"  {found_sentence(self._groups)}"))
+            heads = self.query_one("#heads", LineBar)
+            heads.say(lines[:1])
+            heads.display = view.display = bool(rows)
+            view.styles.height = min(len(lines), _MAX_LOG_LINES)
+            view.show(LineList([everything, *lines[1:]]), cursor=view.cursor)
+
+    async def _read(self, paths: Iterable[str]) -> None:
         progress = self._progress = FileProgress()
         self.query_one(PathInput).disabled = True
         self._hint(())
         self._say_keys("esc stops after the current file")
-        work = asyncio.create_task(asyncio.to_thread(import_files, self._where, path, progress))
+        work = asyncio.create_task(asyncio.to_thread(import_files, self._where, paths, progress))
         work.add_done_callback(lambda task: task.cancelled() or task.exception())  # even if no task awaits it
         try:
             while not work.done():
@@ -252,6 +327,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._progress = None
             if progress.traces:
                 self._imported()
+        await self._discover()
 
     def _report(self, progress: FileProgress, error: BaseException | None) -> None:
         if error is not None and not isinstance(error, WeaklinkError):
@@ -277,6 +353,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     def _say_all(self) -> None:
         self._say_hint()
+        self._say_logs()
         if self._lead or self._reports:
             self._say_report()
 
@@ -286,7 +363,8 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             width = max(self.query_one("#progress").size.width - 1, 40)  # one cell for the scrollbar
             lead = [row for line in self._lead for row in wrapped(line, width, indent=2)]
             lines = [*lead, *(import_lines(self._reports, width=width) if self._reports else ())]
-            room = max(self.size.height * 9 // 10 - 5, 4)
+            logs = min(len(self._groups) + 1, _MAX_LOG_LINES) + 1 if self._groups else 0
+            room = max(self.size.height * 9 // 10 - 5 - logs, 4)
             view.styles.height = min(len(lines), room)
             view.show(LineList(lines), cursor=view.cursor)
             self.query_one("#progress", LineBar).say([sum_line(self._reports)] if len(lines) > room else [])

@@ -28,14 +28,19 @@ LOGS = {
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home with a log of nine agents, and beside them a file that is none."""
+    """A home with a log of nine agents."""
+    put_logs(tmp_path)
+    return tmp_path
+
+
+def put_logs(home: Path) -> None:
+    """Write a log of nine agents below a home, and beside them a file that is none."""
     for place, case in LOGS.values():
-        path = tmp_path / place
+        path = home / place
         path.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CASES / case, path)
-    (tmp_path / ".continue/sessions/sessions.json").write_text("[]", encoding="utf-8")
-    (tmp_path / ".claude/projects/-home-ada/empty.jsonl").touch()
-    return tmp_path
+    (home / ".continue/sessions/sessions.json").write_text("[]", encoding="utf-8")
+    (home / ".claude/projects/-home-ada/empty.jsonl").touch()
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -54,8 +59,8 @@ def test_one_command_imports_what_all_agents_wrote(weaklink: Run, home: Path) ->
 def test_what_is_found_is_listed_by_agent_and_project(weaklink: Run, home: Path) -> None:
     done = weaklink("import", "--discover", **environment(home))
     rows = [line.split() for line in done.stdout.decode().splitlines()]
-    assert rows[0] == ["agent", "project", "logs", "newest", "where"]
-    assert ["pi", "harbour", "1"] in [row[:3] for row in rows]
+    assert rows[0] == ["agent", "project", "logs", "new", "newest", "where"]
+    assert ["pi", "harbour", "1", "1"] in [row[:4] for row in rows]
     assert not (home / ".local/share/weaklink").exists()
     found = json.loads(weaklink("import", "--discover", "--json", **environment(home)).stdout)
     assert [log["source"] for log in found] == list(LOGS)

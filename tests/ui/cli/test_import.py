@@ -15,9 +15,10 @@ import pytest
 from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.storage import open_store
 from weaklink.ui.cli import import_jobs
-from weaklink.ui.cli.import_jobs import ImportOptions, job_count, read_in_order
+from weaklink.ui.cli.import_jobs import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import ReadItem
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
 CASES = ROOT / "tests" / "cases" / "importers"

@@ -12,10 +12,10 @@ import pytest
 from tests.ui.conftest import Run
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing.file_places import files_to_read
 from weaklink.ui.importing.files import read_file, report_only
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport, report_object
 
 KEYS = ("traces", "requests", "turns", "tool_calls")

@@ -14,9 +14,9 @@ import pytest
 from weaklink.storage import open_store
 from weaklink.storage.maintenance import Retention
 from weaklink.ui.cli import import_rounds
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.importing import unchanged_files
 from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport, report_object
 
 CASES = Path(__file__).parents[2] / "cases" / "importers"
@@ -127,7 +127,7 @@ def test_other_options_read_it_again(imported: Importing, options: ImportOptions
 
 
 def test_a_format_that_is_registered_since_reads_it_again(imported: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_rounds, "registered_tables", lambda: ({"name": "my-model"},))
+    monkeypatch.setattr(unchanged_files, "registered_tables", lambda: ({"name": "my-model"},))
     imported()
     assert imported.read == ["pi.jsonl", "claude.jsonl"]
     imported()

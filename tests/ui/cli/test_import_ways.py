@@ -17,11 +17,11 @@ from weaklink.storage import Saved, Store, open_store
 from weaklink.storage.record_rows import record_rows
 from weaklink.storage.writing import TraceDraft, UninspectedRows
 from weaklink.ui.cli import import_jobs
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.importing import files as importing
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import FileSaver, ReadTrace, import_file, read_file, save_file
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
 _TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "required": ["at"]}}}

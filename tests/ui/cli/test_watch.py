@@ -16,8 +16,8 @@ from tests.ui.cli.test_discovery import environment as agents_environment
 from tests.ui.conftest import START, environment
 from weaklink.storage import Verdict, open_store
 from weaklink.ui.cli import watch as watching
-from weaklink.ui.cli.import_jobs import ImportOptions
 from weaklink.ui.cli.watch import BreakNews, LiveImport, PathWatcher, watched_paths
+from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line
 

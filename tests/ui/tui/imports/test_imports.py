@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 from textual.containers import Vertical
 
+from tests.ui.cli.test_discovery import LOGS, environment, put_logs
 from tests.ui.tui.apps import SIZES, agree, at_home, filled, names, press, running, settled, shown
 from weaklink.storage import open_store
+from weaklink.ui.importing.file_places import files_below
 from weaklink.ui.tui.import_screen import (
     FileProgress,
     ImportScreen,
@@ -18,6 +20,15 @@ from weaklink.ui.tui.import_screen import (
 )
 from weaklink.ui.tui.line_view import LineView
 from weaklink.ui.views.styled_text import plain, width_of
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The home of a user without agents."""
+    path = tmp_path_factory.mktemp("home")
+    for name, value in environment(path).items():
+        monkeypatch.setenv(name, value)
+    return path
 
 
 def folder(path: Path) -> Path:
@@ -129,7 +140,7 @@ def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None
 
 def test_an_import_that_is_left_stops_behind_the_file_in_hand(tmp_path: Path) -> None:
     place, progress = folder(tmp_path), FileProgress()
-    import_files(str(tmp_path / "runs.db"), str(place), progress, progress.stopped.set)
+    import_files(str(tmp_path / "runs.db"), files_below([str(place)]), progress, progress.stopped.set)
     assert (progress.files, progress.done) == (4, 1)
     with open_store(tmp_path / "runs.db") as store:
         assert len(store.traces()) == progress.traces
@@ -143,3 +154,39 @@ async def test_a_store_that_refuses_is_a_sentence(tmp_path: Path) -> None:
         assert "✖" in shown(app)
         await press(pilot, "escape")
         assert at_home(app)
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_the_logs_of_agents_are_offered_and_imported(tmp_path: Path, home: Path, size: tuple[int, int]) -> None:
+    put_logs(home)
+    database = tmp_path / "runs.db"
+    async with running(str(database), size=size) as (app, pilot):
+        await press(pilot, "i")
+        assert f"{len(LOGS)} logs of claude-code, codex, pi" in shown(app)
+        assert ["pi", "harbour", "1", "1"] in [line.split()[1:5] for line in shown(app).splitlines()]
+        await press(pilot, "down", "down", "down", "down")
+        assert "tab returns to the path" in shown(app)
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert "1 file read: " in shown(app)
+        with open_store(database, read_only=True) as store:
+            assert {summary.source for summary in store.traces()} == {"pi"}
+        logs = app.screen.query_one("#logs", LineView)
+        logs.focus()
+        await press(pilot, "g", "enter")
+        await settled(pilot)
+        assert plain(logs.source.line(0, 0)).endswith("; 0 new")
+        with open_store(database, read_only=True) as store:
+            assert {summary.source for summary in store.traces()} == set(LOGS)
+        await press(pilot, "tab")
+        assert app.screen.query_one(PathInput).has_focus
+        await press(pilot, "escape")
+        assert at_home(app)
+
+
+async def test_without_logs_of_agents_there_is_no_list(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        await press(pilot, "i")
+        assert not app.screen.query_one("#logs").display
+        await press(pilot, "down")
+        assert app.screen.query_one(PathInput).has_focus
