@@ -53,6 +53,9 @@ def _stray(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
         )
     if flawed.flaw is Flaw.STRAY_TAG or _CLOSING_TAG.fullmatch(place.of(text)):
         message = f"{_quoted(text, place)} closes nothing here."
+        if syntax.call is None and syntax.first not in text[: place.start]:
+            # The tool's name and a value run together: without the tag, the value would be a part of the name.
+            return Fault(call_shape.MALFORMED_PARAMETERS, place, message)
         fix = Fix((Edit(place, ""),), safe=False)
         return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete it.", fix)
     return Fault(
