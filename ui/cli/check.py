@@ -108,18 +108,12 @@ def check_report(output: str, settings: CheckSettings, color: str) -> CheckRepor
         return CheckLines(partial(print_lines, color=color), print_notice, screen_width())
     if output == "json":
         return CheckJson(sys.stdout)
-    from weaklink.ui.reports.ci_reports import (  # noqa: PLC0415  # 15 ms: XML loads HTTP
-        CheckGithub,
-        CheckGitlab,
-        CheckJunit,
-        CheckSarif,
-    )
+    from weaklink.ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif  # noqa: PLC0415  # 15 ms: XML loads HTTP
 
     reports: dict[str, Callable[[], CheckReporter]] = {
         "sarif": lambda: CheckSarif(sys.stdout),
         "junit": lambda: CheckJunit(sys.stdout, settings.fails),
         "github": lambda: CheckGithub(sys.stdout, print_notice),
-        "gitlab": lambda: CheckGitlab(sys.stdout, print_notice),
     }
     return reports[output]()
 

@@ -231,7 +231,7 @@ redaction_options = all_of(
 judging_options = all_of(
     click.option(
         "--output",
-        type=click.Choice(("text", "json", "sarif", "junit", "github", "gitlab")),
+        type=click.Choice(("text", "json", "sarif", "junit", "github")),
         default="text",
         show_default=True,
         help="Format of the report.",

@@ -1,11 +1,9 @@
-"""The report of a check for CI servers: JUnit XML, GitHub workflow commands, GitLab's Code Quality, and SARIF 2.1.0.
+"""The report of a check for CI servers: JUnit XML, GitHub workflow commands, and SARIF 2.1.0 for code hosts.
 
-Jenkins and others read the XML; GitHub turns the commands in a job's log into annotations at their lines; GitLab shows
-the Code Quality report in merge requests; code hosts read SARIF.
+Jenkins and others read the XML; GitHub turns the commands in a job's log into annotations at their lines.
 """
 
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TextIO
@@ -230,61 +228,6 @@ def _escaped(text: str) -> str:
 
 def _property(text: str) -> str:
     return _escaped(text).replace(":", "%3A").replace(",", "%2C")
-
-
-_IMPACTS: Mapping[Severity, str] = MappingProxyType(
-    {Severity.ERROR: "major", Severity.WARNING: "minor", Severity.INFO: "info"}
-)
-
-
-class CheckGitlab:
-    """Writes a Code Quality report to `out`: a JSON array with an object for each finding.
-
-    The format is https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format. GitLab shows only the
-    first of several objects with the same fingerprint, so a fault that repeats gets a number.
-    """
-
-    def __init__(self, out: TextIO, say: Callable[[str], None]) -> None:
-        self._out, self._say = out, say
-        self._fingerprints: Counter[str] = Counter()
-
-    def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Write its findings."""
-        for finding in _results(trace):
-            self._add(finding, finding.shown.fault)
-
-    def unread(self, unread: check_report.UnreadRecord) -> None:
-        """Write it as a finding."""
-        self._add(unread, unread.fault)
-
-    def file(self, file: check_report.CheckedFile) -> None:
-        """Print the notes on records that were left out."""
-        for line in file.notes:
-            self._say(line)
-
-    def close(self, totals: check_report.CheckTotals) -> None:
-        """Write the end of the array, and print the totals."""
-        self._out.write("\n]\n" if self._fingerprints else "[]\n")
-        self._say(plain((*read_words(totals), *found_words(totals))))
-        for line in baseline_lines(totals):
-            self._say(line)
-
-    def _add(self, found: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None:
-        is_first = not self._fingerprints
-        self._fingerprints[found.fingerprint] += 1
-        again = self._fingerprints[found.fingerprint]
-        described = f"{fault.message} {fault.hint}" if fault.hint else fault.message
-        value: JsonObject = {
-            "description": visible(described),
-            "check_name": str(fault.rule),
-            "fingerprint": found.fingerprint if again == 1 else f"{found.fingerprint}-{again}",
-            "severity": _IMPACTS[fault.rule.severity],
-            "location": {
-                "path": visible(check_report.in_repository(found.path)),
-                "lines": {"begin": found.place.line if found.place is not None else 1},
-            },
-        }
-        self._out.write(("[\n" if is_first else ",\n") + write_json(value))
 
 
 class CheckSarif:

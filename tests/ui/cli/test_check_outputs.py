@@ -1,4 +1,4 @@
-"""`check --output sarif`, `junit`, `github` and `gitlab`: what machines read, whatever the traces hold."""
+"""`check --output sarif`, `junit` and `github`: what machines read, whatever the traces hold."""
 
 import json
 import re
@@ -218,35 +218,3 @@ def test_a_run_with_other_arguments_is_at_those(weaklink: Run, tmp_path: Path) -
     assert (found["turn"], found["part"], found["start"], found["end"]) == (3, "run:arguments", 0, 16)
     assert found["against"] == {"turn": 2, "part": "call:0", "start": 0, "end": 16}
     assert "the arguments that were executed" in weaklink("check", "run.jsonl").stdout.decode()
-
-
-def gitlab(run: Run, *words: str, code: int = 1) -> list[dict[str, Any]]:
-    done = run("check", "--output", "gitlab", *words)
-    assert done.returncode == code, done.stderr
-    assert done.stdout.isascii()
-    found: list[dict[str, Any]] = json.loads(done.stdout)
-    return found
-
-
-def test_gitlab_gets_the_members_that_its_documentation_requires(weaklink: Run, logs: Path) -> None:
-    found = gitlab(weaklink, "logs")
-    assert {frozenset(one) for one in found} == {
-        frozenset({"description", "check_name", "fingerprint", "severity", "location"})
-    }
-    assert {one["severity"] for one in found} == {"major", "minor"}
-    assert len({one["fingerprint"] for one in found}) == len(found)
-    results = sarif(weaklink, "logs")["results"]
-    assert [one["check_name"].split()[0] for one in found] == [one["ruleId"] for one in results]
-    first = found[0]["location"]
-    assert (first["path"], first["lines"]) == ("logs/a b,c:ü%.jsonl", {"begin": 2})
-    assert all(one["location"]["lines"]["begin"] >= 1 for one in found)
-
-
-def test_gitlab_shows_a_fault_that_repeats_each_time(weaklink: Run, tmp_path: Path) -> None:
-    (tmp_path / "log.jsonl").write_text(rows(COMMA) * 3, encoding="utf-8")
-    found = [one["fingerprint"] for one in gitlab(weaklink, "log.jsonl")]
-    assert len(found) == len(set(found)) >= 3
-
-
-def test_gitlab_gets_an_empty_array_of_nothing(weaklink: Run, logs: Path) -> None:
-    assert gitlab(weaklink, "--ignore", "J,F,T,C,S", "logs", code=0) == []
