@@ -1,11 +1,15 @@
 """`weaklink check`: inspect files without a database, for people and for CI."""
 
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Sequence
 from functools import partial
+from typing import TextIO, cast
 
 import click
 
+from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import write_baseline
@@ -15,9 +19,17 @@ from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.paths import is_own_database, separate_files
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from weaklink.ui.reports.check_output import CheckJson, CheckLines
-from weaklink.ui.reports.check_report import BROKEN, CheckReporter, CheckTotals
+from weaklink.ui.reports.check_report import (
+    BROKEN,
+    CheckedFile,
+    CheckedTrace,
+    CheckReporter,
+    CheckTotals,
+    UnreadRecord,
+)
 
 _FOUND, _COULD_NOT_RUN = 1, 2
+_IN_MEMORY_BYTES = 8 << 20
 
 
 @declaring.command("check")
@@ -46,6 +58,7 @@ def check(
     paths: tuple[str, ...],
     *,
     output: str,
+    report_files: tuple[tuple[str, str], ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str | None,
@@ -74,12 +87,13 @@ def check(
       weaklink check logs/ --select J,S2 --fail-on warning
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
+      weaklink check logs/ --write-report gitlab=gl-code-quality-report.json
     """  # noqa: D301  # Click needs the backspace itself
     arguments = CheckArguments(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )
     settings = check_settings(arguments, config_file, no_config=no_config)
-    report = check_report(output, settings, color)
+    report = check_report(output, settings, color, report_files)
     totals, is_whole = _checked(paths, settings, report, jobs)
     report.close(totals)
     if not totals.traces:
@@ -102,20 +116,76 @@ def exit_code(settings: CheckSettings, totals: CheckTotals) -> int:
     return _FOUND if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
 
 
-def check_report(output: str, settings: CheckSettings, color: str) -> CheckReporter:
-    """The reporter for an output format; it writes to stdout, and its notes to stderr."""
+def check_report(
+    output: str, settings: CheckSettings, color: str, report_files: Sequence[tuple[str, str]] = ()
+) -> CheckReporter:
+    """The reporter for an output format; it writes to stdout, its notes to stderr, and other formats to their files."""
     if output == "text":
-        return CheckLines(partial(print_lines, color=color), print_notice, screen_width())
-    if output == "json":
-        return CheckJson(sys.stdout)
-    from weaklink.ui.reports.ci_reports import CheckGithub, CheckJunit, CheckSarif  # noqa: PLC0415  # 15 ms: XML loads HTTP
+        report: CheckReporter = CheckLines(partial(print_lines, color=color), print_notice, screen_width())
+    elif output == "github":
+        from weaklink.ui.reports.ci_reports import CheckGithub  # noqa: PLC0415  # 15 ms: XML loads HTTP
 
-    reports: dict[str, Callable[[], CheckReporter]] = {
-        "sarif": lambda: CheckSarif(sys.stdout),
-        "junit": lambda: CheckJunit(sys.stdout, settings.fails),
-        "github": lambda: CheckGithub(sys.stdout, print_notice),
-    }
-    return reports[output]()
+        report = CheckGithub(sys.stdout, print_notice)
+    else:
+        report = _machine_report(output, sys.stdout, settings)
+    return _CheckReports(report, [_FileReport(*file, settings) for file in report_files]) if report_files else report
+
+
+def _machine_report(output: str, out: TextIO, settings: CheckSettings) -> CheckReporter:
+    if output == "json":
+        return CheckJson(out)
+    if output in ("gitlab", "markdown"):
+        from weaklink.ui.reports.code_host_reports import CheckGitlab, CheckMarkdown  # noqa: PLC0415  # the page of a trace
+
+        return CheckGitlab(out) if output == "gitlab" else CheckMarkdown(out)
+    from weaklink.ui.reports.ci_reports import CheckJunit, CheckSarif  # noqa: PLC0415  # 15 ms: XML loads HTTP
+
+    return CheckSarif(out) if output == "sarif" else CheckJunit(out, settings.fails)
+
+
+class _FileReport:
+    """A report that is written to its file when it is complete; until then it is on disk without a name."""
+
+    def __init__(self, output: str, path: str, settings: CheckSettings) -> None:
+        self._path = path
+        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115  # lives on
+        self.report = _machine_report(output, cast("TextIO", self._spool), settings)
+
+    def close(self, totals: CheckTotals) -> None:
+        """Write the file; raises UnwritableFileError."""
+        self.report.close(totals)
+        self._spool.seek(0)
+        with whole_file(self._path) as out, self._spool:
+            shutil.copyfileobj(self._spool, out)
+
+
+class _CheckReports:
+    """A report on stdout and others in files, which are written first: output may be a pipe that has closed."""
+
+    def __init__(self, report: CheckReporter, files: Sequence[_FileReport]) -> None:
+        self._report, self._files = report, files
+        self._reports = (*(file.report for file in files), report)
+
+    def trace(self, trace: CheckedTrace) -> None:
+        """Pass it on."""
+        for report in self._reports:
+            report.trace(trace)
+
+    def unread(self, unread: UnreadRecord) -> None:
+        """Pass it on."""
+        for report in self._reports:
+            report.unread(unread)
+
+    def file(self, file: CheckedFile) -> None:
+        """Pass it on."""
+        for report in self._reports:
+            report.file(file)
+
+    def close(self, totals: CheckTotals) -> None:
+        """Write the files, then the end of the report on stdout; raises UnwritableFileError."""
+        for file in self._files:
+            file.close(totals)
+        self._report.close(totals)
 
 
 def _checked(

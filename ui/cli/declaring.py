@@ -4,6 +4,7 @@ import gc
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -228,13 +229,44 @@ redaction_options = all_of(
 )
 """Options that redact what a command records or imports; `ui.cli.redaction_options.redactor_of` reads them."""
 
+
+class ReportFileType(click.ParamType[tuple[str, str]]):
+    """`FORMAT=FILE`: a report and the file that it is written to, whose folder must exist."""
+
+    name = "report"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The format and the path; fails for another format and a folder that does not exist."""
+        if isinstance(value, tuple):
+            return value
+        format, equals, path = value.partition("=")
+        if not equals or not path or format not in REPORT_FILE_FORMATS:
+            self.fail(f"{value!r} is not FORMAT=FILE; the formats are {', '.join(REPORT_FILE_FORMATS)}.", param, ctx)
+        if not Path(path).parent.is_dir():
+            self.fail(f"The folder of {path} does not exist.", param, ctx)
+        return format, path
+
+
+REPORT_FILE_FORMATS = ("json", "sarif", "junit", "gitlab", "markdown")
+"""The reports that `--write-report` writes; the others are lines for a terminal or the log of a job."""
+
 judging_options = all_of(
     click.option(
         "--output",
-        type=click.Choice(("text", "json", "sarif", "junit", "github")),
+        type=click.Choice(("text", "json", "sarif", "junit", "github", "gitlab", "markdown")),
         default="text",
         show_default=True,
         help="Format of the report.",
+    ),
+    click.option(
+        "--write-report",
+        "report_files",
+        type=ReportFileType(),
+        multiple=True,
+        metavar="FORMAT=FILE",
+        help="Also write this report to a file: json, sarif, junit, gitlab or markdown. Can be repeated.",
     ),
     click.option(
         "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."

@@ -218,6 +218,12 @@ class CheckedTrace(Struct, frozen=True):
             return None
         return self.broken_chain
 
+    @property
+    def results(self) -> tuple[Finding, ...]:
+        """The findings, and before them the broken chain if none of them shows it as an error."""
+        unexplained = self.unexplained_break
+        return self.findings if unexplained is None else (unexplained, *self.findings)
+
 
 class CheckedFile(Struct, frozen=True):
     """The result of one file.

@@ -97,19 +97,13 @@ def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]
         f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
     )
     head = f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
-    return f"{head}{xml_text(_shown(_results(trace)))}</failure>\n"
+    return f"{head}{xml_text(_shown(trace.results))}</failure>\n"
 
 
 def _message_text(trace: check_report.CheckedTrace) -> str:
     """Findings that do not make the case fail, as output."""
-    results = _results(trace)
+    results = trace.results
     return f"<system-out>{xml_text(_shown(results))}</system-out>\n" if results else ""
-
-
-def _results(trace: check_report.CheckedTrace) -> tuple[check_report.Finding, ...]:
-    """The findings, and before them the broken chain if none of them shows it as an error."""
-    unexplained = trace.unexplained_break
-    return trace.findings if unexplained is None else (unexplained, *trace.findings)
 
 
 def _shown(findings: Iterable[check_report.Finding]) -> str:
@@ -169,7 +163,7 @@ class CheckGithub:
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Write its findings, one line each."""
-        for finding in _results(trace):
+        for finding in trace.results:
             self._out.write(annotation(finding) + "\n")
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
@@ -241,7 +235,7 @@ class CheckSarif:
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Write its findings as results."""
-        for finding in _results(trace):
+        for finding in trace.results:
             self._add(result_object(finding))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:

@@ -239,7 +239,7 @@ def test_faults_of_one_cause_are_one_finding_with_the_others_in_related(weaklink
     assert found["totals"]["diagnostics"]["T406"] == 5
     text = weaklink("check", "loop.jsonl").stdout.decode()
     assert text.count("error-result:") == 1
-    for output in ("text", "sarif", "junit", "github"):
+    for output in ("text", "sarif", "junit", "github", "gitlab", "markdown"):
         report = weaklink("check", "--output", output, "loop.jsonl").stdout.decode()
         assert len(re.findall(r"and\s+4\s+more\s+of\s+this\s+kind", report)) == 1, output
     weaklink("check", "loop.jsonl", "--write-baseline", "known.json")

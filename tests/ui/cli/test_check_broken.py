@@ -139,11 +139,12 @@ def test_github_has_an_error_and_the_reason_in_the_summary(weaklink: Run, log: P
     assert done.stderr.decode() == "weaklink: 2 traces in 1 file: 1 warning, 1 broken chain\n"
 
 
-@pytest.mark.parametrize("output", ["sarif", "github"])
+@pytest.mark.parametrize("output", ["sarif", "github", "gitlab"])
 def test_a_break_that_an_error_shows_is_one_result(weaklink: Run, log: Path, output: str) -> None:
     write(log, "malformed")
     text = weaklink("check", "--output", output, "log.jsonl", "--select", "J104").stdout.decode()
-    count = len(json.loads(text)["runs"][0]["results"]) if output == "sarif" else len(text.splitlines())
+    results = {"sarif": lambda: json.loads(text)["runs"][0]["results"], "gitlab": lambda: json.loads(text)}
+    count = len(results.get(output, text.splitlines)())
     assert count == 1
     assert len(checked(weaklink)["broken_chains"]) == 1
 

@@ -1,4 +1,4 @@
-"""`check --output sarif`, `junit` and `github`: what machines read, whatever the traces hold."""
+"""`check --output sarif`, `junit`, `github`, `gitlab` and `markdown`: what machines read, whatever the traces hold."""
 
 import json
 import re
@@ -18,6 +18,7 @@ from weaklink.inspector.trace_file import write_trace_file
 
 CASES = Path(__file__).parents[2] / "cases"
 SCHEMA = json.loads((CASES / "sarif" / "report.schema.json").read_text(encoding="utf-8"))
+GITLAB_SCHEMA = json.loads((CASES / "gitlab" / "issue.schema.json").read_text(encoding="utf-8"))
 ELEMENTS: dict[str, Any] = json.loads((CASES / "junit" / "elements.json").read_text(encoding="utf-8"))
 SOUND = '<tool_call>\n{"name": "f", "arguments": {"city": "Rome"}}\n</tool_call>'
 COMMA = SOUND.replace('"}', '",}')
@@ -218,3 +219,70 @@ def test_a_run_with_other_arguments_is_at_those(weaklink: Run, tmp_path: Path) -
     assert (found["turn"], found["part"], found["start"], found["end"]) == (3, "run:arguments", 0, 16)
     assert found["against"] == {"turn": 2, "part": "call:0", "start": 0, "end": 16}
     assert "the arguments that were executed" in weaklink("check", "run.jsonl").stdout.decode()
+
+
+def gitlab(run: Run, *words: str, code: int = 1) -> list[dict[str, Any]]:
+    done = run("check", "--output", "gitlab", *words)
+    assert done.returncode == code, done.stderr
+    assert done.stdout.isascii()
+    issues: list[dict[str, Any]] = json.loads(done.stdout)
+    for issue in issues:
+        jsonschema.validate(issue, GITLAB_SCHEMA)
+    return issues
+
+
+def test_gitlab_issues_have_what_gitlab_requires(weaklink: Run, logs: Path) -> None:
+    first, second, *_ = gitlab(weaklink, "logs")
+    assert first == {
+        "description": "A comma appears before `}`, but nothing follows it. Delete the comma.",
+        "check_name": "weaklink/J104 trailing-comma",
+        "fingerprint": first["fingerprint"],
+        "severity": "major",
+        "location": {"path": "logs/a b,c:ü%.jsonl", "lines": {"begin": 2, "end": 2}},
+    }
+    assert (second["severity"], second["location"]["lines"]["begin"]) == ("minor", 3)
+    assert gitlab(weaklink, "--ignore", "J,F,T,C,S", "logs", code=0) == []
+
+
+def test_gitlab_fingerprints_are_unique_and_stay_when_records_move(weaklink: Run, tmp_path: Path) -> None:
+    def fingerprints(*texts: str) -> list[str]:
+        (tmp_path / "log.jsonl").write_text(rows(*texts))
+        return [issue["fingerprint"] for issue in gitlab(weaklink, "log.jsonl")]
+
+    three = fingerprints(COMMA, COMMA, COMMA)
+    assert len(set(three)) == 3
+    assert fingerprints(SOUND, COMMA, "Hello.", COMMA) == three[:2]
+
+
+def test_markdown_is_one_table_whatever_the_texts_hold(weaklink: Run, logs: Path) -> None:
+    (logs / "a|b`<i>.jsonl").write_text(rows(HOSTILE.replace("Rome", "|<b>[x](y)")), encoding="utf-8")
+    done = weaklink("check", "--output", "markdown", "logs")
+    title, totals, head, rule, *table = done.stdout.decode().replace("\n\n", "\n").splitlines()
+    assert (title, head) == ("### weaklink", "| where | severity | rule | what is wrong |")
+    assert totals.startswith("6 traces in 3 files\\: ")
+    assert all(re.fullmatch(r"\| (?:[^|<>`]|\\[|<>`])* \|", re.sub(r"(?<!\\) \| ", " ", row)) for row in (rule, *table))
+    hostile = r"| logs/a\|b\`\<i\>\.jsonl\:1 | error | J104 trailing\-comma | A comma appears"
+    assert [row for row in table if row.startswith(hostile)]
+
+
+def test_markdown_shows_the_first_findings_and_counts_the_others(weaklink: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.jsonl").write_text(rows(*[COMMA] * 203))
+    text = weaklink("check", "--output", "markdown", "log.jsonl").stdout.decode()
+    assert (text.count("J104"), text.splitlines()[-1]) == (200, "3 more findings.")
+
+
+def test_a_run_writes_other_reports_to_files(weaklink: Run, logs: Path, tmp_path: Path) -> None:
+    outputs = ("json", "sarif", "junit", "gitlab", "markdown")
+    words = [word for output in outputs for word in ("--write-report", f"{output}=out.{output}")]
+    done = weaklink("check", "logs", "--output", "github", *words)
+    alone = weaklink("check", "logs", "--output", "github")
+    assert (done.returncode, done.stdout, done.stderr) == (1, alone.stdout, alone.stderr)
+    for output in outputs:
+        assert (tmp_path / f"out.{output}").read_bytes() == weaklink("check", "logs", "--output", output).stdout, output
+
+
+@pytest.mark.parametrize("value", ["sarif", "sarif=", "text=x", "sarif=gone/out.sarif"])
+def test_a_report_file_that_cannot_be_is_refused_before_the_run(weaklink: Run, logs: Path, value: str) -> None:
+    done = weaklink("check", "logs", "--write-report", value)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"--write-report" in done.stderr

@@ -208,7 +208,7 @@ def test_an_array_that_is_not_closed_fails_at_the_end_of_the_file(weaklink: Run,
     assert found(weaklink, "log.jsonl", code=1) == [("C511", "log.jsonl", 3, len(GOOD))]
 
 
-@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github", "gitlab", "markdown"])
 def test_a_secret_in_lines_that_are_no_records_is_not_shown(weaklink: Run, tmp_path: Path, output: str) -> None:
     body = ["".join(f"{(7 * line + at) % 36:x}Q"[-2:] for at in range(32)) for line in range(200)]
     lines = ["{bad", "-----BEGIN RSA PRIVATE KEY-----", *body, "-----END RSA PRIVATE KEY-----", "<parameter=password>"]

@@ -115,7 +115,7 @@ def test_a_call_in_another_format_than_the_set_is_found() -> None:
     assert [(one["code"], one["record"]) for one in diagnostics(done)] == [("D712", "line 3")]
 
 
-@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github"])
+@pytest.mark.parametrize("output", ["text", "json", "sarif", "junit", "github", "gitlab", "markdown"])
 def test_every_output_names_the_rule(output: str) -> None:
     assert "D703" in run("lint", write("train.jsonl", BAD), "--output", output).stdout
 

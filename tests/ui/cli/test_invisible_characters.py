@@ -18,6 +18,8 @@ COMMANDS = {
     "check": ("check", "trace.jsonl"),
     "check for GitHub": ("check", "trace.jsonl", "--output", "github"),
     "check for JUnit": ("check", "trace.jsonl", "--output", "junit"),
+    "check for GitLab": ("check", "trace.jsonl", "--output", "gitlab"),
+    "check as Markdown": ("check", "trace.jsonl", "--output", "markdown"),
     "segment": ("segment", "--format", "hermes", "raw.txt"),
     "fix": ("data", "fix", "trace.jsonl"),
     "annotate": ("data", "annotate", "trace.jsonl"),

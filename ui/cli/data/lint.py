@@ -98,6 +98,7 @@ def lint(
     *,
     columns: tuple[str, ...],
     output: str,
+    report_files: tuple[tuple[str, str], ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     fail_on: str | None,
@@ -145,7 +146,7 @@ def lint(
         with_shingles=training.NEAR_DUPLICATE_SAMPLE in settings.rules - left_out,
         with_runs=bool(eval_paths),
     )
-    report = check_report(output, settings, color)
+    report = check_report(output, settings, color, report_files)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
         linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, renamed))
