@@ -64,6 +64,10 @@ _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
     re.IGNORECASE | re.DOTALL,
 )
+# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both).
+_LABELLED_HEAD = lazy_pattern(r"Command: [\s\S]{0,4000}?\nDirectory: [^\n]{0,1000}\n(?:Output|Stdout): ")
+_LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
+_NO_OUTPUT = ("(empty)", "(none)")
 _RUNNING = lazy_pattern(
     r"^(?:process running with session id|command running in (?:the )?background|\[?command is still running)",
     re.IGNORECASE | re.MULTILINE,
@@ -146,6 +150,10 @@ class Failure(Struct, frozen=True):
 
 def stated_exit_code(text: str) -> int | None:
     """The exit code that a text states in a form of its own, in its first lines or its last; None if it states none."""
+    labelled = _labelled_output(text)
+    if labelled is not None:
+        codes = (line.removeprefix("Exit Code: ") for line in labelled[1] if line.startswith("Exit Code: "))
+        return next((int(code) for code in codes if code.lstrip("-").isdecimal() and len(code) < 12), None)
     lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     for index, line in enumerate(lines):
@@ -159,6 +167,24 @@ def stated_exit_code(text: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def _labelled_output(text: str) -> tuple[str, list[str]] | None:
+    """The output between the labels of Gemini CLI and Qwen Code, and the labelled lines after it; None without them."""
+    head = _LABELLED_HEAD.match(text) if text.startswith("Command: ") else None
+    if head is None:
+        return None
+    start, end = head.end(), len(text)
+    lines: list[str] = []
+    while end > start:
+        line_start = max(text.rfind("\n", start, end) + 1, start)
+        line = text[line_start : min(end, line_start + _HEAD)]
+        if line_start == start or not _LABELLED_END.match(line):
+            break
+        lines.append(line)
+        end = line_start - 1
+    output = text[start:end]
+    return ("" if output.strip() in _NO_OUTPUT else output), lines[::-1]
+
+
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
 
@@ -169,6 +195,9 @@ _FRAME = ("\n(Open file: ", "\n(Current directory: ", "\nbash-$")
 
 def body_of(text: str) -> str:
     """A shell's output without the lines that an agent writes around it (`Exit code 1`, `(Open file: n/a)`)."""
+    labelled = _labelled_output(text)
+    if labelled is not None:
+        return labelled[0]
     for begin in _FRAME:
         start = text.rfind(begin, max(len(text) - 800, 0))
         text = text[:start] if start >= 0 else text

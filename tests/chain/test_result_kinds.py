@@ -10,6 +10,12 @@ from weaklink.inspector.facade import make_call
 from weaklink.inspector.model import RecordedState, RunState, ToolResult
 from weaklink.inspector.text import Range
 
+LABELLED = (
+    "Command: as given\nDirectory: (root)\nOutput: {}\nError: {}\nExit Code: {}\nSignal: (none)\n"
+    "Process Group PGID: (none)"
+)
+"""A command's result as Qwen Code 0.24 writes it; Gemini CLI leaves out what is `(none)`."""
+
 _PLACE = Location(1, "call:0", Range(0, 1))
 
 
@@ -41,6 +47,11 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("grep -rn total src", "", "probe"),
         ("pytest -q | grep FAILED", "Exit code 1", "probe"),
         ("git diff --exit-code", "Exit code 1\n- a\n+ b", "probe"),
+        ("cat notes.md", LABELLED.format("cat: notes.md: No such file or directory", "(none)", 1), "probe"),
+        ("npm test", LABELLED.format("3 failed\nError: the suite's own", "(none)", 1), "finding"),
+        ("npm test", LABELLED.format("Error: shown by a passing test", "(none)", 0), None),
+        ("grep -rn total src", LABELLED.format("(empty)", "(none)", 1), "probe"),
+        ("git push", LABELLED.format("(empty)", "spawn git ENOENT", 1), "failure"),
         ("cat notes.md", "Exit code 1\ncat: notes.md: No such file or directory", "probe"),
         ("ls specs 2>/dev/null || echo none", "none", "probe"),
         ("sleep 99", "aborted by user after 3.1s", "rejected"),
@@ -156,3 +167,18 @@ def test_a_test_that_cannot_import_what_is_to_be_written_is_a_finding(module: st
         "say: The test fails as it should.",
     )
     assert chain.steps[0].result_kind == "finding"
+
+
+@pytest.mark.parametrize("words", ["cat: harbour.txt: No such file or directory", "error: no route to harbour"])
+def test_the_words_of_a_labelled_result_are_those_of_the_program(words: str) -> None:
+    call = make_call("run_shell_command", {"command": "./deploy"})
+    text = LABELLED.format(words, "(none)", 3)
+    found = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text)), is_error=True))
+    assert found is not None
+    assert found.words == words
+
+
+@pytest.mark.parametrize("text", ["Command: x", "Command: x\nDirectory: y\nOutput: ", LABELLED, LABELLED[:-60]])
+def test_a_cut_labelled_result_is_read_in_linear_time(text: str) -> None:
+    for content in (text, text * 3, text + "\nExit Code: 1" * 20_000, "Command: " + "\nDirectory: " * 20_000):
+        assert kind("./deploy", content) in (None, "failure")

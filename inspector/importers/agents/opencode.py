@@ -30,6 +30,7 @@ _NOTES = (
 _EVENTS = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish", "error"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
+_NO_END = "the log has no end of this answer: it was interrupted, or is still being written"
 
 
 class OpenCodeImporter:
@@ -127,6 +128,13 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
     counts = object_of(info.get("tokens", end.get("tokens")))
     problem = object_of(info.get("error"))
     details = object_of(problem.get("data"))
+    finish = text_of(info, "finish") or text_of(end, "reason")
+    error = None
+    if problem:
+        name = text_of(problem, "name")
+        error = failure(text_of(details, "message") or name, code=name, status=details.get("statusCode"))
+    elif not finish and times.get("created") is not None and times.get("completed") is None:
+        error = failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
     session.answer(
         "".join(text_of(part, "text") for part in words["text"]),
         reasoning="".join(text_of(part, "text") for part in words["reasoning"]),
@@ -141,14 +149,8 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         ),
         started=times.get("created"),
         ended=times.get("completed"),
-        finish=text_of(info, "finish") or text_of(end, "reason"),
-        error=failure(
-            text_of(details, "message") or text_of(problem, "name"),
-            code=text_of(problem, "name"),
-            status=details.get("statusCode"),
-        )
-        if problem
-        else None,
+        finish=finish,
+        error=error,
     )
     for part in words["tool"]:
         state = object_of(part.get("state"))
