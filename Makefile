@@ -50,11 +50,12 @@ LLAMA := llama-cpp-python==0.3.36
 NOTEBOOKS := ipykernel nbclient nbformat
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
+CODING_AGENTS := @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 cline@3.0.65 @continuedev/cli@1.5.47 @github/copilot@1.0.102
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -98,6 +99,9 @@ test-templates: dev ## Compare our chat templates with those that the families' 
 
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
+
+test-agents: dev build/agents/installed ## Run six coding agents against a scripted model; compare their logs and recordings with what it sent
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/agents $(ARGS)
 
 test-servers: dev build/servers/installed ## Compare what we say of vLLM's and SGLang's parsers with their own code, on new texts (`SEED=...`)
 	$(BIN)/python -m tests.servers.measuring --texts 300 --seed '$(SEED)'
@@ -183,6 +187,12 @@ build/clients/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/clients
 	$(UV) pip install --quiet --python build/clients/bin/python $(SDKS) -e .
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
+	@touch $@
+
+# Coding agents from npm; opencode-ai needs its install script.
+build/agents/installed: Makefile
+	@mkdir -p build/agents
+	npm install --silent --no-audit --no-fund --prefix build/agents $(CODING_AGENTS)
 	@touch $@
 
 # The parsers of two servers, from their wheels without what those need: the code runs around stubs.

@@ -1,0 +1,160 @@
+"""A server on loopback that plays a model for coding agents, over OpenAI's chat completions; it knows what it sent.
+
+The name of the model is the story. Agents name their shell tool and its parameters differently, so the call of a
+command is written for the tool that the request offers.
+"""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, NamedTuple
+
+SHELLS = ("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell")
+ANSWER, TITLE = "That is done.", "A title"
+USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
+UNKNOWN_TOOL = "no_such_tool"
+MISSING_FILE = "harbour-missing.txt"
+
+
+class SentCall(NamedTuple):
+    """A call as the server sent it; `arguments` is the text."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Served(NamedTuple):
+    """What a server sent: its calls in order, and the event that is set when it waits to be aborted."""
+
+    url: str
+    calls: list[SentCall]
+    is_waiting: threading.Event
+
+
+def _command(tool: dict[str, Any], command: str) -> str:
+    parameters = tool["parameters"].get("properties", {})
+    arguments: dict[str, Any] = {"commands": [command]} if "commands" in parameters else {"command": command}
+    arguments |= {"description": "Look."} if "description" in parameters else {}
+    arguments |= {"is_background": False} if "is_background" in parameters else {}
+    return json.dumps(arguments)
+
+
+def _calls(story: str, tool: dict[str, Any]) -> list[SentCall]:
+    name = tool["name"]
+    if story == "two-calls":
+        return [SentCall(f"call_{word}", name, _command(tool, f"echo {word}")) for word in ("one", "two")]
+    if story == "unknown-tool":
+        return [SentCall("call_unknown", UNKNOWN_TOOL, '{"x": 1}')]
+    if story == "malformed":
+        return [SentCall("call_bad", name, _command(tool, "echo broken")[:-1] + ",}")]
+    if story == "cut-arguments":
+        return [SentCall("call_cut", name, _command(tool, "echo broken")[:-8])]
+    return [SentCall("call_failing", name, _command(tool, f"cat {MISSING_FILE}"))]
+
+
+def _deltas(text: str, calls: Sequence[SentCall]) -> Iterator[dict[str, Any]]:
+    """A message in pieces; the arguments of each call in two."""
+    yield {"role": "assistant", "content": ""}
+    if text:
+        yield {"content": text}
+    for index, call in enumerate(calls):
+        function = {"name": call.name, "arguments": ""}
+        yield {"tool_calls": [{"index": index, "id": call.id, "type": "function", "function": function}]}
+        for piece in (call.arguments[:9], call.arguments[9:]):
+            yield {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+
+
+def _message(text: str, calls: Sequence[SentCall]) -> dict[str, Any]:
+    written = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+        for call in calls
+    ]
+    return {"role": "assistant", "content": text, **({"tool_calls": written} if calls else {})}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.sent: list[SentCall] = []
+        self.is_waiting, self.is_closed = threading.Event(), threading.Event()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Some agents list the models first."""
+        self._reply({"object": "list", "data": []})
+
+    def do_POST(self) -> None:
+        """Play the story that the model's name says; a request without a shell tool is one for a title."""
+        request = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools") or ()}
+        shell = next((tools[name] for name in SHELLS if name in tools), None)
+        story = str(request.get("model", ""))
+        has_results = any(message.get("role") == "tool" for message in request.get("messages", ()))
+        calls = [] if shell is None or has_results else _calls(story, shell)
+        self.server.sent.extend(calls)
+        text = TITLE if shell is None else ANSWER if has_results else ""
+        head = {"id": "chatcmpl-1", "created": 1_795_000_000, "model": story}
+        if request.get("stream"):
+            self._stream(head, text, calls, waits=has_results and story == "abort")
+        else:
+            choice = {"index": 0, "message": _message(text, calls), "finish_reason": _end(calls)}
+            self._reply(head | {"object": "chat.completion", "choices": [choice], "usage": USAGE})
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Print nothing."""
+
+    def _stream(self, head: dict[str, Any], text: str, calls: Sequence[SentCall], *, waits: bool) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.close_connection = True
+        chunk = head | {"object": "chat.completion.chunk"}
+        for delta in _deltas(text, calls):
+            self._event(chunk | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+        if waits:
+            self.server.is_waiting.set()
+            self.server.is_closed.wait(60)
+            return
+        self._event(chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": _end(calls)}]})
+        self._event(chunk | {"choices": [], "usage": USAGE})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _event(self, value: object) -> None:
+        self.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")
+        self.wfile.flush()
+
+    def _reply(self, value: object) -> None:
+        body = json.dumps(value).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _end(calls: Sequence[SentCall]) -> str:
+    return "tool_calls" if calls else "stop"
+
+
+@contextmanager
+def scripted_server() -> Iterator[Served]:
+    """A running server; after `abort`'s call was answered, it waits in the middle of a text until it is closed."""
+    server = _Server()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield Served(f"http://127.0.0.1:{server.server_port}", server.sent, server.is_waiting)
+    finally:
+        server.is_closed.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,86 @@
+"""`python start.py AGENT STORY`: configure an agent for the server of `OPENAI_BASE_URL`, and become it.
+
+Run below `weaklink run`, that server is weaklink's proxy: agents that read their server's address from a file are
+recorded as well. The home is `HOME`, and the agents are those of `build/agents`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
+PROMPT = "Look at the harbour."
+
+
+def _write(path: str, value: object) -> Path:
+    place = Path(os.environ["HOME"], path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(value), encoding="utf-8")
+    return place
+
+
+def _pi(story: str, url: str) -> Sequence[str]:
+    provider = {"baseUrl": url, "api": "openai-completions", "apiKey": "none", "models": [{"id": story}]}
+    _write(".pi/agent/models.json", {"providers": {"local": provider}})
+    return ["pi", "-p", "--provider", "local", "--model", story, PROMPT]
+
+
+def _opencode(story: str, url: str) -> Sequence[str]:
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": url}, "models": {story: {}}}
+    settings = {"provider": {"local": provider}, "autoupdate": False, "share": "disabled", "permission": "allow"}
+    _write(".config/opencode/opencode.json", settings)
+    return ["opencode", "run", "-m", f"local/{story}", PROMPT]
+
+
+def _qwen_code(story: str, _url: str) -> Sequence[str]:
+    return ["qwen", "--auth-type", "openai", "--model", story, "--yolo", "-p", PROMPT]
+
+
+def _cline(story: str, url: str) -> Sequence[str]:
+    settings = ["-p", "openai", "-k", "none", "-m", story, "-b", url]
+    subprocess.run([str(PROGRAMS / "cline"), "auth", *settings], check=True, stdin=subprocess.DEVNULL)
+    return ["cline", "--auto-approve", "true", "-P", "openai", "-m", story, PROMPT]
+
+
+def _continue(story: str, url: str) -> Sequence[str]:
+    model = {"name": story, "provider": "openai", "model": story, "apiBase": url, "apiKey": "none", "roles": ["chat"]}
+    model["capabilities"] = ["tool_use"]
+    file = _write("continue.yaml", {"name": "local", "version": "1.0.0", "schema": "v1", "models": [model]})
+    return ["cn", "--config", str(file), "--auto", "-p", PROMPT]
+
+
+def _copilot_cli(story: str, url: str) -> Sequence[str]:
+    os.environ.update(COPILOT_PROVIDER_BASE_URL=url, COPILOT_PROVIDER_API_KEY="none", COPILOT_MODEL=story)
+    return ["copilot", "--allow-all-tools", "-p", PROMPT]
+
+
+AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
+    "pi": ("pi", _pi),
+    "opencode": ("opencode", _opencode),
+    "qwen-code": ("qwen", _qwen_code),
+    "cline": ("cline", _cline),
+    "continue": ("cn", _continue),
+    "copilot-cli": ("copilot", _copilot_cli),
+}
+"""The agents by the name of their source: their program, and what configures it and returns its command."""
+
+
+def is_installed(agent: str) -> bool:
+    """Whether `make test-agents` installed the program of an agent."""
+    return (PROGRAMS / AGENTS[agent][0]).exists()
+
+
+def main() -> None:
+    """Become the agent."""
+    agent, story = sys.argv[1:]
+    os.environ["OPENAI_API_KEY"] = "none"
+    program, *words = AGENTS[agent][1](story, os.environ["OPENAI_BASE_URL"])
+    path = str(PROGRAMS / program)
+    os.execv(path, [path, *words])
+
+
+if __name__ == "__main__":
+    main()

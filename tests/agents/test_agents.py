@@ -1,0 +1,154 @@
+"""Real coding agents against a scripted model: what their logs hold, and what `weaklink run` records of the same run.
+
+The server knows what it sent; a recording must have exactly that. A log has what the agent kept: `KEPT` says what that
+is for calls that are malformed or name no tool, as measured. The agents are those that `make test-agents` installs.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.agents import start
+from tests.agents.scripted_server import ANSWER, MISSING_FILE, UNKNOWN_TOOL, Served, scripted_server
+from tests.agents.start import AGENTS
+from tests.ui.conftest import START, environment
+from weaklink.inspector.chain.steps import Status, Step, StepOutcome
+from weaklink.storage import open_store
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+class KeptCall(NamedTuple):
+    """A call in a log: its arguments, parsed, or `None` if the log has the model's own text; and its outcome."""
+
+    arguments: object
+    outcome: StepOutcome
+
+
+KEPT = {
+    ("pi", "malformed"): KeptCall({"command": "echo broken"}, StepOutcome.OK),
+    ("pi", "cut-arguments"): KeptCall({"command": "echo"}, StepOutcome.OK),
+    ("opencode", "malformed"): KeptCall(None, StepOutcome.MALFORMED),
+    ("opencode", "cut-arguments"): KeptCall(None, StepOutcome.MALFORMED),
+    ("opencode", "unknown-tool"): KeptCall({}, StepOutcome.ERROR_RESULT),
+    ("qwen-code", "malformed"): KeptCall(
+        {"command": "echo broken", "description": "Look.", "is_background": False}, StepOutcome.OK
+    ),
+    ("qwen-code", "cut-arguments"): KeptCall(
+        {"command": "echo broken", "description": "Look.", "is_background": None}, StepOutcome.ERROR_RESULT
+    ),
+}
+"""What is left of the last call in an agent's log, where it is not what the model sent."""
+
+
+MEASURED = sorted({agent for agent, _ in KEPT})
+"""The agents of which it was measured what they keep of a malformed call."""
+
+_CASES = [(agent, "unknown-tool") for agent in AGENTS] + [
+    (agent, story) for agent in MEASURED for story in ("malformed", "cut-arguments")
+]
+
+
+class AgentRun(NamedTuple):
+    """The steps of one run as recorded and as logged, their statuses, what the server sent, and the log's last text."""
+
+    served: Served
+    recorded: tuple[Step, ...]
+    logged: tuple[Step, ...]
+    statuses: tuple[Status, Status]
+    last_text: str
+
+
+def _steps(database: Path) -> tuple[tuple[Step, ...], Status, str]:
+    """The steps of the trace with most of them: agents also ask for titles."""
+    with open_store(database, read_only=True) as store:
+        traces = [store.inspected(summary.id) for summary in store.traces()]
+    trace, inspection = max(traces, key=lambda pair: len(pair[1].chain.steps))
+    last = trace.turns[-1].parts
+    chain = inspection.chain
+    return tuple(chain.steps), chain.status, last[-1].text if last else ""
+
+
+def _run(agent: str, story: str, home: Path) -> AgentRun:
+    if not start.is_installed(agent):
+        pytest.skip(f"{agent} is not installed: make test-agents")
+    folder = home / "harbour"
+    folder.mkdir()
+    recorded, logged = home / "recorded.db", home / "logged.db"
+    with scripted_server() as served:
+        command = [*START, "run", "--upstream", served.url, "--db", str(recorded), "--"]
+        variables = environment(home, TERM="dumb", LANG="C.UTF-8")
+        with subprocess.Popen(
+            [*command, sys.executable, str(Path(start.__file__)), agent, story],
+            cwd=folder,
+            env=variables,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        ) as process:
+            if story == "abort":
+                assert served.is_waiting.wait(120)
+                os.killpg(process.pid, signal.SIGINT)
+            output, _ = process.communicate(timeout=240)
+        done = subprocess.run(
+            [*START, "import", agent, "--db", str(logged)], cwd=folder, env=variables, capture_output=True, check=False
+        )
+    assert done.returncode == 0, (output, done.stderr)
+    recorded_steps, recorded_status, _ = _steps(recorded)
+    logged_steps, logged_status, last_text = _steps(logged)
+    return AgentRun(served, recorded_steps, logged_steps, (recorded_status, logged_status), last_text)
+
+
+def _calls(steps: tuple[Step, ...]) -> list[tuple[str | None, str | None, str]]:
+    return [(step.call.id, step.call.name, step.call.raw_arguments) for step in steps]
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+@pytest.mark.parametrize("story", ["failing", "two-calls"])
+def test_a_log_and_a_recording_have_what_the_model_sent(agent: str, story: str, tmp_path: Path) -> None:
+    run = _run(agent, story, tmp_path)
+    assert _calls(run.recorded) == run.served.calls
+    assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
+    assert [step.call.arguments for step in run.logged] == [json.loads(call.arguments) for call in run.served.calls]
+    assert [step.outcome for step in run.logged] == [step.outcome for step in run.recorded]
+    assert run.statuses[0] == run.statuses[1]
+    assert run.last_text == ANSWER
+    for step in (*run.recorded, *run.logged):
+        assert step.result is not None
+        assert (MISSING_FILE in step.result.content) == (story == "failing")
+
+
+@pytest.mark.parametrize(("agent", "story"), _CASES)
+def test_what_a_log_hides_a_recording_shows(agent: str, story: str, tmp_path: Path) -> None:
+    run = _run(agent, story, tmp_path)
+    sent = run.served.calls[-1]
+    assert _calls(run.recorded) == run.served.calls
+    # A request lists the tools that there are; a log does not.
+    expected = StepOutcome.UNKNOWN_TOOL if story == "unknown-tool" else StepOutcome.MALFORMED
+    assert {step.outcome for step in run.recorded} == {expected}
+    default = KeptCall({"x": 1}, StepOutcome.ERROR_RESULT) if story == "unknown-tool" else None
+    kept = KEPT.get((agent, story), default)
+    assert kept is not None
+    logged = run.logged[-1]
+    assert (logged.call.id, logged.call.name) == (sent.id, sent.name)
+    assert (logged.call.name == UNKNOWN_TOOL) == (story == "unknown-tool")
+    assert logged.outcome is kept.outcome
+    if kept.arguments is None:
+        assert logged.call.raw_arguments == sent.arguments
+    else:
+        assert logged.call.arguments == kept.arguments
+
+
+@pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "continue"])  # it writes no log then
+def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
+    run = _run(agent, "abort", tmp_path)
+    assert _calls(run.recorded) == run.served.calls
+    assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
+    assert Status.OK not in run.statuses
