@@ -9,11 +9,13 @@ A text that arrives in pieces is scanned by a `Finder`. It judges a place only w
 verdict depends is there, or the text ends: no detector knows of text that is still missing, and however small the
 pieces are, each window is scanned once. Until then, the text from that place on is held back; all text before it is
 certain. The Finder keeps as much earlier text as detectors look back, so it finds what a scan of the whole text finds.
+A scan begins before what is undecided, because introductions overlap; places there that were judged before, without a
+secret, are `_Judged` and not judged again.
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
 search finds a long one, and each sign of a detector is a search for a literal. Patterns are tried only if one was
-found. Each place is judged by at most `WINDOW` characters, so the scan is linear.
+found. Each place is judged once, by at most `WINDOW` characters, so the scan is linear.
 """
 
 import re
@@ -185,6 +187,7 @@ class Finder:
         self._searched_to = 0  # for signs
         self._wait_to = 0  # what is undecided waits for so much text
         self._open: Ending | None = None  # the ending of a secret that continues at `released`
+        self._judged = _Judged()
 
     @property
     def _free_at(self) -> int:
@@ -238,12 +241,14 @@ class Finder:
         if surplus > 0:
             self.text = self.text[surplus:]
             self.released -= surplus
+            self.certain -= surplus
             self._last = self._last and Secret(max(self._last.start - surplus, 0), max(self._last.end - surplus, 0))
             self._undecided_at -= surplus
             self._alert_to -= surplus
             self._prose_from -= surplus
             self._searched_to -= surplus
             self._wait_to -= surplus
+            self._judged.forget(surplus)
 
     def _search_from(self) -> int:
         """The first position at which a secret may begin that is not found yet."""
@@ -299,7 +304,7 @@ class Finder:
 
     def _look(self, at: int, found: list[Secret], *, is_final: bool) -> None:
         text = self.text
-        scan = _scan(text, at, self._last, is_final=is_final)
+        scan = _scan(text, at, self._last, self._judged, is_final=is_final)
         for secret in scan.secrets:
             if secret.goes_on is not None:
                 self._open, self._last = secret.goes_on, Secret(secret.start, secret.start)
@@ -337,11 +342,37 @@ class _Scan(Struct, frozen=True):
     wait_to: int = 0
 
 
+class _Judged:
+    """Places of a text in pieces that were judged once, with all the text that the verdict needs, and had no secret.
+
+    A verdict also depends on the end of the last secret before the place (`free_at`). Positions are those of the whole
+    text; `forgotten` is how much of it is gone.
+    """
+
+    __slots__ = ("forgotten", "places")
+
+    def __init__(self) -> None:
+        self.forgotten = 0
+        self.places: set[tuple[int, int, str]] = set()
+
+    def place(self, begin: int, free_at: int, detector: Detector) -> tuple[int, int, str]:
+        """A place as it is kept in `places`."""
+        return begin + self.forgotten, free_at + self.forgotten if free_at >= 0 else -1, detector.name
+
+    def forget(self, size: int) -> None:
+        """The first `size` code points of the text are gone."""
+        self.forgotten += size
+        self.places = {place for place in self.places if place[0] >= self.forgotten}
+
+
 class _Places:
     """The places at which one detector finds an introduction, from left to right."""
 
-    def __init__(self, text: str, lowered: str, detector: Detector, signs: Iterable[str], at: int) -> None:
-        self._text, self._lowered, self._detector = text, lowered, detector
+    def __init__(
+        self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int, judged: _Judged | None
+    ) -> None:
+        self._text, self._lowered = texts  # and its view
+        self._detector, self._judged = detector, judged
         self._found: re.Match[str] | None = None
         self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
         self._signs = dict.fromkeys(signs, -1)
@@ -384,15 +415,24 @@ class _Places:
         """The secrets behind the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
+        place = self._judged.place(self.begin, free_at, self._detector) if self._judged else None
+        if self._judged and place in self._judged.places:
+            return []
         secrets = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
-        return [secret if secret.rule else structs.replace(secret, rule=self._detector.name) for secret in secrets]
+        named = [secret if secret.rule else structs.replace(secret, rule=self._detector.name) for secret in secrets]
+        if self._judged and place and not named:
+            self._judged.places.add(place)
+        return named
 
 
-def _scan(text: str, at: int, last: Secret | None, *, is_final: bool) -> _Scan:
-    """Scan from `at` on, or from the end of the `last` secret, where a word begins."""
+def _scan(text: str, at: int, last: Secret | None, judged: _Judged | None = None, *, is_final: bool) -> _Scan:
+    """Scan from `at` on, or from the end of the `last` secret, where a word begins.
+
+    `judged` are the places of earlier scans.
+    """
     found = [(last, last.start)] if last else []  # each with where its introduction begins
     at = max(at, last.end) if last else at
-    places = [one for one in _all_places(text, at, is_final=is_final) if one.go_to(at)]
+    places = [one for one in _all_places(text, at, judged, is_final=is_final) if one.go_to(at)]
     while places:
         first = min(places, key=_where)
         near = found[-_MAX_OVERLAPPING:]
@@ -441,7 +481,7 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
     return places.at, places.begin
 
 
-def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
+def _all_places(text: str, at: int, judged: _Judged | None, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
     searched = _without_frames(plain) if len(plain) > _MOST_KEPT and text.isascii() else plain
@@ -454,7 +494,7 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
         for detector in _BY_SIGN[sign]:
             detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
     readable = (lowered if may_differ else plain.lower()).decode("ascii") if detectors else ""
-    yield from (_Places(text, readable, detector, signs, at) for detector, signs in detectors.values())
+    yield from (_Places((text, readable), detector, signs, at, judged) for detector, signs in detectors.values())
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
