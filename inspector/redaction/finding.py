@@ -235,6 +235,16 @@ class Finder:
             self._look(at, found, is_final=is_final)
         return found
 
+    def remaining(self) -> list[Secret]:
+        """The secrets that are not certain yet, as they are if the text ends here. The finder stays as it is."""
+        found: list[Secret] = []
+        start = self._search_from()
+        if self._open is not None:
+            start = self._open.end(self.text, self.certain, len(self.text), is_final=True) or len(self.text)
+            found.append(Secret(self.certain, start))
+        last = found[-1] if found else self._last
+        return found + _scan(self.text, start, last, is_final=True).secrets
+
     def _forget(self) -> None:
         """Drop the released text that no longer matters for later pieces."""
         surplus = min(self.released, self._search_from()) - CONTEXT
