@@ -166,7 +166,9 @@ class _Named:
 
     def _judge_bare(self, start: int, gap: str, confidence: SecretConfidence | None = None) -> Secret | None:
         if self.sign.endswith(("phrase", "mnemonic")) and gap.strip():
-            return self._judge_until(secret_values.LINE, start)
+            secret = self._judge_until(secret_values.LINE, start)
+            if secret is not None:
+                return secret
         return judge_bare(self.place, start, confidence or self.confidence, gap=gap, name=self.sign)
 
     def _judge_until(self, ending: secret_values.Ending, start: int) -> Secret | None:
@@ -192,7 +194,7 @@ class _Named:
         return found["sibling"] is not None or "|tool_arg:" in found[0] or self.follows(_ARGUMENT_TAG, 160)
 
     def _judge_header(self, start: int, opened: str | None) -> Secret | None:
-        """Judge a header's value: the scheme stays, cookies and signatures extend to the end of the line."""
+        """Judge a header's value: the scheme stays, cookies and signatures have several fields."""
         scheme = _SCHEME.match(self.text, start)
         is_cookie = self.sign == "cookie"
         if not (scheme or opened or is_cookie):
@@ -203,7 +205,7 @@ class _Named:
         def is_secret(text: str, _: str) -> bool:
             value = text.strip()
             if is_cookie:
-                values = (field.partition("=")[2] for field in value.split(";"))
+                values = (field.partition("=")[2] for field in _FIELD_END.split(value))
                 return any(secret_values.is_mixed(field) or len(field) >= 16 for field in values if " " not in field)
             if scheme is None:
                 return secret_values.can_be_quoted_secret(value, self.confidence)
@@ -212,7 +214,8 @@ class _Named:
             is_one = " " not in value or bool(opened or scheme["line"])
             return is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
-        ending = ending_of(opened) if opened else secret_values.LINE
+        is_line = is_cookie or (scheme is not None and scheme["line"])
+        ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
         return self.place.judge(ending, scheme.end() if scheme else start, is_secret)
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
@@ -250,7 +253,7 @@ class _Named:
                 value = values[column]
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
-                text = self.text[at : at + len(value.strip(" \"'`*"))]
+                text = _OTHER_CELL.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 if secret_values.has_letters_and_digits(text) and secret_values.can_be_quoted_secret(
                     text, self.confidence
                 ):
@@ -429,6 +432,7 @@ _SCHEME = lazy_pattern(
     r"(?:[ \t+]{1,4}|%20)",
     re.IGNORECASE,
 )
+_FIELD_END = lazy_pattern(r"[;,]\s?")
 _FIELD_BEGIN = lazy_pattern(r"[^\s=]{1,64}=")
 _MEMBER = rf"{QUOTE}?\w{{1,16}}{QUOTE}?\s?[:=]\s?{QUOTE}?[\w .-]{{0,24}}{QUOTE}?\s?,?{BLANK}"
 _NAME_AFTER = lazy_pattern(
@@ -475,6 +479,7 @@ _ROW = lazy_pattern(
     rf"[ ]{{0,8}}\|?(?P<cells>(?:[^\r\n\\]|\\{{1,64}}t){{1,160}}?)"
     rf"[ ]{{0,4}}(?P<end>{NEWLINE}|[\"'](?=\W)|\Z)"
 )
+_OTHER_CELL = lazy_pattern(r"\s+(?:[<{&\"']|\S+=)(?s:.*)")
 _RULER = lazy_pattern(r"[-+|\s:=]+")
 _MAX_HEAD_CHARS, _MAX_TABLE_CHARS = 160, 300
 _IS = lazy_pattern(r"\s{1,3}(?:is|was|ist|est|es):?\s{1,3}")
@@ -500,6 +505,6 @@ _MARK, _MARK_CHARS = lazy_pattern(r"[^A-Za-z0-9 ,.;!?')\n]"), 64
 """In a stream of plain words, only these names are searched for; any other name only backwards from a mark."""
 _REMARK = lazy_pattern(r" ?\([^()\r\n]{0,60}\)")
 _QUOTED_PAIR = lazy_pattern(r"[\"'`]\w[\w.@-]{0,40}:\Z")
-_LABEL_AFTER = lazy_pattern(r"\\{0,64}[\"'`]?[ ]{0,2}[:(\[]|\(")
+_LABEL_AFTER = lazy_pattern(r"\\{0,64}[\"'`]?(?:[ ]{1,2}:(?![\w-])|[:(\[])")
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
 _STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)

@@ -203,6 +203,9 @@ BARE = PatternRun(
 """A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
 follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
 
+FIELDS = PatternRun(lazy_pattern(r"""(?:[^\s"'`\\<>]|(?<=;)[ ]|(?<=,)[ ](?=[\w-]{1,40}=))*"""), " ")
+"""Cookies, or the fields of a signature: a blank is only in it behind a semicolon, or between fields."""
+
 LINE = PatternRun(lazy_pattern(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
 
@@ -233,7 +236,7 @@ PEM = PatternRun(
         r"""(?:[A-Za-z0-9+/=_]+ | -(?=[A-Za-z0-9])
         | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,150}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
         | (?<=[A-Za-z0-9+/=]{16})(?:\r?\n|\\{1,64}n)[^\r\n\\"]{0,60}?(?<![A-Za-z0-9+/])
-          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z))*""",
+          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z)(?!["'\\]{1,8}\s?[:=]))*""",
         re.VERBOSE,
     ),
     soft=None,
