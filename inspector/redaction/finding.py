@@ -28,7 +28,13 @@ from msgspec import Struct, structs
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS
 from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
-from weaklink.inspector.redaction.places import LONGEST_INTRODUCTION, WINDOW, Detector, FoundIntroduction
+from weaklink.inspector.redaction.places import (
+    FARTHEST_VALUE,
+    LONGEST_INTRODUCTION,
+    WINDOW,
+    Detector,
+    FoundIntroduction,
+)
 from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
@@ -47,6 +53,7 @@ _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
 _FRAMED = 4_096  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
+_ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?')\n"
@@ -292,7 +299,8 @@ class Finder:
 
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        start = max(self._searched_to - _SIGN_AHEAD, known - _MARKED, 0)
+        behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
+        start = max(min(self._searched_to - behind, known - behind), known - _MARKED - behind, 0)
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
@@ -387,6 +395,7 @@ class _Places:
         self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
         self._signs = dict.fromkeys(signs, -1)
         self.at = self.begin = self.value_at = self.decided_at = -1
+        self.may_reach_behind = detector.can_hold_secrets
 
     def go_to(self, at: int) -> bool:
         """Go to the first place at or after `at` and after the last one; False if there is none."""
@@ -438,21 +447,30 @@ class _Places:
 def _scan(text: str, at: int, last: Secret | None, judged: _Judged | None = None, *, is_final: bool) -> _Scan:
     """Scan from `at` on, or from the end of the `last` secret, where a word begins.
 
+    A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
     `judged` are the places of earlier scans.
     """
     found = [(last, last.start)] if last else []  # each with where its introduction begins
     at = max(at, last.end) if last else at
-    places = [one for one in _all_places(text, at, judged, is_final=is_final) if one.go_to(at)]
+    behind_from = max(last.start, at - FARTHEST_VALUE) if last else at
+    places = [
+        place
+        for place in _all_places(text, at, judged, is_final=is_final)
+        if place.go_to(behind_from if place.may_reach_behind else at)
+    ]
     while places:
         first = min(places, key=_where)
         near = found[-_MAX_OVERLAPPING:]
-        around = [secret.end for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
-        if not around:
+        around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
+        free_from = max((at, *(secret.end for secret in around)))
+        may_judge = first.may_reach_behind and first.at >= free_from - FARTHEST_VALUE
+        if not around or (may_judge and all(secret.goes_on is None for secret in around)):
             if first.decided_at > len(text) and not is_final:
                 return _undecided(found, last, places, first)
             free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
-            found += ((secret, first.begin) for secret in first.judge(free_at, is_final=is_final))
-        if not first.go_to(max((first.at + 1, *around))):
+            secrets = first.judge(free_at, is_final=is_final)
+            found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
+        if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
             places.remove(first)
     return _Scan(_disjoint(secret for secret, _ in found if secret is not last))
 

@@ -211,6 +211,7 @@ DETECTORS = (
             r"|private-lines:\s?[0-9]{1,4}"
         ),
         _judge_pem,
+        can_hold_secrets=True,
     ),
     Detector(
         "bearer token",

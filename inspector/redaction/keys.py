@@ -239,6 +239,8 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
 class KeyPlaces:
     """The places of key prefixes in runs that are long enough for a key."""
 
+    may_reach_behind = False
+
     def __init__(self, text: str, runs: bytes) -> None:
         self._text, self._runs = text, runs
         self._run_end = 0

@@ -269,6 +269,7 @@ class _Named:
             return
         remark = _REMARK.match(self.lowered, name_end.end())
         begin = remark.end() if remark else name_end.end()
+        limit = self._again(begin, limit)
         stop = _BREAK.search(self.lowered, begin, limit)
         for found in _WORD.finditer(self.lowered, name_end.end(), limit):
             if stop and found.start() >= stop.end():
@@ -280,6 +281,14 @@ class _Named:
             if not _LABEL_AFTER.match(after) and self._introduces(word, gap, found.start()):
                 secret = Secret.of(self.text, found.start(), secret_values.WORD, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
+
+    def _again(self, begin: int, limit: int) -> int:
+        """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""
+        again = self.lowered.find(self.place.found[0], begin, limit)
+        end = again + len(self.place.found[0])
+        around = self.lowered[again - 1] + self.lowered[end : end + 1]
+        is_word = self.confidence is SecretConfidence.PASSWORD and again >= 0 and not _NAME_CHARACTER.search(around)
+        return again if is_word else limit
 
     def _introduces(self, word: str, gap: str, at: int) -> bool:
         """Whether a word is a secret after this name, and so much text between them."""
@@ -482,6 +491,7 @@ _ROW = lazy_pattern(
 _OTHER_CELL = lazy_pattern(r"\s+(?:[<{&\"']|\S+=)(?s:.*)")
 _RULER = lazy_pattern(r"[-+|\s:=]+")
 _MAX_HEAD_CHARS, _MAX_TABLE_CHARS = 160, 300
+_NAME_CHARACTER = lazy_pattern(r"[\w-]")
 _IS = lazy_pattern(r"\s{1,3}(?:is|was|ist|est|es):?\s{1,3}")
 _ASSIGNED = lazy_pattern(r"-{0,2}[A-Za-z][\w.:-]{2,60}=[^=]")
 _NO_PASSWORD = lazy_pattern(r"[A-Za-z][\w.-]{0,40}=|[\w-]+/[\w-]+/|(?:[a-z_]+\.)?[A-Z]+_[A-Z0-9_]+\Z")

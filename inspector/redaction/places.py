@@ -19,8 +19,10 @@ LONGEST_INTRODUCTION = 512
 
 PEEK = 128  # code points of a value that are examined
 AHEAD = PEEK + secret_values.LOOKAHEAD
-WINDOW = AHEAD + 340
-"""Code points after an introduction of which a verdict depends: the value begins at most 340 of them later."""
+FARTHEST_VALUE = 340
+"""Code points from an introduction to its value, at most."""
+WINDOW = AHEAD + FARTHEST_VALUE
+"""Code points after an introduction of which a verdict depends."""
 
 
 class FoundIntroduction(Struct, frozen=True):
