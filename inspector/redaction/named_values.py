@@ -70,13 +70,13 @@ _RECORD = (
     rf"{QUOTE}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{NEWLINE}|\s(?!\s{{0,4}}[:=]))"
     rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s|\*{{5}})[^{{}}\]<>]){{0,160}}?"
     rf"(?:(?:(?<![\w-])|(?<=\\[nrt])){_FIELD}{QUOTE}?\s{{0,6}}[:=]|--value[ ])\s{{0,6}}\[?\s{{0,4}}"
-    rf"|{QUOTE}(?:;[^\r\n]{{0,100}})?{NEWLINE}{NEWLINE}"
 )
 _SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
 _OPEN = rf"(?P<open>{open_quote('b')}|{_SPECIAL})"
 _ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
 _RELATIONS = {
     "record": _RECORD,
+    "form data": rf"{QUOTE}(?:;[^\r\n]{{0,100}})?{NEWLINE}{NEWLINE}",
     _ASSIGNMENT: rf"{_MARKED}(?P<quote>{QUOTE})?[)\]]?(?P<gap>{BLANK}{_TYPE}{_SIGN}{_MARKED}{BLANK}){_YAML}{_WRAPPED}",
     "argument": rf"{QUOTE}\s{{0,4}},{BLANK}(?={QUOTE})",
     "option, clause": rf"(?:[ \t]{{1,24}}|{BACKSLASHES}t|;|[ ]::[ ]|[. ]{{2,24}}:[ ])(?:{CONTINUED}|[0-9][ ])?",
@@ -118,7 +118,7 @@ class _Named:
         start, opened = found.end(), found["open"]
         if relation == _ASSIGNMENT:
             return self._judge_assigned(found)
-        if relation == "record":
+        if relation in {"record", "form data"}:
             return self._judge_value(start, opened, ": ")
         if relation == "argument":
             return self._judge_value(start, opened, ",") if self.is_option or self.follows(_SETTER, 64) else None
@@ -214,9 +214,21 @@ class _Named:
             is_one = " " not in value or bool(opened or scheme["line"])
             return is_one and secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
+        start = scheme.end() if scheme else start
         is_line = is_cookie or (scheme is not None and scheme["line"])
         ending = ending_of(opened) if opened else secret_values.FIELDS if is_line else secret_values.LINE
-        return self.place.judge(ending, scheme.end() if scheme else start, is_secret)
+        secret = self.place.judge(ending, start, is_secret)
+        if secret is None and scheme and not opened:  # words follow it on the line
+            return self.place.judge(
+                secret_values.WORD,
+                start,
+                lambda word, _: (
+                    len(word) >= _MIN_KEY_CHARS
+                    and secret_values.has_letters_and_digits(word)
+                    and not _FIELD_BEGIN.match(word)
+                ),
+            )
+        return secret
 
     def _judge_spaced(self, start: int, opened: str | None) -> Secret | None:
         """Judge what follows a blank: an argument, a clause of SQL, a line of netrc or of settings."""
@@ -239,8 +251,10 @@ class _Named:
             return
         least = max(self.start - _MAX_HEAD_CHARS, 0)
         line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
-        head = _HEAD.match(self.lowered, max(line, least))
-        if head is None or head.end() <= self.end:
+        texts = [opening.end() for opening in _TEXT_BEGIN.finditer(self.lowered, least, self.start)]
+        heads = (_HEAD.match(self.lowered, begin) for begin in (max(line, least), *texts[-1:]))
+        head = next((head for head in heads if head is not None and head.end() > self.end), None)
+        if head is None:
             return
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
@@ -441,6 +455,7 @@ _SCHEME = lazy_pattern(
     r"(?:[ \t+]{1,4}|%20)",
     re.IGNORECASE,
 )
+_MIN_KEY_CHARS = 12
 _FIELD_END = lazy_pattern(r"[;,]\s?")
 _FIELD_BEGIN = lazy_pattern(r"[^\s=]{1,64}=")
 _MEMBER = rf"{QUOTE}?\w{{1,16}}{QUOTE}?\s?[:=]\s?{QUOTE}?[\w .-]{{0,24}}{QUOTE}?\s?,?{BLANK}"
@@ -480,13 +495,14 @@ _CLEAR = lazy_pattern(
 )
 _CELL_END = lazy_pattern(rf"[\"'`* ]{{0,8}}(?:[|,;\t]|\\{{1,64}}t|[^\n\\]{{0,1}}{NEWLINE})[^\r\n]")
 _CELL = r"[^\r\n|,;\t\\]{0,40}"
+_TEXT_BEGIN = lazy_pattern(r"[:\[,][ ]?\\{0,64}\"")  # of a value of JSON
 _HEAD = lazy_pattern(
     rf"[ \"']{{0,8}}\|?(?P<cells>{_CELL}(?P<separator>\||,|;|\t|\\{{1,64}}t){_CELL}(?:(?P=separator){_CELL}){{0,16}})"
     rf"[ ]{{0,4}}{NEWLINE}"
 )
 _ROW = lazy_pattern(
     rf"[ ]{{0,8}}\|?(?P<cells>(?:[^\r\n\\]|\\{{1,64}}t){{1,160}}?)"
-    rf"[ ]{{0,4}}(?P<end>{NEWLINE}|[\"'](?=\W)|\Z)"
+    rf"[ ]{{0,4}}(?P<end>{NEWLINE}|\\{{0,64}}[\"'](?=\W)|\Z)"
 )
 _OTHER_CELL = lazy_pattern(r"\s+(?:[<{&\"']|\S+=)(?s:.*)")
 _RULER = lazy_pattern(r"[-+|\s:=]+")
