@@ -62,7 +62,7 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_PROSE_PARTS = frozenset(part.lower().encode() for part in names.PROSE_PARTS)
+_PROSE_PART = lazy_pattern(one_of(sorted({part.lower() for part in names.PROSE_PARTS})))
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -278,7 +278,7 @@ class Finder:
         is_prose = (
             not plain.translate(None, _PROSE)
             and piece.isascii()
-            and not any(map(plain.lower().__contains__, _PROSE_PARTS))
+            and _PROSE_PART.search(plain.lower().decode()) is None
         )
         end = known + len(piece)
         if not is_prose:
