@@ -300,7 +300,7 @@ class Finder:
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
         behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
-        start = max(min(self._searched_to - behind, known - behind), known - _MARKED - behind, 0)
+        start = max(self._searched_to - behind, known - _MARKED - behind, 0)
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
