@@ -276,9 +276,7 @@ class Finder:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
         is_prose = (
-            not plain.translate(None, _PROSE)
-            and piece.isascii()
-            and _PROSE_PART.search(plain.lower().decode()) is None
+            not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_PART.search(plain.lower().decode()) is None
         )
         end = known + len(piece)
         if not is_prose:
