@@ -14,8 +14,9 @@ from weaklink.inspector.redaction.places import QUOTE, Detector, FoundIntroducti
 from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern
 
-_AUTHORITY = lazy_pattern(r"""[^\s/"'`<>?#\\]{0,200}""")
-_AUTHORITY_REST = lazy_pattern(r"""[^\s"'`<>\\]{0,100}""")
+_LATIN_ESCAPE = r"\\{1,8}u(?:00[c-fC-F]|01[0-7])[0-9a-fA-F]"
+_AUTHORITY = lazy_pattern(rf"""(?:[^\s/"'`<>?#\\]|{_LATIN_ESCAPE}){{0,200}}""")
+_AUTHORITY_REST = lazy_pattern(rf"""(?:[^\s"'`<>\\]|{_LATIN_ESCAPE}){{0,100}}""")
 _PORT = lazy_pattern(r"[0-9]{0,5}\Z")
 _ESCAPED_PASSWORD = lazy_pattern(r"[\w.+-]{0,64}%3a((?:[\w.~!*+-]|%(?!40)[0-9a-f]{2}){1,200})%40", re.IGNORECASE)
 
