@@ -218,7 +218,7 @@ DETECTORS = (
         "bearer token",
         ("bearer",),
         lazy_pattern(r"bearer(?:[ \t+]{1,4}|%20)"),
-        _run(r"[A-Za-z0-9+/=_.~%-]", 12),
+        _run(r"[A-Za-z0-9+/_.~%-]|=(?![A-Za-z0-9])", 12),
         span=0,
     ),
     Detector(

@@ -253,9 +253,11 @@ class _Named:
         line = max(self.lowered.rfind(newline, least, self.start) + len(newline) for newline in ("\n", "\\n"))
         texts = [opening.end() for opening in _TEXT_BEGIN.finditer(self.lowered, least, self.start)]
         heads = (_HEAD.match(self.lowered, begin) for begin in (max(line, least), *texts[-1:]))
-        head = next((head for head in heads if head is not None and head.end() > self.end), None)
-        if head is None:
-            return
+        for head in heads:
+            if head is not None and head.end() > self.end:
+                yield from self._cells_below(head)
+
+    def _cells_below(self, head: re.Match[str]) -> Iterator[Secret]:
         separator, start = head["separator"], head.end()
         column = self.lowered.count(separator, head.start("cells"), self.start)
         cells = head["cells"].split(separator)
