@@ -19,7 +19,7 @@ def test_requests_and_results_of_several_files_are_joined_by_their_id() -> None:
     found = joined(CASES / "openai-output.jsonl", CASES / "openai-input.jsonl")
     (whole,) = (trace for trace in found if isinstance(trace, Trace) and len(trace.turns) == 2)
     user, answer = whole.turns
-    assert (user.parts[0].text, answer.parts[0].text) == ("How many lines?", '{"path": 5')
+    assert (user.parts[0].text, answer.parts[0].text) == ("Which port does the harbour office use?", '{"path": 5')
     assert answer.generation is not None
     assert [tool.name for tool in answer.generation.tools] == ["read_file"]
     assert answer.generation.parameters == '{"temperature":0.6}'

@@ -1,4 +1,4 @@
-"""Cassettes as YAML: hostile ones raise nothing and take no memory, and a missing library is told."""
+"""Cassettes as YAML: hostile ones raise nothing and take no memory, and a missing library is named."""
 
 import sys
 from pathlib import Path

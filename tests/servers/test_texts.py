@@ -1,7 +1,7 @@
 """Texts of 2026's formats: weaklink reads what the servers' own parsers return, or reports why they do not.
 
-`texts.jsonl` has for each text what one parser returned (`server` says which; `other` is SGLang's answer where it
-differs from vLLM's) and the end of the prompt where the template opens something.
+`texts.jsonl` has for each text what one parser's own code returned in `tests/servers/real` (`server` says which; `other`
+is SGLang's answer where it differs from vLLM's) and the end of the prompt where the template opens something.
 """
 
 import json
@@ -21,7 +21,6 @@ TEXTS = Path(__file__).parents[1] / "cases" / "servers" / "texts.jsonl"
 ROWS: list[dict[str, Any]] = [json.loads(line) for line in TEXTS.read_text(encoding="utf-8").splitlines()]
 DIFFERENT = {
     "hyv4-2": "the template's own line ends between key and value, which vLLM 0.33.0 does not accept",
-    "cohr-2": "no parser ran: whether the words after `Plan:` are reasoning is not decided",
 }
 """Why no fault is reported where weaklink reads something else than the parser returned."""
 
