@@ -1,7 +1,7 @@
 """Texts of 2026's formats: weaklink reads what the servers' own parsers return, or reports why they do not.
 
-`texts.jsonl` has for each text what one parser's own code returned in `tests/servers/real` (`server` says which; `other`
-is SGLang's answer where it differs from vLLM's) and the end of the prompt where the template opens something.
+`texts.jsonl` has for each text what one parser's own code returned in `tests/servers/real` (`server` says which;
+`other` is SGLang's answer where it differs from vLLM's) and the end of the prompt where the template opens something.
 """
 
 import json

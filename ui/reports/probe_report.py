@@ -104,11 +104,8 @@ def _finding_lines(report: ProbeReport, width: int) -> Iterator[Line]:
     yield from table_lines(rows, width=width, heads=("finding", "count", "owner"), numbers=(1,))
     predicted = [one.as_predicted for _, one in report.findings if one.as_predicted is not None]
     if predicted:
-        words = f"{sum(predicted)} of {len(predicted)}"
-        yield (
-            Run(f"What the parser of --server does with these texts is known for {len(predicted)}: "),
-            Run(f"{words} answers are what it returns."),
-        )
+        known = f"What the parser of --server does is known for {counted(len(predicted), 'finding')}: "
+        yield (Run(known), Run(f"this server did the same in {sum(predicted)}, and something else in the others."))
     yield ()
     shown: dict[tuple[str, Owner], tuple[ProbeRecord, ProbeFinding]] = {}
     for record, one in report.findings:

@@ -22,6 +22,8 @@ _NOTE = (
 )
 _HUGE = "".join(f"line {number:06} of a result\u200b\n" for number in range(8_900))
 _DEEP = '{"id": 12345678901234567890, "tags": ["a", "b"], "note": ' + json.dumps(_NOTE) + "}"
+_SLOW = " ".join("`" * length + "a" for length in range(1, 1001))
+"""A line in which each run of signs may begin code: read to its end from each, it takes more than a minute."""
 _BROKEN = '{"text": "one\\ntwo \\q",}'
 
 
@@ -38,6 +40,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _call("bad", _BROKEN),
         _call("edit", json.dumps(_EDIT)),
         _call("plan", _DEEP),
+        _call("post", json.dumps({"body": _SLOW})),
         _call("write", json.dumps({"content": _HUGE})),
     )
     trace = Trace((Turn(Role.USER, (Part("text", "go"),)), *calls), name="reader")
@@ -156,3 +159,10 @@ def test_a_value_of_220_kilobytes_is_read_whole(page: Page) -> None:
     shown = page.locator(".readbox pre").inner_text()
     assert len(_HUGE) > 220_000
     assert shown == _HUGE.replace("\u200b", "\\u200b")
+
+
+def test_markdown_of_a_hostile_line_is_drawn(page: Page) -> None:
+    page.locator(".leftbox .item", has=page.get_by_text("arguments", exact=True)).nth(3).click()
+    page.get_by_role("button", name="Read").click()
+    page.get_by_role("button", name="Markdown").click()
+    expect(page.locator(".readbox .markdown p")).to_have_text(f"body: {_SLOW}")

@@ -1,7 +1,8 @@
 // Markdown as elements, for reading: headings, lists, quotes, fences, tables as they were typed, emphasis and code. Text
 // is only ever assigned to `textContent`; links and images show their address and lead nowhere.
 
-const INLINE = /(`+)(?!`)([^\n]*?[^`])\1(?!`)|\*\*(?=\S)([^*\n]+)\*\*|__(?=\S)([^_\n]+)__|\*(?=\S)([^*\n]+)\*|!?\[([^\]\n]*)\]\(([^)\n]*)\)/g;
+// Linear in a line: no alternative runs over a sign that may begin another one, and code has at most 2,000 characters.
+const INLINE = /(`+)(?!`)([^\n]{0,2000}?[^`\n])\1(?!`)|\*\*(?=\S)([^*\n]+)\*\*|__(?=\S)([^_\n]+)__|\*(?=\S)([^*\n]+)\*|!?\[([^[\]\n]*)\]\(([^()\n]*)\)/g;
 
 function markdownOf(text) {
   const box = element("div", "markdown");
