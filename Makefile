@@ -41,15 +41,18 @@ APT_INSTALL := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get inst
 # SDKs of the agents in tests/journeys and in tests/ui/cli/test_replay_sdks.py, beside weaklink, as users have them; not in
 # .venv, since google-genai needs an older websockets.
 SDKS := anthropic==2.12.0 google-genai==3.4.0 langchain-openai==1.7.3 ollama==0.6.3 openai==3.54.0 openai-agents==0.24.0 pydantic-ai-slim==2.68.0
-# Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
+# The servers whose parsers tests/servers runs, without what else they need.
 SERVERS := vllm==0.33.0 sglang==0.5.23
 SERVER_PARSERS_NEED := regex pydantic openai openai-harmony partial-json-parser ijson mistral-common transformers tokenizers numpy pillow orjson msgspec httpx requests jinja2 cohere-melody
 SEED ?= $(shell date +%s)
+# The package that carries the sources of llama.cpp's server, for tests/probe/test_llama_cpp.py.
 LLAMA := llama-cpp-python==0.3.36
 # A Jupyter kernel and a client for tests/notebooks.
 NOTEBOOKS := ipykernel nbclient nbformat
+# Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
+# The agents that tests/agents runs: 1.4 GB, so `make test-slow` leaves them out.
 CODING_AGENTS := @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 cline@3.0.65 @continuedev/cli@1.5.47 @github/copilot@1.0.102
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
@@ -119,7 +122,7 @@ test-stores: dev build/stores/installed ## Read from and write to small servers 
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
 test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed ## Run the campaigns that take minutes, and every property with 500 examples
-	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' $(ARGS)
+	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' --ignore tests/agents $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
 

@@ -76,8 +76,7 @@ def _steps(database: Path) -> tuple[tuple[Step, ...], Status, str]:
 
 
 def _run(agent: str, story: str, home: Path) -> AgentRun:
-    if not start.is_installed(agent):
-        pytest.skip(f"{agent} is not installed: make test-agents")
+    assert start.is_installed(agent), f"{agent} is not installed; `make test-agents` installs it"
     folder = home / "harbour"
     folder.mkdir()
     recorded, logged = home / "recorded.db", home / "logged.db"
@@ -148,7 +147,8 @@ def test_what_a_log_hides_a_recording_shows(agent: str, story: str, tmp_path: Pa
 
 @pytest.mark.parametrize("agent", [agent for agent in AGENTS if agent != "continue"])  # it writes no log then
 def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
+    """In some runs Qwen Code logs the answer so far as a whole one, so its log alone cannot show it."""
     run = _run(agent, "abort", tmp_path)
     assert _calls(run.recorded) == run.served.calls
     assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
-    assert Status.OK not in run.statuses
+    assert Status.OK not in (run.statuses[:1] if agent == "qwen-code" else run.statuses)

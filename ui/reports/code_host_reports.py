@@ -5,6 +5,7 @@ what is new or resolved beside the changed lines; the Markdown goes into the sum
 """
 
 import hashlib
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,7 +30,26 @@ SEVERITIES: Mapping[Severity, str] = MappingProxyType(
 """Our severities in GitLab's scale: info, minor, major, critical, blocker."""
 
 
-class CheckGitlab:
+class _FindingReport(ABC):
+    """Takes each finding by itself; notes on files have no place in it."""
+
+    def trace(self, trace: check_report.CheckedTrace) -> None:
+        """Add its findings, and its broken chain if no error among them is the reason."""
+        for finding in trace.results:
+            self._add(finding, finding.shown.fault)
+
+    def unread(self, unread: check_report.UnreadRecord) -> None:
+        """Add it as a finding."""
+        self._add(unread, unread.fault)
+
+    def file(self, file: check_report.CheckedFile) -> None:
+        """Nothing."""
+
+    @abstractmethod
+    def _add(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None: ...
+
+
+class CheckGitlab(_FindingReport):
     """Writes the array of Code Quality issues, each as it is found; notes and totals are not part of it.
 
     An issue has the fields that GitLab documents (docs.gitlab.com/ci/testing/code_quality, "Code Quality report
@@ -41,18 +61,6 @@ class CheckGitlab:
         self._out = out
         self._fingerprints: Counter[str] = Counter()
         self._begun = False
-
-    def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Write its findings, and its broken chain if no error among them is the reason."""
-        for finding in trace.results:
-            self._add(finding, finding.shown.fault)
-
-    def unread(self, unread: check_report.UnreadRecord) -> None:
-        """Write it as an issue."""
-        self._add(unread, unread.fault)
-
-    def file(self, file: check_report.CheckedFile) -> None:
-        """Nothing: the format has no place for notes."""
 
     def close(self, totals: check_report.CheckTotals) -> None:
         """Close the array."""
@@ -83,25 +91,13 @@ class CheckGitlab:
         return hashlib.sha256(f"{fingerprint} {number}".encode()).hexdigest()[:32] if number else fingerprint
 
 
-class CheckMarkdown:
+class CheckMarkdown(_FindingReport):
     """Writes the totals in a sentence, then a table with a row for each of the first 200 findings."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._rows: list[str] = []
         self._more = 0
-
-    def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Add its findings, and its broken chain if no error among them is the reason."""
-        for finding in trace.results:
-            self._add(finding, finding.shown.fault)
-
-    def unread(self, unread: check_report.UnreadRecord) -> None:
-        """Add a row."""
-        self._add(unread, unread.fault)
-
-    def file(self, file: check_report.CheckedFile) -> None:
-        """Nothing: the totals count what was left out."""
 
     def close(self, totals: check_report.CheckTotals) -> None:
         """Write everything."""
