@@ -43,7 +43,8 @@ class _FindingReport(ABC):
         self._add(unread, unread.fault)
 
     def file(self, file: check_report.CheckedFile) -> None:
-        """Nothing."""
+        """Nothing: the totals count what was left out."""
+        del file
 
     @abstractmethod
     def _add(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None: ...
