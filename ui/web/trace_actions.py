@@ -236,7 +236,9 @@ def ask_panel(shown: ShownTrace, at: Location | None) -> None:
             st.markdown(f"**Ask again: {f'turn {turn}' if turn else 'the turn that broke the chain'}**")
             form = AskForm(
                 st.text_input(
-                    "Server", placeholder="for example https://api.openai.com", help="The key comes from the environment."
+                    "Server",
+                    placeholder="for example https://api.openai.com",
+                    help="The key comes from the environment.",
                 ),
                 st.text_input("Number of times", value="20"),
                 st.text_input("Model", placeholder="unchanged"),
