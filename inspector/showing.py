@@ -8,7 +8,7 @@ from weaklink.inspector.pytest_plugin.assertions import MessageList, TraceInput,
 from weaklink.inspector.rich_display import html_of, text_of
 from weaklink.inspector.segmentation import Segmentation
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 
 
 def show(shown: TraceInput | Segmentation | Inspection, format: str = "", tools: MessageList = ()) -> None:
@@ -22,11 +22,11 @@ def show(shown: TraceInput | Segmentation | Inspection, format: str = "", tools:
         _put(shown)
         return
     count = 0
-    for count, one in enumerate(inspected(shown, format, tools), 1):
-        if count <= MOST_SHOWN:
-            _put(one.trace)
-    if count > MOST_SHOWN:
-        sys.stdout.write(f"{count:,} traces; the first {MOST_SHOWN} are shown.\n")
+    for count, traced in enumerate(inspected(shown, format, tools), 1):
+        if count <= MAX_SHOWN:
+            _put(traced.trace)
+    if count > MAX_SHOWN:
+        sys.stdout.write(f"{count:,} traces; the first {MAX_SHOWN} are shown.\n")
 
 
 def _put(value: object) -> None:

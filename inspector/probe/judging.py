@@ -161,8 +161,8 @@ class JudgedAnswer:
     def findings(self) -> tuple[ProbeFinding, ...]:
         """What is wrong with the answer; what repeats word by word is one finding, at its first place."""
         same: dict[tuple[str, str], list[ProbeFinding]] = {}
-        for one in _findings(self):
-            same.setdefault((one.kind, one.message), []).append(one)
+        for finding in _findings(self):
+            same.setdefault((finding.kind, finding.message), []).append(finding)
         return tuple(_folded(group) for group in same.values())
 
     @cached_property

@@ -63,7 +63,7 @@ CALLS = "calls"
 
 def failed_measures(record: ProbeRecord) -> tuple[str, ...]:
     """The names of the measures that an answer makes lower, by the suite."""
-    names = [one.name for one in MEASURES if one.judge(record) is False]
+    names = [measure.name for measure in MEASURES if measure.judge(record) is False]
     has_wrong_calls = record.answered and record.wants_call is not None and record.calls is not record.wants_call
     return tuple(names + [CALLS] * has_wrong_calls)
 

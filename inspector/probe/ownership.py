@@ -143,11 +143,11 @@ class ComparedDelivery:
             last = read.spans[-1] if read.spans else None
             if last is not None and last.label == "turn_end":  # a server's parser gets the text without it
                 read = segment_whole(self.raw.text[: last.range.start], find_format(format))
-            faults = [one.fault for one in read.diagnostics]
-            for one in predictions(read.text, format, read.spans, read.calls, faults):
-                is_named = is_parser_named(one.parser, self._server_parser)
-                if is_named and (one.streams_alike or not self.judged.answer.asked_stream):
-                    return one
+            faults = [diagnostic.fault for diagnostic in read.diagnostics]
+            for prediction in predictions(read.text, format, read.spans, read.calls, faults):
+                is_named = is_parser_named(prediction.parser, self._server_parser)
+                if is_named and (prediction.streams_alike or not self.judged.answer.asked_stream):
+                    return prediction
         return None
 
     @property

@@ -43,7 +43,7 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(notebook_page, "MOST_PAGE_CHARACTERS", 1_000)
+    monkeypatch.setattr(notebook_page, "MAX_PAGE_CHARACTERS", 1_000)
     assert "too many for a notebook" in (_trace()._repr_html_() or "")
     monkeypatch.undo()
     assert len(_trace("long " * 1_000_000)._repr_html_() or "") < 3_000_000

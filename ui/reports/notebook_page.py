@@ -2,7 +2,7 @@
 
 The page is that of the HTML export in a frame: `srcdoc` keeps its styles and the notebook's apart, `sandbox`
 without a word forbids scripts, and the page's own policy forbids everything that would be loaded. A page is bounded as
-the export is, and left out if it is longer than `MOST_PAGE_CHARACTERS`, since a notebook stores what it shows.
+the export is, and left out if it is longer than `MAX_PAGE_CHARACTERS`, since a notebook stores what it shows.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace import ending, fault_counts, title_of, trace_lines
 
-MOST_PAGE_CHARACTERS = 2_000_000
+MAX_PAGE_CHARACTERS = 2_000_000
 _HEIGHT = 480
 _WIDTH = 100
-_MOST_FAULTS = 100
+_MAX_FAULTS = 100
 
 
 def notebook_html(value: Trace | Inspection | Segmentation) -> str:
     """A value as a frame of at most 480 pixels in height."""
     page = "".join(_page(value))
-    if len(page) > MOST_PAGE_CHARACTERS:
+    if len(page) > MAX_PAGE_CHARACTERS:
         return f"<p>This page has {len(page):,} characters, too many for a notebook; `weaklink web` shows it.</p>"
     quoted = page.replace("&", "&amp;").replace('"', "&quot;")
     frame = f'<iframe sandbox srcdoc="{quoted}" style="width: 100%; height: {_HEIGHT}px; border: 0"></iframe>'
@@ -38,7 +38,9 @@ def notebook_text(value: Trace | Inspection | Segmentation) -> str:
     if isinstance(value, Inspection):
         counts = f" · {counts}" if (counts := fault_counts(value)) else ""
         words = [f"{value.chain.status.value} {ending(value.chain)}{counts}"]
-        return "\n".join([*words, *(f"{one.rule}: {one.fault.message}" for one in value.diagnostics)])
+        return "\n".join(
+            [*words, *(f"{diagnostic.rule}: {diagnostic.fault.message}" for diagnostic in value.diagnostics)]
+        )
     trace, inspection = _inspected(value)
     return "\n".join(plain(line).rstrip() for line in trace_lines(trace, inspection, id=1, width=_WIDTH))
 
@@ -66,6 +68,6 @@ def _inspection_page(inspection: Inspection) -> Iterator[str]:
     words = " · ".join(word for word in (ending(chain), fault_counts(inspection)) if word)
     yield f'<section class="trace"><p>{status} {escaped(words)}</p>\n'
     yield from chain_html(1, chain)
-    faults = [one.fault for one in inspection.diagnostics]
-    yield from faults_html(faults[:_MOST_FAULTS], left_out=max(len(faults) - _MOST_FAULTS, 0))
+    faults = [diagnostic.fault for diagnostic in inspection.diagnostics]
+    yield from faults_html(faults[:_MAX_FAULTS], left_out=max(len(faults) - _MAX_FAULTS, 0))
     yield "</section>\n</body>\n</html>\n"

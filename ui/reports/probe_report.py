@@ -102,7 +102,7 @@ def _finding_lines(report: ProbeReport, width: int) -> Iterator[Line]:
         for kind, owners in report.measures.findings.items()
     ]
     yield from table_lines(rows, width=width, heads=("finding", "count", "owner"), numbers=(1,))
-    predicted = [one.as_predicted for _, one in report.findings if one.as_predicted is not None]
+    predicted = [finding.as_predicted for _, finding in report.findings if finding.as_predicted is not None]
     if predicted:
         known = f"What the parser of --server does is known for {counted(len(predicted), 'finding')}: "
         yield (Run(known), Run(f"this server did the same in {sum(predicted)}, and something else in the others."))

@@ -24,7 +24,7 @@ _NAME = 12
 _STEPS_PER_MOVE = MOST_STEPS // 4
 _MOST_TURNS = 200
 _ROW, _LEFT, _WIDTH = 22, 90, 820
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 _STEPS_S = tuple(size * 10.0**power for power in range(-3, 9) for size in (1, 2, 5))  # between two ticks of the axis
 MOST_BOXES = 300
 _BOX_WIDTH, _BOX_HEIGHT, _BOX_GAP, _TURN, _TOP = 26, 24, 3, 12, 2
@@ -216,7 +216,7 @@ def _next_starts(trace: Trace) -> list[float | None]:
 
 def _axis(whole: float, height: float) -> Iterator[ShapeGroup]:
     """Vertical lines at round times, with the time below each."""
-    step = next((size for size in _STEPS_S if whole / size <= _MOST_TICKS), whole)
+    step = next((size for size in _STEPS_S if whole / size <= _MAX_TICKS), whole)
     for tick in range(int(whole / step) + 1):
         x = round(_LEFT + tick * step / whole * _WIDTH, 1)
         line = SvgElement("line", {"x1": x, "y1": 0, "x2": x, "y2": height}, f"{Style.DIM} faint")

@@ -123,11 +123,15 @@ def endpoint_row(one: Endpoint) -> ListingRow:
     )
 
 
-def _share(one: Endpoint, name: str) -> Line | LinkCell:
-    if name not in one.shares:
+def _share(endpoint: Endpoint, name: str) -> Line | LinkCell:
+    if name not in endpoint.shares:
         return NOTHING
-    line = (Run(f"{percent_text(one.shares[name])} ({one.counts[name]})"),)
-    return LinkCell(f"session:{one.run.session} name:*{measure_mark(name)}*", line) if one.shares[name] < 1 else line
+    line = (Run(f"{percent_text(endpoint.shares[name])} ({endpoint.counts[name]})"),)
+    return (
+        LinkCell(f"session:{endpoint.run.session} name:*{measure_mark(name)}*", line)
+        if endpoint.shares[name] < 1
+        else line
+    )
 
 
 def _findings(one: Endpoint) -> None:
