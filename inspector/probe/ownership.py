@@ -214,7 +214,7 @@ def _predicted(finding: ProbeFinding, compared: ComparedDelivery) -> ProbeFindin
     if prediction is None:
         return finding
     as_predicted = compared.is_as_predicted
-    words = "This server did the same" if as_predicted else "This server did not: it has another parser or version"
+    words = "This server did the same" if as_predicted else "This server did something else"
     evidence = f"{finding.evidence} {sentences([prediction])[0]} {words}."
     return structs.replace(finding, evidence=evidence, as_predicted=as_predicted)
 
