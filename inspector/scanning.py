@@ -9,6 +9,7 @@ some 60 bytes for each round while it matches. So a pattern repeats anything lon
 """
 
 import re
+from collections.abc import Iterable
 from typing import AnyStr, cast
 
 MOST_ROUNDS = 1000
@@ -75,6 +76,14 @@ class _LazyPattern:
 def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """A pattern that is compiled (and raises re.error) at its first use: there are hundreds, and a command uses few."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+def one_of(words: Iterable[str]) -> str:
+    """A pattern of words, longest first, grouped by first character: `re` rejects most positions at once."""
+    groups: dict[str, list[str]] = {}
+    for word in sorted(words, key=len, reverse=True):
+        groups.setdefault(word[0], []).append(re.escape(word[1:]))
+    return "|".join(f"{re.escape(first)}(?:{'|'.join(rest)})" for first, rest in sorted(groups.items()))
 
 
 def end_of_repeats(repeats: re.Pattern[str], text: str, start: int, end: int) -> int:

@@ -1,19 +1,21 @@
 """Finds the secrets of a text, and replaces them by fillers of the same length.
 
 Theory of operation. Every detector lists places at which a secret may begin (a prefix of a key, the name of a
-password); the scan takes the leftmost place of all, lets its detector judge it, and continues after the secret that was
-found, or after the place. So the secrets never overlap, and what is found depends on the text alone. A tag, whose
-attributes may contain secrets, is placed at its end, where its value begins. A detector that needs more text to decide
-returns the position from which on a secret may begin: all text before it is certain. A secret that reaches the text's
-end may continue in later text, in which its `Ending` then searches for the end.
+password); the scan takes the leftmost place of all and lets its detector judge it. A secret may begin far behind its
+place, so other places between are judged too, and secrets that overlap become one; places within a secret are skipped.
+What is found depends on the text alone.
 
-A text that arrives in pieces is scanned by a `Finder`, which keeps as much earlier text as a detector looks back, and
-scans again from the first position at which a decision may still be open. It finds what a scan of the whole text finds,
-because every decision uses the same characters.
+A text that arrives in pieces is scanned by a `Finder`. It judges a place only when the `WINDOW` of text on which the
+verdict depends is there, or the text ends: no detector knows of text that is still missing, and however small the
+pieces are, each window is scanned once. Until then, the text from that place on is held back; all text before it is
+certain. The Finder keeps as much earlier text as detectors look back, so it finds what a scan of the whole text finds.
+A scan begins before what is undecided, because introductions overlap; places there that were judged before, without a
+secret, are `_Judged` and not judged again.
+A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
-search finds a long one, and a handful of searches find the detectors' signs. Patterns are tried only if something was
-found. Each place is judged by at most `_PEEK` characters or becomes a secret that is skipped, so the scan is linear.
+search finds a long one, and each sign of a detector is a search for a literal. Patterns are tried only if one was
+found. Each place is judged once, by at most `WINDOW` characters, so the scan is linear.
 """
 
 import re
@@ -26,9 +28,15 @@ from msgspec import Struct, structs
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS
 from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
-from weaklink.inspector.redaction.places import LONGEST_INTRODUCTION, Detector, FoundIntroduction
-from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, Secret, SecretVerdict, Undecided
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.places import (
+    FARTHEST_VALUE,
+    LONGEST_INTRODUCTION,
+    WINDOW,
+    Detector,
+    FoundIntroduction,
+)
+from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, LongerEnding, Secret
+from weaklink.inspector.scanning import lazy_pattern, one_of
 
 FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
@@ -45,6 +53,7 @@ _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
 _FRAMED = 4_096  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
+_ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
 _PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?')\n"
@@ -53,8 +62,7 @@ _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_PROSE_SIGN = re.compile(rb"pass|ecret|oken|key|redent|otp|pw|dentif|echo|earer|asic", re.IGNORECASE)
-"""Parts of names that prose may have before a value without any mark; `Finder.passes` looks for them too."""
+_PROSE_PART = lazy_pattern(one_of(sorted({part.lower() for part in names.PROSE_PARTS})))
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -80,9 +88,9 @@ def replaced(text: str, secrets: Iterable[Secret]) -> str:
     """The text with a filler for each character of a secret; white space and escapes of line ends stay."""
     pieces: list[str] = []
     at = 0
-    for start, end, is_block in _joined(secrets):
-        pieces += (text[at:start], _filler(text[start:end], is_block=is_block))
-        at = end
+    for secret in _disjoint(secrets):
+        pieces += (text[at : secret.start], _filler(text[secret.start : secret.end], is_block=secret.is_block))
+        at = secret.end
     return "".join((*pieces, text[at:])) if pieces else text
 
 
@@ -93,46 +101,42 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-def _joined(secrets: Iterable[Secret]) -> Iterator[tuple[int, int, bool]]:
-    """The ranges of secrets in order, those that overlap as one."""
-    start = end = -1
-    is_block = False
-    for secret in sorted(secrets, key=lambda secret: (secret.start, secret.end)):
-        if secret.start < end:
-            end, is_block = max(end, secret.end), is_block and secret.is_block
-            continue
-        if end >= 0:
-            yield start, end, is_block
-        start, end, is_block = secret.start, secret.end, secret.is_block
-    if end >= 0:
-        yield start, end, is_block
-
-
 _BY_SIGN = {
     sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
 }
 
-_SIGNS = frozenset(sign for detector in DETECTORS for sign in detector.signs)
-_LONGEST_SIGN = max(map(len, _SIGNS))
-_SHORTEST_SIGNS = tuple(one for one in sorted(_SIGNS) if not any(other in one for other in _SIGNS - {one}))
-"""A text with any sign contains one of these."""
-_FIRST_PARTS = {
-    sign: next((part for part in (b":", b"~", b"-", b"/", b"pass", sign) if part in sign), sign) for sign in _BY_SIGN
-}
-_GATES = tuple(
-    (gate, tuple(sign for sign, part in _FIRST_PARTS.items() if part == gate))
-    for gate in dict.fromkeys(_FIRST_PARTS.values())
+_SHORTEST_SIGNS = tuple(
+    sign
+    for sign in sorted(map(bytes.decode, _BY_SIGN))
+    if not any(one.decode() in sign for one in _BY_SIGN if one.decode() != sign)
 )
-"""The signs by a part of them to search for first: one byte, which many texts lack, is found far faster than a word."""
-_ANY_GATE = lazy_pattern("|".join(sorted(re.escape(gate.decode()) for gate, _ in _GATES)))
-_MAX_SEARCHED_CHARS = 400  # of a text in which one pattern for all gates is faster than a search for each
+"""A text with any sign contains one of these."""
+_ANY_SIGN = lazy_pattern(one_of(_SHORTEST_SIGNS))
+_WORD_SIGNS = tuple(sign for sign in _BY_SIGN if sign.isalpha())
+_FIRST_PARTS = {
+    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_") if part in sign), b"")
+    for sign in _BY_SIGN
+    if not sign.isalpha()
+}
+_GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
+"""The other signs, by a character of them that many texts lack, which is found faster than the sign."""
+_ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
+_CLEAN_WORDS: set[bytes] = set()
+"""Words of earlier texts that contain no sign: most of a text consists of words that were seen before."""
+_MAX_CLEAN_WORDS, _MAX_WORD_CHARS = 32_768, 24
+_LONGEST_SIGN = max(map(len, _BY_SIGN))
 _SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
 _SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
+_OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
+"""What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
+_OPEN_PAIR_CHARS = 160
+_MAX_OVERLAPPING = 16  # secrets that are behind a place which is before one of them
+_BATCH = 48  # code points behind a name that are searched together, however small the pieces are
 
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
-    return _scan(text, 0, free_at=-1, is_final=True).secrets
+    return _scan(text, 0, None, is_final=True).secrets
 
 
 def redactions(text: str) -> list[Secret]:
@@ -150,28 +154,26 @@ def redactions(text: str) -> list[Secret]:
     return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
 
 
-def suspect_texts(texts: Sequence[str]) -> list[str]:
-    """Those of some short texts that may contain a secret: each has a sign of one, or a long run.
-
-    They are searched together for all signs, and then each separately for the few that were found.
-    """
-    together = "\n".join(texts)
-    plain = together.encode("ascii", "replace")
-    has_runs, signs = has_long_run(runs_of(plain)), _signs_in(_view(together, plain))
-    if not has_runs and not signs:
-        return []
-    return [text for text in texts if _is_suspect(text, signs, has_runs=has_runs)]
-
-
-def _is_suspect(text: str, signs: Sequence[bytes], *, has_runs: bool) -> bool:
+def may_hold_secrets(text: str) -> bool:
+    """Whether a text has a sign of a detector, or a run that is long enough for a key: most have neither."""
     plain = text.encode("ascii", "replace")
-    lowered = _view(text, plain)
-    return any(sign in lowered for sign in signs) or (has_runs and has_long_run(runs_of(plain)))
+    return has_long_run(runs_of(plain)) or bool(_signs_in(_view(text, plain)))
 
 
 def _view(text: str, plain: bytes) -> bytes:
     """The view of a text; `plain` is the text in ASCII."""
     return names.view(text).encode("ascii") if names.may_differ(text) else plain.lower()
+
+
+@lru_cache(maxsize=4_096)
+def _is_plain(piece: str) -> bool:
+    """Whether a piece is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
+    return (
+        len(piece) <= _LONGEST_PLAIN
+        and _PLAIN_WORDS.match(piece) is not None
+        and not any(map(piece.__contains__, names.PROSE_PARTS))
+        and not ("dapi" in piece or "cio" in piece)
+    )
 
 
 class Finder:
@@ -185,12 +187,19 @@ class Finder:
         self.text = ""
         self.released = 0
         self.certain = 0
-        self._free_at = -1  # the end of the last secret
+        self._last: Secret | None = None  # the last secret that ended
         self._undecided_at = 0  # the start of what is undecided; used only while something is held back
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
         self._prose_from = 0  # before this position, a mark may belong to an introduction that continues
         self._searched_to = 0  # for signs
+        self._wait_to = 0  # what is undecided waits for so much text
         self._open: Ending | None = None  # the ending of a secret that continues at `released`
+        self._judged = _Judged()
+
+    @property
+    def _free_at(self) -> int:
+        """The end of the last secret."""
+        return self._last.end if self._last else 0
 
     @property
     def is_open(self) -> bool:
@@ -202,17 +211,10 @@ class Finder:
         known = len(self.text)
         if self._open is not None or self.certain != known or known > _MOST_KEPT:
             return False
-        is_plain = (
-            known >= self._alert_to
-            and len(piece) <= _LONGEST_PLAIN
-            and _PLAIN_WORDS.match(piece) is not None
-            and not ("earer" in piece or "asic" in piece or "dapi" in piece or "cio" in piece)
-            and not ("pass" in piece or "ecret" in piece or "oken" in piece or "key" in piece or "redent" in piece)
-            and not ("otp" in piece or "pw" in piece or "dentif" in piece or "echo" in piece)
-        )  # ordinary words that begin no key and no introduction: the cheap first test
+        is_plain = known >= self._alert_to and _is_plain(piece)
         if is_plain and known < self._prose_from:
             is_plain = not self._sees_sign(piece, known)
-        if not is_plain and piece and self._needs_scan(piece, known):
+        if not is_plain and piece and (self._needs_scan(piece, known) or _begins_pair(self.text, piece)):
             return False
         self.text += piece
         self.released, self.certain = known, known + len(piece)
@@ -228,14 +230,27 @@ class Finder:
         may_begin_one = bool(piece) and self._needs_scan(piece, known)
         if self._open is None and released == known and not may_begin_one:
             self.text += piece
-            self.certain = known + len(piece)
+            self.certain = self._undecided_at = known + len(piece)
+            self._hold_pair()
             return _NOTHING
         at = self._search_from()
         self.text += piece
+        if len(self.text) < self._wait_to and self._open is None and not is_final:
+            return _NOTHING
         found: list[Secret] = []
         if self._open is None or self._continue_secret(self._open, found, is_final=is_final):
             self._look(at, found, is_final=is_final)
         return found
+
+    def remaining(self) -> list[Secret]:
+        """The secrets that are not certain yet, as they are if the text ends here. The finder stays as it is."""
+        found: list[Secret] = []
+        start = self._search_from()
+        if self._open is not None:
+            start = self._open.end(self.text, self.certain, len(self.text), is_final=True) or len(self.text)
+            found.append(Secret(self.certain, start))
+        last = found[-1] if found else self._last
+        return found + _scan(self.text, start, last, is_final=True).secrets
 
     def _forget(self) -> None:
         """Drop the released text that no longer matters for later pieces."""
@@ -243,21 +258,26 @@ class Finder:
         if surplus > 0:
             self.text = self.text[surplus:]
             self.released -= surplus
-            self._free_at -= surplus
+            self.certain -= surplus
+            self._last = self._last and Secret(max(self._last.start - surplus, 0), max(self._last.end - surplus, 0))
             self._undecided_at -= surplus
             self._alert_to -= surplus
             self._prose_from -= surplus
             self._searched_to -= surplus
+            self._wait_to -= surplus
+            self._judged.forget(surplus)
 
     def _search_from(self) -> int:
         """The first position at which a secret may begin that is not found yet."""
         first = self._undecided_at if self.released < len(self.text) else self.released
-        return max(self._free_at, first - LONGEST_INTRODUCTION, 0)
+        return max(first - LONGEST_INTRODUCTION, 0)
 
     def _needs_scan(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
         plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_SIGN.search(plain) is None
+        is_prose = (
+            not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_PART.search(plain.lower().decode()) is None
+        )
         end = known + len(piece)
         if not is_prose:
             self._prose_from = end + _SIGN_AHEAD
@@ -277,11 +297,12 @@ class Finder:
 
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
-        start = max(self._searched_to - _SIGN_AHEAD, known - _MARKED, 0)
+        behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
+        start = max(self._searched_to - behind, known - _MARKED - behind, 0)
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
-        if not any(map(lowered.__contains__, _SHORTEST_SIGNS)):
+        if _ANY_SIGN.search(lowered) is None:
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
@@ -294,132 +315,252 @@ class Finder:
             self._stay_in(start, found)
             return False
         found.append(Secret(start, end, None, ending.is_block))
-        self._open, self._free_at = None, end
+        self._open, self._last = None, Secret(self._last.start if self._last else 0, end)
         return True
 
     def _look(self, at: int, found: list[Secret], *, is_final: bool) -> None:
         text = self.text
-        scan = _scan(text, at, free_at=self._free_at, is_final=is_final)
+        scan = _scan(text, at, self._last, self._judged, is_final=is_final)
         for secret in scan.secrets:
             if secret.goes_on is not None:
-                self._open = secret.goes_on
+                self._open, self._last = secret.goes_on, Secret(secret.start, secret.start)
                 self._stay_in(secret.start, found)
                 return
             found.append(secret)
-            self._free_at = secret.end
+            self._last = secret
         self.certain, self._undecided_at = len(text), len(text)
         if scan.undecided is not None:
-            self.certain = max(scan.undecided.start, self.released)
+            self.certain = max(scan.undecided, self.released, self._free_at)
             self._undecided_at = scan.undecided_at
+            self._wait_to = scan.wait_to
+        elif not is_final:
+            self._wait_to = len(text) + _BATCH
+            self._hold_pair()
+
+    def _hold_pair(self) -> None:
+        """Hold back what may be a password before a host."""
+        start = _open_pair(self.text)
+        if start is not None:
+            self.certain = max(start, self.released, self._free_at)
 
     def _stay_in(self, start: int, found: list[Secret]) -> None:
         """Continue a secret that began at `start`: the text that its ending no longer examines is certain."""
         self.certain = self._undecided_at = max(_safe_end(self.text), start)
-        self._free_at = -1
         found.append(Secret(start, self.certain, None, self._open is not None and self._open.is_block))
 
 
 class _Scan(Struct, frozen=True):
-    """The secrets that were found, and what is undecided, with the place that was being judged."""
+    """The secrets that were found; where one may begin that is undecided, where to search for it, and what it needs."""
 
     secrets: list[Secret]
-    undecided: Undecided | None = None
+    undecided: int | None = None
     undecided_at: int = 0
+    wait_to: int = 0
+
+
+class _Judged:
+    """The secrets behind the places of a text in pieces, each judged once, with all the text that its verdict needs.
+
+    Then all secrets before the place are known, on which a verdict also depends. Places are positions in the whole
+    text, of which `forgotten` code points are gone.
+    """
+
+    __slots__ = ("forgotten", "places")
+
+    def __init__(self) -> None:
+        self.forgotten = 0
+        self.places: dict[tuple[int, str], list[Secret]] = {}
+
+    def place(self, begin: int, detector: Detector) -> tuple[int, str]:
+        """A place as it is kept in `places`."""
+        return begin + self.forgotten, detector.name
+
+    def forget(self, size: int) -> None:
+        """The first `size` code points of the text are gone."""
+        self.forgotten += size
+        self.places = {
+            place: [_moved(secret, -size) for secret in secrets]
+            for place, secrets in self.places.items()
+            if place[0] >= self.forgotten
+        }
+
+
+def _moved(secret: Secret, by: int) -> Secret:
+    return structs.replace(secret, start=secret.start + by, end=secret.end + by)
 
 
 class _Places:
     """The places at which one detector finds an introduction, from left to right."""
 
-    def __init__(self, text: str, lowered: str, detector: Detector, at: int) -> None:
-        self._text, self._lowered, self._detector = text, lowered, detector
+    def __init__(
+        self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int, judged: _Judged | None
+    ) -> None:
+        self._text, self._lowered = texts  # and its view
+        self._detector, self._judged = detector, judged
         self._found: re.Match[str] | None = None
         self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
-        self.at = self.begin = -1
+        self._signs = dict.fromkeys(signs, -1)
+        self.at = self.begin = self.value_at = self.decided_at = -1
+        self.may_reach_behind = detector.can_hold_secrets
 
     def go_to(self, at: int) -> bool:
         """Go to the first place at or after `at` and after the last one; False if there is none."""
         start = self._next if self._detector.can_hold_secrets else max(at, self._next)
-        while (found := self._detector.pattern.search(self._lowered, start)) is not None:
+        while (found := self._search(start)) is not None:
             self.begin, self._next, self._found = found.start(), found.start() + 1, found
-            self.at = found.end() if self._detector.can_hold_secrets else found.start()
+            self.at = self.value_at = found.end() if self._detector.can_hold_secrets else found.start()
+            self.decided_at = found.end() + WINDOW
             if self.at >= at:
                 return True
             start = self._next
         return False
 
-    def judge(self, free_at: int, *, is_final: bool) -> SecretVerdict:
-        """The verdict on the current place."""
+    def _search(self, start: int) -> re.Match[str] | None:
+        """The first match from `start` on: around each sign, because nothing is between them."""
+        after = start
+        while (sign_at := self._next_sign(after)) >= 0:
+            pattern, span = self._detector.pattern, self._detector.span
+            near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span) if span else None
+            begin = near.start() if near else sign_at
+            if (near or not span) and (found := pattern.match(self._lowered, begin)) is not None:
+                return found
+            after = sign_at + 1
+        return None
+
+    def _next_sign(self, start: int) -> int:
+        """Where the next sign is, -1 if there is none; signs that are in no later text are searched for no more."""
+        signs = self._signs
+        for sign in [sign for sign, sign_at in signs.items() if sign_at < start]:
+            signs[sign] = self._lowered.find(sign, start)
+            if signs[sign] < 0:
+                del signs[sign]
+        return min(signs.values(), default=-1)
+
+    def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
+        """The secrets behind the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        verdict = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
-        if isinstance(verdict, Secret) and not verdict.rule:
-            return structs.replace(verdict, rule=self._detector.name)
-        return verdict
+        place = self._judged.place(self.begin, self._detector) if self._judged else None
+        if self._judged and place in self._judged.places:
+            return self._judged.places[place]
+        secrets = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
+        named = [secret if secret.rule else structs.replace(secret, rule=self._detector.name) for secret in secrets]
+        if self._judged and place and not is_final and all(secret.goes_on is None for secret in named):
+            self._judged.places[place] = named
+        return named
 
 
-def _scan(text: str, at: int, *, free_at: int, is_final: bool) -> _Scan:
-    """Scan from `at` on; `free_at` is the end of an earlier secret, so that a word begins there."""
-    found: list[Secret] = []
-    at = max(at, free_at)
-    places = [one for one in _all_places(text, at, is_final=is_final) if one.go_to(at)]
+def _scan(text: str, at: int, last: Secret | None, judged: _Judged | None = None, *, is_final: bool) -> _Scan:
+    """Scan from `at` on, or from the end of the `last` secret, where a word begins.
+
+    A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
+    `judged` are the places of earlier scans.
+    """
+    found = [(last, last.start)] if last else []  # each with where its introduction begins
+    behind_from = at
+    if last:
+        at = max(at, last.end)
+        behind_from = min(behind_from, max(last.start, at - FARTHEST_VALUE))
+    places = [
+        place
+        for place in _all_places(text, at, judged, is_final=is_final)
+        if place.go_to(behind_from if place.may_reach_behind else at)
+    ]
     while places:
         first = min(places, key=_where)
-        verdict = first.judge(free_at, is_final=is_final)
-        if isinstance(verdict, Undecided):
-            begin = first.begin
-            return _Scan(found, Undecided(_first_start(verdict.start, places, free_at)), begin)
-        if verdict is None:
-            if not first.go_to(max(first.begin + 1, at)):
-                places.remove(first)
-            continue
-        found.append(verdict)
-        if verdict.goes_on is not None:
-            break
-        at = free_at = verdict.end
-        places = [one for one in places if one.at >= free_at or one.go_to(free_at)]
-    return _Scan(found)
+        near = found[-_MAX_OVERLAPPING:]
+        around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
+        free_from = max((at, *(secret.end for secret in around)))
+        may_judge = first.may_reach_behind and first.at >= free_from - FARTHEST_VALUE
+        if not around or (may_judge and all(secret.goes_on is None for secret in around)):
+            if first.decided_at > len(text) and not is_final:
+                return _undecided(found, last, places, first)
+            free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
+            secrets = first.judge(free_at, is_final=is_final)
+            found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
+        if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
+            places.remove(first)
+    return _Scan(_disjoint(secret for secret, _ in found if secret is not last))
 
 
-def _first_start(undecided: int, places: "list[_Places | KeyPlaces]", free_at: int) -> int:
-    """The first position at which a secret may begin: if the undecided one is none, an earlier one may count."""
-    start = undecided
-    for one in places:
-        while one.at < start:
-            verdict = one.judge(free_at, is_final=False)
-            if verdict is not None and verdict.start < start:
-                start = verdict.start
-            if not one.go_to(one.begin + 1):
-                break
-    return start
+def _holds(secret: Secret, at: int) -> bool:
+    return secret.start <= at < secret.end
+
+
+def _undecided(
+    found: list[tuple[Secret, int]],
+    last: Secret | None,
+    places: "list[_Places | KeyPlaces]",
+    first: "_Places | KeyPlaces",
+) -> _Scan:
+    """What is certain before the first undecided place: a secret that may overlap with a later one is not."""
+    start = min(one.value_at for one in places)
+    open_ones = [(secret, begin) for secret, begin in found if secret.end > start]
+    start = min((start, *(secret.start for secret, _ in open_ones)))
+    begin = min((first.begin, *(begin for _, begin in open_ones)))
+    certain = (secret for secret, _ in found if secret.end <= start and secret is not last)
+    return _Scan(_disjoint(certain), start, begin, first.decided_at)
+
+
+def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
+    """The secrets in order, those that overlap as one."""
+    joined: list[Secret] = []
+    for secret in sorted(secrets, key=lambda one: (one.start, -one.end)):
+        if not joined or secret.start >= joined[-1].end:
+            joined.append(secret)
+        elif secret.end > joined[-1].end:
+            joined[-1] = structs.replace(joined[-1], end=secret.end, goes_on=secret.goes_on, is_block=False)
+        elif secret.goes_on and joined[-1].goes_on and secret.goes_on != joined[-1].goes_on:
+            joined[-1] = structs.replace(joined[-1], goes_on=LongerEnding(joined[-1].goes_on, secret.goes_on))
+    return joined
 
 
 def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
     return places.at, places.begin
 
 
-def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
+def _all_places(text: str, at: int, judged: _Judged | None, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
-    searched = _without_frames(plain) if len(plain) > _MOST_KEPT else plain
-    may_differ = b"\\u" in searched or b"%" in searched or not text.isascii()
-    readable = names.view(text) if may_differ else ""
+    searched = _without_frames(plain) if len(plain) > _MOST_KEPT and text.isascii() else plain
     if has_long_run(runs_of(searched, is_final=is_final)):
         yield KeyPlaces(text, runs_of(plain, is_final=is_final))
-    found = _signs_in(readable.encode("ascii") if names.OTHER in readable else searched.lower())
-    if found:
-        seen = {detector.name: detector for sign in found for detector in _BY_SIGN[sign]}.values()
-        readable = readable or plain.decode("ascii").lower()
-        for one in seen:
-            may_follow = not is_final and not one.can_hold_secrets
-            if not one.marks or may_follow or any(map(readable.__contains__, one.marks)):
-                yield _Places(text, readable, one, at)
+    may_differ = names.may_differ(text) and (not text.isascii() or b"\\u" in searched or b"%" in searched)
+    lowered = names.view(text).encode("ascii") if may_differ else searched.lower()
+    detectors: dict[str, tuple[Detector, list[str]]] = {}
+    for sign in _signs_in(lowered):
+        for detector in _BY_SIGN[sign]:
+            detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
+    readable = (lowered if may_differ else plain.lower()).decode("ascii") if detectors else ""
+    yield from (_Places((text, readable), detector, signs, at, judged) for detector, signs in detectors.values())
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs in the text."""
-    if len(lowered) < _MAX_SEARCHED_CHARS and _ANY_GATE.search(lowered.decode("ascii")) is None:
-        return []
-    return [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign == gate or sign in lowered]
+    """The signs in the text: those of letters are searched for in its new words only."""
+    words = set(lowered.translate(_ONLY_LETTERS).split()) - _CLEAN_WORDS
+    together = b" ".join(words)
+    found = [sign for sign in _WORD_SIGNS if sign in together] if words else []
+    if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
+        _CLEAN_WORDS.clear()
+    _CLEAN_WORDS.update(
+        word for word in words if len(word) <= _MAX_WORD_CHARS and not any(sign in word for sign in found)
+    )
+    return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+
+
+def _begins_pair(text: str, piece: str) -> bool:
+    end = text[-_OPEN_PAIR_CHARS:] + piece
+    return ":" in end and _open_pair(end) is not None
+
+
+def _open_pair(text: str) -> int | None:
+    """Where a password may begin before a host that follows: behind the last colon, or that before a port."""
+    colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
+    for _ in range(2):
+        colon = text.rfind(":", least, colon)
+        if colon > 0 and _OPEN_PAIR.match(text, colon + 1):
+            return colon + 1
+    return None
 
 
 def _without_frames(plain: bytes) -> bytes:

@@ -5,11 +5,11 @@ after an escape, whose last letter is not part of the word after it: a line end 
 a terminal. Within a long run of key characters a dash begins no word, because such a run is one value.
 
 `gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks (8.30.1, its 222 rules compared on 2026-11-28), `betterleaks`
-the rule set of that name (2.0.0-rc.4 of 2026-10, 465 rules, compared on the same day), `detect-secrets` the plugins of
-Yelp/detect-secrets (1.5.0 of 2024-05), `trufflehog` the detectors in `pkg/detectors` of trufflesecurity/trufflehog and
-`kingfisher` the rules in `crates/kingfisher-rules/data/rules` of mongodb/kingfisher (both read file by file, without a
-version), each with the name of its rule. Any other source is a provider's own: a repository and a file in it, or a page
-of its documentation and the word there; `IETF/RFC7468` is a label of that standard in base 64.
+the rule set of that name (2.0.0-rc.4 of 2026-10, 465 rules), `kingfisher` the rules of mongodb/kingfisher (1.112.0, as
+`kingfisher rules list` of the package kingfisher-bin prints its 1,055, without their first part), and `detect-secrets`
+the plugins of Yelp/detect-secrets (1.5.0 of 2024-05), all compared on the same day, each with the name of its rule. Any
+other source is a provider's own: a repository and a file in it, or a page of its documentation and the word there;
+`IETF/RFC7468` is a label of that standard in base 64.
 If nothing else has such a prefix, a shape requires less than the real length and alphabet, so that a key that was cut
 or mistyped is redacted too.
 """
@@ -22,7 +22,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import secret_values
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern, one_of
 
 _CHARACTERS = {
     "ALNUM": "A-Za-z0-9",
@@ -45,7 +45,7 @@ SECRET_HEADERS = frozenset(
 
 RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+/=~"
 _LOOK = 64
-_LONGEST_TOKEN_PART = 1_024
+_LONGEST_TOKEN_PART, _MAX_EXAMINED_CHARS = 384, 448
 
 _ESCAPE_END = lazy_pattern(
     r"""(?:\\[nrtbfvae0] | \\u[0-9a-f]{4} | \\U[0-9a-f]{8} | \\x[0-9a-f]{2} | \\[0-7]{1,3} | %(?:25)*[0-9a-f]{2}
@@ -160,24 +160,21 @@ betterleaks WORD 32: buildkite-service-token=bkaa_ buildkite-service-token=bkaj_
 betterleaks BASE64 32: bitbucket-data-center-token=BBDC- docker-swarm-unlock-key=SWMKEY-1-
   elastic-cloud-api-key=essu_
 betterleaks ALNUM 16: devcycle-server-sdk-key=dvc_server_
-trufflehog WORD 20: openrouter=sk-or-v1- langfuse=sk-lf- xai=xai- replicate=r8_ nvapi=nvapi- tavily=tvly-
-  gcpoauth2=GOCSPX- dockerhub=dckr_pat_ dockerhub=dckr_oat_ langsmith=lsv2_pt_ langsmith=lsv2_sk_ tailscale=tskey-
-  flutterwave=FLWSECK- figmapersonalaccesstoken=figd_ contentfulpersonalacesstoken=CFPAT-
-trufflehog ALNUM 20: groq=gsk_ netlify=nfp_ buildkite=bkua_ sonarcloud=sqp_ sonarcloud=squ_ sonarcloud=sqa_
-  linearapi=lin_oauth_ posthog=phx_ notion=secret_
-trufflehog WORD 18: deepseek=sk-
-trufflehog HEX 32: firecrawl=fc-
-trufflehog HEX 40: elevenlabs=sk_
-trufflehog ALNUM 28: bitbucketapppassword=ATBB
-trufflehog ALNUM 43: nugetapikey=oy2
-trufflehog WORD 20 words: slack=xoxd-
-trufflehog DOTTED 20: doppler=dp.st.
-trufflehog BASE64 20: stripe=whsec_
-trufflehog DOTTED 60: mapbox=sk.eyJ
-kingfisher ALNUM 20: kingfisher.fireworks.1=fw_ kingfisher.jina.1=jina_
-kingfisher WORD 40: kingfisher.voyageai.api_key=pa-
-kingfisher ALNUM 32: kingfisher.tencent.1=AKID
-kingfisher BASE64 20: kingfisher.bitbucket.4=ATCTT3
+kingfisher WORD 20: openrouter.1=sk-or-v1- langfuse.1=sk-lf- xai.1=xai- replicate.1=r8_ nvidia.nim.1=nvapi-
+  tavily.1=tvly- google.2=GOCSPX- dockerhub.1=dckr_pat_ dockerhub.3=dckr_oat_ langchain.1=lsv2_pt_
+  langchain.2=lsv2_sk_ tailscale.1=tskey- flutterwave.2=FLWSECK- figma.1=figd_ contentful.2=CFPAT-
+kingfisher ALNUM 20: groq.1=gsk_ netlify.3=nfp_ buildkite.1=bkua_ sonarqube.1=sqp_ sonarqube.1=squ_ sonarqube.1=sqa_
+  posthog.2=phx_ notion.1=secret_ fireworks.1=fw_ jina.1=jina_
+kingfisher WORD 18: deepseek.1=sk-
+kingfisher WORD 40: voyageai.api_key=pa-
+kingfisher HEX 32: firecrawl.1=fc-
+kingfisher HEX 40: elevenlabs.1=sk_
+kingfisher ALNUM 28: bitbucket.5=ATBB
+kingfisher ALNUM 43: nuget.1=oy2
+kingfisher WORD 20 words: slack.5=xoxd-
+kingfisher DOTTED 20: doppler.3=dp.st.
+kingfisher BASE64 20: stripe.3=whsec_ bitbucket.4=ATCTT3
+kingfisher DOTTED 60: mapbox.2=sk.eyJ
 detect-secrets DOTTED 20: gcp_key=ya29.
 detect-secrets BASE64 80: amazon_bedrock=ABSK
 detect-secrets BASE64 20: amazon_bedrock=bedrock-api-key-
@@ -189,6 +186,8 @@ IETF/RFC7468 BASE64 12 words: private-key-in-base64=LS0tLS1CRUdJTiBSU0EgUFJJVkFU
   private-key-in-base64=LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRV
 Helicone/helicone WORD 20: valhalla/jawn/src/managers/apiKeys/KeyManager.ts=sk-helicone-
 docs.honeycomb.io/api/authentication ALNUM 20: hcaik=hcaik_
+trufflesecurity/trufflehog ALNUM 20: pkg/detectors/linearapi/linearapi.go=lin_oauth_
+SonarSource/sonar-text ALNUM 32: S7007=AKID
 pydantic/logfire WORD 20: logfire/_internal/auth.py=pylf_v1_
 """
 """Rows of rule set, characters, least length, and the rules with their prefixes; a row continues on indented lines."""
@@ -240,10 +239,12 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
 class KeyPlaces:
     """The places of key prefixes in runs that are long enough for a key."""
 
+    may_reach_behind = False
+
     def __init__(self, text: str, runs: bytes) -> None:
         self._text, self._runs = text, runs
         self._run_end = 0
-        self.at = self.begin = -1
+        self.at = self.begin = self.value_at = self.decided_at = -1
 
     def go_to(self, at: int) -> bool:
         """Go to the first place at or after `at`, which must not be before the last one; False if there is none."""
@@ -256,27 +257,26 @@ class KeyPlaces:
                 self._run_end = len(self._runs) if end < 0 else end
             found = _prefixes().search(self._text, at, min(self._run_end, len(self._text)))
             if found is not None:
-                self.at = self.begin = found.start()
+                self.at = self.begin = at = found.start()
+                self.decided_at = min(at + _MAX_EXAMINED_CHARS, min(self._run_end, len(self._text)) + 1)
+                prefixes = (one.prefix for one in _by_first()[found[0][0]])
+                self.value_at = at + min((len(one) for one in prefixes if found[0].startswith(one)), default=0)
                 return True
             at = self._run_end
 
-    def judge(self, free_at: int, *, is_final: bool) -> secret_values.SecretVerdict:
-        """The verdict on the current place."""
-        return judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
+    def judge(self, free_at: int, *, is_final: bool) -> list[secret_values.Secret]:
+        """The key at the current place, if there is one."""
+        secret = judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
+        return [] if secret is None else [secret]
 
 
-def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_values.SecretVerdict:
+def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_values.Secret | None:
     """The verdict on whether a key begins at a position."""
     begins = begins_word(text, at, free_at)
     keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
-    verdicts = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
-    possible = [one for one in verdicts if one is not None]
-    if possible:  # if the longest prefix is undecided, a shorter one may turn out to count
-        return (
-            possible[0]
-            if isinstance(possible[0], secret_values.Secret)
-            else secret_values.Undecided(min(one.start for one in possible))
-        )
+    secrets = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
+    if any(secrets):
+        return next(filter(None, secrets))
     if not begins:
         return None
     if text.startswith("eyJ", at):
@@ -289,31 +289,28 @@ def has_prefix(text: str, start: int) -> bool:
     return _prefixes().search(text, start) is not None
 
 
-def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_values.SecretVerdict:
+def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_values.Secret | None:
     run = _run(key.secret)
     look = max(key.at_least, _LOOK)
     end = run.pattern.match(text, start, start + look).end()  # type: ignore[union-attr]  # it may match nothing
     body = text[start:end]
-    is_open = end == len(text) and end < start + look and not is_final
     if len(body) >= key.at_least and (not key.must_mix or secret_values.has_random_segment(body)):
         return replace(secret_values.Secret.of(text, start, run, is_final=is_final), rule=key.source)
-    return secret_values.Undecided(start) if is_open else None
+    return None
 
 
-def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.SecretVerdict:
+def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.Secret | None:
     """Judge a JSON Web Token: two parts or more, separated by dots."""
     end = _TOKEN_PART.match(text, start, start + _LONGEST_TOKEN_PART).end()  # type: ignore[union-attr]  # the same
-    if end == len(text) and end < start + _LONGEST_TOKEN_PART and not is_final:
-        return secret_values.Undecided(start)
     if end - start < 10 or not text.startswith(".", end):
         return None
     second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
     if second - end < 12:
-        return secret_values.Undecided(start) if second == len(text) and not is_final else None
+        return None
     return _rest(text, start, is_final=is_final, rule="JSON Web Token")
 
 
-def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.SecretVerdict:
+def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secret | None:
     """Judge a Discord bot token: the bot's id in base 64, which stays readable, a time and a signature."""
     found = _discord_id().match(text, at)
     if found is None:
@@ -322,9 +319,7 @@ def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secre
     body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
     if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.is_mixed(body):
         return _rest(text, start, is_final=is_final, rule="Discord bot")
-    return (
-        secret_values.Undecided(start) if start + len(body) == len(text) and len(body) < 34 and not is_final else None
-    )
+    return None
 
 
 def _rest(text: str, start: int, *, is_final: bool, rule: str) -> secret_values.Secret:
@@ -351,10 +346,4 @@ def _by_first() -> dict[str, tuple[KeyShape, ...]]:
 
 @cache
 def _prefixes() -> re.Pattern[str]:
-    """A pattern for all prefixes, grouped by first letter, so that most letters are skipped at once."""
-    groups = [
-        f"{re.escape(first)}(?:{'|'.join(re.escape(key.prefix[1:]) for key in keys)})"
-        for first, keys in sorted(_by_first().items())
-        if keys
-    ]
-    return re.compile("|".join((*groups, "eyJ", r"[MNO](?=[A-Za-z0-9_-]{22,27}\.)")))
+    return re.compile("|".join((one_of(key.prefix for key in KEYS), "eyJ", r"[MNO](?=[A-Za-z0-9_-]{22,27}\.)")))

@@ -9,46 +9,91 @@ import re
 from collections.abc import Iterator
 
 from weaklink.inspector.redaction.secret_values import SecretConfidence
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import lazy_pattern, one_of
 
 OTHER = "\x01"
-_PASSWORDS = (
-    *("password", "passwort", "passwd", "passord", "passphrase", "passcode", "assword", "mot de passe", "psk", "otp"),
-    *("securestring", "contrasena", "senha", "kennwort", "wachtwoord", "kata sandi", "heslo", "mnemonic"),
+
+
+def _listed(words: str) -> tuple[str, ...]:
+    return tuple(words.split(","))
+
+
+_PASSWORDS = _listed(
+    "password,passwort,passwd,passord,passphrase,passcode,assword,mot de passe,psk,otp,securestring,contrasena,senha,"
+    "kennwort,wachtwoord,kata sandi,heslo,mnemonic,adgangskode,salasana,lozinka,parool,clave,combination"
 )
 _WORDS = (
-    *(*_PASSWORDS, "pass", "pwd", "pw", "secretstring", "secretstr", "secret", "token", "key", "credential", "cred"),
-    *("cookie", "dockerconfigjson", "authorization", "auth", "session", "signature", "sig", "code", "jwt", "bearer"),
-    "parola",
+    *_PASSWORDS,
+    *_listed("pass,pwd,pw,secretstring,secretstr,secret,token,tok,pin,key,credential,cred,cookie,dockerconfigjson"),
+    *_listed("authorization,auth,session,signature,sig,code,jwt,bearer,parola"),
 )
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
-SIGNS = (*(word for word in _WORDS if not any(other in word for other in _WORDS if other != word)), OTHER)
+_PHRASES = r"(?:recovery|backup|one-time|verification)[ _-]?code|(?:seed|recovery)[ _-]?phrase|security[ _-]?answer"
+SIGNS = (
+    *(word for word in _WORDS if not any(other in word for other in _WORDS if other != word)),
+    *("phrase", "answer", OTHER),
+)
 """Every text with a name contains one of these."""
 
+PROSE_PARTS = _listed(
+    "pass,assw,achtwoord,ecret,oken,key,Key,redent,otp,pw,dentif,echo,rintf,earer,asic,igest,ureS,n code,p code,"
+    "net use,masterauth,alasana,eslo,sandi,ombination"
+)
+"""A name with one of these counts in plain prose too, where no sign is between it and its value."""
+
 NAME = (
-    rf"(?P<sign>{'|'.join(sorted(_WORDS, key=len, reverse=True))}|\x01(?<!\x01\x01)\x01*)"
-    r"(?:[_-]?(?:[0-9]{1,2}|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base"
+    rf"(?P<sign>{_PHRASES}|{one_of(_WORDS)}|\x01(?<!\x01\x01)\x01*)"
+    r"(?:(?:et|en|n?iz|nya|un|em|a|u)(?![a-z]))?"
+    r"(?:[ _-]?code|[ ][0-9]{1,2}(?=:)"
+    r"|[_-]?(?:[0-9]{1,2}|hex|confirm(?:ation)?|value|data|base64|b64|pem|plain(?:text)?|text|base"
     r"|prod(?:uction)?|dev|test|stag(?:e|ing)|live|old|new|root|admin|user|db|main|backup|default)"
-    r"|(?P<many>s)|(?P<id>[_-]?id))?"
+    r"|(?P<many>s(?!pec))|(?P<id>[_-]?id))?"
 )
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
 
 _KEY_KINDS = (
-    *("api", "secret", "access", "private", "account", "subscription", "encryption", "signing", "master", "auth"),
+    *(
+        "api",
+        "recovery",
+        "secret",
+        "access",
+        "private",
+        "account",
+        "subscription",
+        "encryption",
+        "signing",
+        "master",
+        "auth",
+    ),
     *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
+    *("unseal", "app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
 )
 
 _OTHER_KEYS = (
     *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
     *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
-    *("publishable", "arg", "meta", "data", "session", "i18n", "translation", "message", "event", "shard", "bucket"),
+    *(
+        "publishable",
+        "arg",
+        "meta",
+        "data",
+        "session",
+        "i18n",
+        "translation",
+        "message",
+        "event",
+        "shard",
+        "bucket",
+        "parameter",
+    ),
 )
 
 _TOKEN_KINDS = (
     *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
     *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
+    *("db", "database", "github", "gitlab", "gh", "slack", "hf", "npm", "pypi", "vault", "jwt", "admin", "client"),
+    *("private", "telegram", "discord", "webhook", "root"),
 )
 
 _OTHER_TOKENS = (
@@ -72,11 +117,23 @@ _ESCAPE_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
 _PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
 _FOREIGN = (
     *("contraseña", "şifre", "hasło", "mật khẩu", "lösenord", "jelszó", "κωδικός", "пароль", "密码", "密碼", "口令"),
-    *("パスワード", "暗証番号", "비밀번호", "암호", "كلمة المرور", "كلمة السر", "کلمه عبور", "رمز عبور", "گذرواژه"),
+    *(
+        "パスワード",
+        "暗証番号",
+        "비밀번호",
+        "비번",
+        "암호",
+        "كلمة المرور",
+        "كلمة السر",
+        "کلمه عبور",
+        "رمز عبور",
+        "گذرواژه",
+    ),
     *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
 )
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
-_FOREIGN_AT_END = lazy_pattern(rf"(?:{'|'.join(_FOREIGN)})\Z", re.IGNORECASE)
+_FOREIGN_LETTER = lazy_pattern(f"[{''.join({max(word) for word in _FOREIGN})}]")
+"""A letter of each: most texts have none of them, and no word is searched for."""
 _ESCAPED_COLON = lazy_pattern(r"\\{1,32}u(?:ff1[ad]|2192)")
 _LETTER = (
     r"(?:\\{1,32}u(?!ff1[ad]|2192)(?:00[46][1-9a-f]|002d|00[c-f][0-9a-f]|00[57][0-9af]|0[1-9a-f][0-9a-f]{2}|[1-9a-f][0-9a-f]{3})"
@@ -113,7 +170,7 @@ def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
     if len(lowered) != len(text):  # of a capital with a dot, lower case is two characters
         lowered = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
-    for word in _FOREIGN:
+    for word in _FOREIGN if _FOREIGN_LETTER.search(lowered) else ():
         if word in lowered:
             lowered = lowered.replace(word, OTHER * len(word))
     for sign, plain in _PUNCTUATION.items():
@@ -133,17 +190,15 @@ def _lowered(text: str) -> Iterator[str]:
 
 
 def _plain_word(found: re.Match[str]) -> str:
-    """A run of `OTHER` for a word with escaped letters that is a name, has one in another language, or ends one."""
-    word = _ESCAPED_LETTER.sub(_letter, found[0])
+    """A run of `OTHER` for the part of a word with escaped letters that is a name; the word may begin before them."""
     before = _WORD_BEFORE.search(found.string, max(found.start() - 16, 0), found.start())
-    whole = f"{before[0] if before else ''}{word}".lower()
-    if (_NAME_AT_END if whole.isascii() else _FOREIGN_AT_END).search(whole):
-        return OTHER * len(found[0])
-    name = None if word.isascii() else _FOREIGN_WORD.search(word.lower())
-    if name is None:
+    known = len(before[0]) if before else 0
+    word = (before[0] if before else "") + _ESCAPED_LETTER.sub(_letter, found[0]).lower()
+    name = (_NAME_AT_END if word.isascii() else _FOREIGN_WORD).search(word)
+    if name is None or name.end() <= known:
         return found[0]
     letters = [letter.span() for letter in _ANY_LETTER.finditer(found[0])]
-    start, end = letters[name.start()][0], letters[name.end() - 1][1]
+    start, end = letters[max(name.start() - known, 0)][0], letters[name.end() - known - 1][1]
     return f"{found[0][:start]}{OTHER * (end - start)}{found[0][end:]}"
 
 
@@ -185,6 +240,8 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
         return None
     word = text[start:at].rstrip("_-. ").lower() or _label(text, at)
     confidence = _confidence(text, found, sign, word)
+    if confidence and found["id"] and sign == "key":
+        return SecretConfidence.UNLIKELY
     is_vague = (found["many"] and confidence is SecretConfidence.PASSWORD) or (found["id"] and sign == "secret")
     return SecretConfidence.LIKELY if is_vague and confidence else confidence
 
@@ -220,7 +277,14 @@ def _may_begin(text: str, at: int, sign: str) -> bool:
 
 def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> SecretConfidence | None:
     last = re.split(r"[_\-. ]", word)[-1]
-    if sign in _PASSWORDS or sign[0] == OTHER or (sign in {"pwd", "pw"} and last != "old"):
+    is_phrase = sign.endswith(("phrase", "answer")) or (sign.endswith("code") and sign != "code")
+    if (
+        sign in _PASSWORDS
+        or is_phrase
+        or sign[0] == OTHER
+        or sign == "pin"
+        or (sign in {"pwd", "pw"} and last != "old")
+    ):
         return SecretConfidence.PASSWORD
     if sign == "pass":
         return SecretConfidence.PASSWORD if word else SecretConfidence.LIKELY
@@ -232,8 +296,13 @@ def _confidence(text: str, found: re.Match[str], sign: str, word: str) -> Secret
         return None if is_reference else SecretConfidence.SECRET
     is_shouted = text[found.start("sign") : found.start("sign") + len(sign)].isupper()
     if sign == "key":
-        return _of_key(word, last, is_named=_is_in_query(text, found.start("sign")) or bool(is_shouted and word))
-    if sign == "token":
+        at = found.start("sign")
+        is_service = (
+            at > 0 and not found["many"] and (text[at - 1] == "_" or (text[at - 1].islower() and text[at].isupper()))
+        )
+        is_service = is_service or (text[at - 1] == " " and word != "")
+        return _of_key(word, last, is_named=is_service or _is_in_query(text, at) or bool(is_shouted and word))
+    if sign in {"token", "tok"}:
         return _of_token(word, last, is_shouted=is_shouted)
     if sign == "authorization":
         return SecretConfidence.SECRET

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, all_secrets, replaced, suspect_texts
+from weaklink.inspector.redaction.finding import FILLER, all_secrets, may_hold_secrets, replaced
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
@@ -92,13 +92,13 @@ class Redactor:
 
     def turn(self, turn: model.Turn) -> model.Turn:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
-        if self.keeps_content and not self._have_secrets(_of_turn_and_generation(turn, set())):
+        if self.keeps_content and not self._have_secrets(texts_of(turn)):
             return turn
         return self._redacted(turn, self._kept(turn.generation.tools if turn.generation else ()))
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""
-        if self.keeps_content and not self._have_secrets((*texts_of(expanded(trace)), trace.project, trace.branch)):
+        if self.keeps_content and not self._have_secrets(texts_of(expanded(trace))):
             return trace
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
@@ -141,14 +141,11 @@ class Redactor:
         return self._hold_secrets(together)
 
     def _hold_secrets(self, texts: Sequence[str]) -> bool:
-        suspects = suspect_texts(texts)
-        if self._values.are_in("\n".join(texts)):
-            return True
-        if any(map(self._has_secrets, suspects)):
-            return True
-        for text in texts if len(suspects) < len(texts) else ():
-            if text not in self._clean:
-                self._remember(text)
+        together = "\n".join(texts)
+        if may_hold_secrets(together) or self._values.are_in(together):
+            return any(map(self._has_secrets, texts))
+        for text in texts:
+            self._remember(text)
         return False
 
     def _has_secrets(self, text: str) -> bool:
@@ -393,62 +390,34 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return compiled
 
 
-def texts_of(trace: model.Trace) -> Iterator[str]:
-    """Every text of a trace that `Redactor.trace` would redact; tools that several turns offer are included once."""
-    yield from (trace.name, trace.model, trace.format)
-    for one in trace.external_ids:
-        yield from (one.name, one.value)
-    if trace.parent is not None:
-        yield from (trace.parent.external_id.name, trace.parent.external_id.value)
-    if trace.outcome is not None:
-        yield trace.outcome.exit_status or ""
-    yield from (trace.provenance.file, trace.provenance.source_version, trace.provenance.record)
-    yield from trace.provenance.warnings
-    seen: set[int] = set()
-    for turn in trace.turns:
-        yield from _of_turn_and_generation(turn, seen)
+def texts_of(value: object) -> list[str]:
+    """Every text of a trace, or of another value of the model, that is redacted; tools of several turns once."""
+    texts: list[str] = []
+    _collect(value, texts, set())
+    return texts
 
 
-def _of_turn_and_generation(turn: model.Turn, seen: set[int]) -> Iterator[str]:
-    yield from _of_turn(turn)
-    if turn.generation is not None:
-        yield from _of_generation(turn.generation, seen)
+def _collect(value: object, texts: list[str], shared: set[int]) -> None:
+    kind = type(value)
+    if kind is str:
+        texts.append(cast("str", value))
+    elif value is None or kind in _NO_TEXT:
+        return
+    elif kind is tuple:
+        for one in cast("tuple[object, ...]", value):
+            _collect(one, texts, shared)
+    elif isinstance(value, model.ToolDefinition):
+        if id(value) not in shared:
+            shared.add(id(value))
+            texts += (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
+            texts += _of_json(value.parameters)
+    elif isinstance(value, Struct) and kind is not model.Chunks:
+        for name in value.__struct_fields__:
+            if name != "exchanges":
+                _collect(getattr(value, name), texts, shared)
 
 
-def _of_turn(turn: model.Turn) -> Iterator[str]:
-    yield turn.source_role
-    for part in turn.parts:
-        yield from (part.name, part.text)
-    for header in turn.calls:
-        yield from (header.part, header.name or "")
-        yield header.id or ""
-    if turn.result is not None:
-        yield turn.result.call_id or ""
-        yield turn.result.name or ""
-    if turn.run is not None:
-        yield from (turn.run.name, turn.run.call_id or "", turn.run.arguments or "", turn.run.result or "")
-
-
-def _of_generation(generation: model.Generation, seen: set[int]) -> Iterator[str]:
-    yield from (generation.api, generation.requested_model, generation.answered_model, generation.parameters)
-    yield from (generation.retry_of or "", generation.finish_reason or "")
-    if generation.error is not None:
-        yield from (generation.error.message, generation.error.code or "")
-    for message in generation.request.messages if generation.request is not None else ():
-        if isinstance(message, model.SentMessage):
-            parts = tuple(model.Part(part.name, part.text) for part in message.parts)
-            yield from _of_turn(model.Turn(message.role, parts, message.source_role, message.calls, message.result))
-    for tool in generation.tools:
-        if id(tool) not in seen:
-            seen.add(id(tool))
-            yield from _of_tool(tool)
-
-
-def _of_tool(tool: model.ToolDefinition) -> Iterator[str]:
-    yield tool.name
-    yield tool.description
-    yield tool.raw or json.dumps(tool.parameters)  # in which names are before their values
-    yield from _of_json(tool.parameters)
+_NO_TEXT = frozenset({int, float, bool, model.Chunks, model.Role})
 
 
 def _of_json(value: model.Json) -> Iterator[str]:

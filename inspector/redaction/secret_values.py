@@ -8,7 +8,7 @@ end. Every pattern here needs at most `LOOKAHEAD` code points beyond the charact
 import re
 from enum import Enum
 from functools import cache
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -24,7 +24,8 @@ _PLACEHOLDER = lazy_pattern(
     | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
     | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | [:@/]?\{[^{}]{0,100}\}
     | %[A-Z_]+% | %\(.*
-    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|my|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|insert|enter|replace|example)[-_ ]?[a-z_ -]*
+    | my[-_ ]?[a-z_-]*
     | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
     | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}/;]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
     """,
@@ -41,15 +42,33 @@ _PLAIN_WORDS = frozenset(
         *("password", "passwd", "passphrase", "secret", "token", "key", "include", "omit", "same-origin", "set"),
         *("changed", "unset", "type", "varchar", "char", "input", "hidden", "ok", "valid", "wrong", "incorrect"),
         *("authorization", "credentials", "inherit", "argon2", "argon2i", "argon2id", "bcrypt", "scrypt", "pbkdf2"),
-        *("apikey", "api_key", "username", "user", "value", "disabled", "enabled", "self", "await", "new", "not"),
+        *(
+            "apikey",
+            "api_key",
+            "changeme",
+            "username",
+            "user",
+            "value",
+            "disabled",
+            "enabled",
+            "self",
+            "await",
+            "new",
+            "not",
+        ),
     )
 )
+
+_DEFAULT_PASSWORDS = frozenset({"secret", "changeme", "letmein"})
+"""They are placeholders behind other names, and the passwords of many installations."""
 
 _PROSE_WORDS = lazy_pattern(
     r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"
     r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
     re.IGNORECASE,
 )
+
+_OWN_NAME = lazy_pattern(r"\b(?:pass(?:word|phrase|wort)|api key|token)\b", re.IGNORECASE)  # the label of a field
 
 _MIXED = lazy_pattern(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
 _DIGIT = lazy_pattern(r"[0-9]")
@@ -65,6 +84,7 @@ _KNOWN_WORD = lazy_pattern(
       | \S{0,40}?(?:(?:sha|aes|utf|base|latin)[-_]?[0-9]{1,3}|md5|[hrep]s(?:256|384|512))(?![0-9])  # algorithms
       | [\w.+-]{1,64}@[\w-]{1,64}\. | \S{1,40}\.[a-z]{1,4}[0-9]?\Z | [a-z]{2,10}:  # mail, files and hosts, URLs
       | [a-z0-9-]{1,80}-[a-z0-9]{5,10}-[a-z0-9]{5}\Z | (?-i:[A-Z]{1,6}\#[0-9]+\Z)  # pods of Kubernetes, issues
+      | (?-i:(?:[a-z]+-){2,}(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{4,10}\Z)
       | return! | \S{1,200}[({\[]  # code
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -76,7 +96,7 @@ _PARTS = lazy_pattern(r"[A-Za-z0-9]+")
 _INNER_SYMBOL = lazy_pattern(r"[A-Za-z0-9](?:[!#$%^&*~][A-Za-z0-9]|[!#$]+\Z)")
 
 _CODE = lazy_pattern(
-    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{].*|(?:self|this|os|process|config|settings|env|args"
+    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{](?!!).*|(?:self|this|os|process|config|settings|env|args"
     r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
     r"|[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+|(?:[rbf]?[\"'])",
     re.DOTALL,
@@ -176,12 +196,16 @@ BARE = PatternRun(
         r"""|[,;|)\]}](?![\s,;|)\]}"'`\\<>]|\Z|[\w.-]{1,40}[=:])"""
         r"""|&(?!(?:amp;)?[\w.\[\]-]{1,40}=|[&\s]|\Z)"""
         r"""|\\{1,8}u0026(?![\w.\[\]-]{1,40}=)"""
+        r"""|\\{1,8}u(?:00[c-fC-F]|01[0-7])[0-9a-fA-F]"""  # a letter of Latin script
         r"""|\\{1,8}(?![\\nrtubfx"'`/]|\Z))*"""
     ),
     "&,;|)]}\\",
 )
 """A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
 follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
+
+FIELDS = PatternRun(lazy_pattern(r"""(?:[^\s"'`\\<>]|(?<=;)[ ]|(?<=,)[ ](?=[\w-]{1,40}=))*"""), " ")
+"""Cookies, or the fields of a signature: a blank is only in it behind a semicolon, or between fields."""
 
 LINE = PatternRun(lazy_pattern(r"""[^\r\n"'`\\<>]*"""))
 """The rest of a line of a header, within the quotes of a command or a JSON text."""
@@ -202,9 +226,6 @@ def block(newline: str, indent: str) -> PatternRun:
     return PatternRun(re.compile(rf'(?:(?!{line_end})[^"\r\n]|{line_end}(?={line_end}|{begin}))*'), '\\\r\n"')
 
 
-BRACES = PatternRun(lazy_pattern(r"[^{}\r\n]*"))
-"""A value between braces."""
-
 BEFORE_AT = PatternRun(lazy_pattern(r"[^\s@\"'\\]*"))
 """A password before the at sign of a host."""
 
@@ -216,7 +237,7 @@ PEM = PatternRun(
         r"""(?:[A-Za-z0-9+/=_]+ | -(?=[A-Za-z0-9])
         | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,150}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
         | (?<=[A-Za-z0-9+/=]{16})(?:\r?\n|\\{1,64}n)[^\r\n\\"]{0,60}?(?<![A-Za-z0-9+/])
-          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z))*""",
+          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z)(?!["'\\]{1,8}\s?[:=]))*""",
         re.VERBOSE,
     ),
     soft=None,
@@ -227,6 +248,23 @@ PEM = PatternRun(
 It continues as long as a line of base 64, or the end, begins within 150 characters; without an end, the rest of a line
 behind such lines belongs to it too.
 """
+
+
+class LongerEnding(Struct, frozen=True):
+    """The end of the longer of two values that overlap, such as a line and a private key that begins within it."""
+
+    outer: Ending
+    inner: Ending
+
+    @property
+    def is_block(self) -> bool:
+        """See `PatternRun`."""
+        return self.outer.is_block
+
+    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
+        """See `Ending`."""
+        ends = [ending.end(text, at, limit, is_final=is_final) for ending in (self.outer, self.inner)]
+        return None if None in ends else max(end for end in ends if end is not None)
 
 
 class Secret(Struct, frozen=True):
@@ -248,16 +286,6 @@ class Secret(Struct, frozen=True):
         if end is None:
             return cls(start, len(text), ending, ending.is_block)
         return cls(start, end, None, ending.is_block)
-
-
-class Undecided(Struct, frozen=True):
-    """A secret may begin at `start`; the text that follows decides."""
-
-    start: int
-
-
-SecretVerdict: TypeAlias = Secret | Undecided | None
-"""The verdict on a place; None if no secret begins there."""
 
 
 class SecretConfidence(Enum):
@@ -299,7 +327,8 @@ def is_made(value: str, *, at_least: int = 8) -> bool:
 
 def has_letters_and_digits(value: str) -> bool:
     """Whether it has both, and is no known word, such as a digest."""
-    return any(map(str.isdigit, value)) and any(map(str.isalpha, value)) and _is_unknown(value)
+    is_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return is_both and "----" not in value and _is_unknown(value)
 
 
 def _changes(part: str) -> int:
@@ -321,11 +350,11 @@ def has_random_segment(value: str) -> bool:
 def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
     """Whether a quoted value can be a secret; of a long one the beginning is enough."""
     word = value.strip()
-    if _is_no_value(word):
+    if _is_no_value(word) and not (confidence is SecretConfidence.PASSWORD and word.lower() in _DEFAULT_PASSWORDS):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(word, confidence)
-    if word.count(" ") > 1 and len(_PROSE_WORDS.findall(word)) > 1:
+    if word.count(" ") > 1 and (len(_PROSE_WORDS.findall(word)) > 1 or _OWN_NAME.search(word)):
         return False
     if _PATH.match(word) or (word.isdigit() and confidence is not SecretConfidence.PASSWORD):
         return False

@@ -43,8 +43,9 @@ def test_nothing_is_left_of_a_form_in_json_in_json(form: str) -> None:
     once = json.dumps({"stdout": f"total 1\n{without_marks(form)}\nend", "code": 0})
     for text in (once, json.dumps({"result": once})):
         redacted = Redactor().text(text)
-        json.loads(redacted)
+        stored = json.loads(redacted)
         assert not _left(form, redacted)
+        assert not _left(form, json.loads(stored["result"])["stdout"] if "result" in stored else stored["stdout"])
         assert _streamed(text[: len(text) // 2], text[len(text) // 2 :]) == redacted
 
 

@@ -2,11 +2,14 @@
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from tests.redaction.secrets_made_up import INTRODUCED
+from weaklink.inspector.redaction import finding
 from weaklink.inspector.redaction.keys import KEYS
+from weaklink.inspector.redaction.places import FoundIntroduction
 from weaklink.inspector.redaction.redactor import Redactor
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -72,3 +75,64 @@ def test_fragments_in_pieces_give_what_the_whole_text_gives(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 120))
 def test_many_fragments_in_pieces_give_what_the_whole_text_gives(seed: int) -> None:
     _compare(seed, 3_000)
+
+
+_REPEATED = (
+    *("Bearer a1 ", "password a ", "token: x ", "<arg_key>password</arg_key> ", "pwd=", "Authorization: ", "secret "),
+    *(
+        "api_key_id ",
+        '"password": ',
+        "password is a1 ",
+        "passwords a1 ",
+        "key1: a1 ",
+        "value: x ",
+        "mysql -px ",
+        "Cookie: a=",
+    ),
+    *("the password is hunter22 and ", "password: hunter22 ", "Bearer abcdefghij1234567 "),
+)
+
+
+@pytest.mark.parametrize("unit", _REPEATED)
+def test_a_place_is_judged_once_however_small_the_pieces_are(unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A text in single characters takes as many verdicts as the whole one, and not as many again for each scan."""
+    judged: list[int] = []
+
+    def counted(*introduction: Any) -> FoundIntroduction:
+        judged.append(1)
+        return FoundIntroduction(*introduction)
+
+    monkeypatch.setattr(finding, "FoundIntroduction", counted)
+    text = unit * (3_000 // len(unit))
+    whole = Redactor().text(text)
+    verdicts = len(judged)
+    assert verdicts
+    assert _streamed(iter(text)) == whole
+    assert len(judged) - verdicts <= verdicts
+
+
+@pytest.mark.parametrize("unit", ["The token is a word. ", "password a ", "value: x ", "secret "])
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_a_long_stream_loses_no_character(unit: str, size: int) -> None:
+    text = (unit * 400)[:4_000]
+    stream = Redactor().new_stream()
+    pieces = [stream.feed(text[start : start + size]) for start in range(0, len(text), size)]
+    assert "".join([*pieces, stream.close()]) == Redactor().text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password: hunter2hunter2 key_iQxru5y10y7iX0f5nX2o9JVozJ04DkbWmb0hwqouAVzt69 and on",
+        '{"note": "\\u05e1\\u05d9\\u05e1\\u05de\\u05d4: xK29fjQ0aL7pZr3V\\n"}',
+        "secret id: -----BEGIN PRIVATE KEY-----\n"
+        + "Aa0Bb1Cc2Dd3Ee4Ff5Gg6Hh7Ii8Jj9Kk0Ll1Mm2Nn3\n" * 3
+        + "-----END PRIVATE KEY----- token: a "
+        + "password is a1 " * 20,
+    ],
+)
+def test_secrets_behind_others_go_in_pieces_of_any_size(text: str) -> None:
+    whole = Redactor().text(text)
+    assert whole != text
+    for size in range(1, 40):
+        assert _streamed(text[start : start + size] for start in range(0, len(text), size)) == whole

@@ -100,6 +100,11 @@ def test_what_is_looked_for_would_be_found() -> None:
         assert _NEEDLES.left(b"x" + one.text.encode() + b"y"), one.name
 
 
+def test_what_is_looked_for_is_in_no_other_text() -> None:
+    redactor = Redactor()
+    assert _NEEDLES.left(*(redactor.text(one.text).encode() for one in _TEXTS)) == []
+
+
 def _recorded(recorder: Recorder) -> Call:
     """A request and an answer with every secret in every place, which has not ended yet."""
     texts = [one.text for one in _TEXTS]

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from copy import copy
 from typing import BinaryIO, TypeAlias
 
 from msgspec import Struct, structs
@@ -23,7 +22,6 @@ from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.finding import Finder
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.inspector.redaction.secret_values import Secret
 from weaklink.inspector.rules.catalogue import RULES, select_rules
 from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from weaklink.inspector.rules.rule import Rule, Severity
@@ -449,17 +447,12 @@ class AdjoiningTexts:
         if record != self._next:
             self._finder = Finder()
             self._finder.feed(before)
-        found = _ends_in(self._finder, self._finder.feed(f"{text}\n"), len(text) + 1)
-        at_end = copy(self._finder)
-        found = found or _ends_in(at_end, at_end.feed("", is_final=True), len(text) + 1)
+        secrets = self._finder.feed(f"{text}\n")
+        begin = len(self._finder.text) - len(text) - 1
+        found = any(secret.end > begin for secret in (*secrets, *self._finder.remaining()))
         named = _RECORD.match(record)
         self._next = f"{named[1]} {int(named[2]) + 1}" if named else ""
         return not found
-
-
-def _ends_in(finder: Finder, secrets: Sequence[Secret], length: int) -> bool:
-    """Whether one of the secrets that a finder returned last reaches into the last `length` characters of its text."""
-    return any(secret.end > len(finder.text) - length for secret in secrets)
 
 
 class RecordTexts:

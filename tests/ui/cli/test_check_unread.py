@@ -18,8 +18,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from tests.importers.flow_files import flow, tnetstring
+from tests.redaction.introductions import one_of_each_container
+from tests.redaction.secrets_in_the_wild import FORMS
 from tests.ui.conftest import START, Run, environment
+from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store
+from weaklink.ui.cli.check_files import AdjoiningTexts
 
 GOOD = '{"messages": [{"role": "user", "content": "Hé."}, {"role": "assistant", "content": "Hello."}]}'
 CUT = GOOD[:60]
@@ -290,3 +294,14 @@ def test_a_database_of_weaklink_points_to_the_list(weaklink: Run, tmp_path: Path
     with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
         connection.execute("CREATE TABLE a (b)")
     assert b"weaklink list" not in weaklink("check", "other.db", "none.db").stderr
+
+
+def test_a_line_with_a_secret_that_an_earlier_line_introduces_is_not_quoted() -> None:
+    adjoining, number = AdjoiningTexts(), 0
+    for form in (*FORMS, *one_of_each_container()):
+        is_quoted = False
+        for line in form.text.splitlines():
+            number += 1
+            is_quoted |= adjoining.is_clean(f"line {number}", line, "") and form.secret in line
+        so_far = form.before + form.secret + form.after.partition("\n")[0]
+        assert form.secret in Redactor().text(so_far) or not is_quoted, form
