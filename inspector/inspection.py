@@ -12,6 +12,7 @@ from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from weaklink.inspector.chain.history import history_diagnostics
 from weaklink.inspector.chain.pairing import EchoFilter, PlacedCall, PlacedResult, pair, with_attempts
+from weaklink.inspector.chain.plain_chain import plain_chain
 from weaklink.inspector.chain.steps import Chain, Step, tool_named
 from weaklink.inspector.checks.arguments import check_structured_calls
 from weaklink.inspector.checks.attempted.call_search import call_search
@@ -101,6 +102,10 @@ def analyse_parts(
 
     `faults` are the faults of the parts. Raises InvalidPatternError as `inspect_trace` does.
     """
+    if not faults and not error_patterns and not _is_reasoned(parts):
+        plain = plain_chain(trace, _events(parts), _definitions(parts), context_window)
+        if plain is not None:
+            return plain, []
     pairing = with_attempts(pair(_events(parts)), _attempts(faults))
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
@@ -122,6 +127,10 @@ def analyse_parts(
     from_server = (one for one in faults if one.rule.owner)
     chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
     return chain, diagnostics + differences
+
+
+def _is_reasoned(parts: Iterable[PartInspection]) -> bool:
+    return any(span.kind is SpanKind.REASONING for part in parts for span in part.spans)
 
 
 def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
