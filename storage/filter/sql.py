@@ -5,7 +5,7 @@ becomes `trace.status IN ('broken')`), a value of another table by the ids of th
 becomes `trace.id IN (SELECT trace_id FROM trace_tool WHERE name IN ('search'))`), and words by the ids that the text
 index gives. So the database may begin with the rarest of them or read the list in its order, as its statistics advise.
 Wildcards of short lists of values (models, tools, rules, ...) are compared in Python with the values that are stored;
-all others are patterns of ILIKE.
+all others are patterns of ILIKE. What a value means is in `wildcards`.
 
 A condition of a column that is NULL is NULL, which SQL neither accepts nor, after NOT, refuses: `not` counts it as
 false.
@@ -190,7 +190,7 @@ def _session(_connection: sa.Connection, term: Field) -> _Condition:
 
 
 def _name(_connection: sa.Connection, term: Field) -> _Condition:
-    return _is_any(_trace.name, term.values)
+    return sa.or_(*(_matches_without_case(_trace.name, escaped(value)) for value in term.values))
 
 
 def _break(connection: sa.Connection, term: Field) -> _Condition:
@@ -204,16 +204,18 @@ def _break(connection: sa.Connection, term: Field) -> _Condition:
 
 
 def _break_tool(_connection: sa.Connection, term: Field) -> _Condition:
-    named = _is_any(sa.func.coalesce(_trace.break_tool, ""), term.values)
+    named = _means_any(tables.trace, lambda trace: sa.func.coalesce(trace.c.break_tool, ""), term.values)
     return sa.and_(_trace.break_step.is_not(None), named)
 
 
 def _violates(_connection: sa.Connection, term: Field) -> _Condition:
     """Traces with a call that broke its tool's schema: the rule, the tool and the argument, separated by spaces."""
-    violation = tables.violation.c
-    place = sa.func.rtrim(violation.code + " " + violation.tool + " " + violation.path)
-    is_named = _is_any(place, [value.rstrip(" ") for value in term.values])
-    return _trace.id.in_(sa.select(violation.trace_id).where(is_named))
+    named = _means_any(tables.violation, _violated_place, [value.rstrip(" ") for value in term.values])
+    return _trace.id.in_(sa.select(tables.violation.c.trace_id).where(named))
+
+
+def _violated_place(violation: sa.FromClause) -> sa.ColumnElement[str]:
+    return sa.func.rtrim(violation.c.code + " " + violation.c.tool + " " + violation.c.path)
 
 
 def _marked(_connection: sa.Connection, term: Field) -> _Condition:
@@ -332,9 +334,21 @@ def _is_any_value(column: sa.ColumnElement[str], values: Iterable[str]) -> _Cond
     return sa.or_(*(_is_like(column, escaped(one.casefold()) if "*" in one else value_key(one)) for one in values))
 
 
-def _is_any(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
-    """Whether a text is one of these, case-insensitively; `*` matches anything."""
-    return sa.or_(*(column.ilike(like(escaped(value)), escape="\\") for value in values))
+def _means_any(
+    table: sa.Table, text_of: Callable[[sa.FromClause], sa.ColumnElement[str]], values: Iterable[str]
+) -> _Condition:
+    """Whether the text of a row is what one of these values means: that very text if any row of the table has it."""
+    text, another = text_of(table), text_of(table.alias())
+    return sa.or_(
+        *(
+            sa.or_(text == value, sa.and_(_matches_without_case(text, value), ~sa.exists().where(another == value)))
+            for value in map(escaped, values)
+        )
+    )
+
+
+def _matches_without_case(text: sa.ColumnElement[str], pattern: str) -> _Condition:
+    return text.ilike(like(pattern), escape="\\")
 
 
 def _is_like(column: sa.ColumnElement[str], value: str) -> _Condition:

@@ -1,5 +1,9 @@
 """Values of filters in which `*` matches anything: compared in Python, or as a pattern of SQL's LIKE.
 
+A value that is stored exactly as it is written in the filter means that one alone; any other is compared without case,
+and its stars match anything. So `tool:bash` finds `Bash` in a database that has no `bash`, and a click on a number
+finds what was counted where both are tools, or a tool is called `f*`.
+
 A pattern is a list of texts with gaps between them. A text that contains them in this order contains them where each is
 found first, so each is looked for once, after the previous one: linear time, however many stars there are. A regular
 expression would try every division of the gaps, which is exponential for `*b*b*b*c` and a name of many `b`.
@@ -19,9 +23,12 @@ def as_stored(pattern: str) -> str:
 
 
 def matching_values(stored: Iterable[str], patterns: Iterable[str]) -> list[str]:
-    """Those of the stored values that match one of a filter's values, case-insensitively."""
-    wanted = [as_stored(pattern).casefold().split(_ANYTHING) for pattern in patterns]
-    return [value for value in stored if any(_matches(value.casefold(), texts) for texts in wanted)]
+    """Those of the stored values that one of a filter's values means."""
+    values = list(stored)
+    written = [as_stored(pattern) for pattern in patterns]
+    exact = set(values).intersection(written)
+    wanted = [one.casefold().split(_ANYTHING) for one in written if one not in exact]
+    return [value for value in values if value in exact or any(_matches(value.casefold(), texts) for texts in wanted)]
 
 
 def _matches(value: str, texts: Sequence[str]) -> bool:
