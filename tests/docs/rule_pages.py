@@ -13,7 +13,7 @@ from weaklink.inspector.rules.rule import DATA_FORMAT, Rule
 from weaklink.ui.views.rule import Example, example_lines, read_example
 from weaklink.ui.views.styled_text import plain
 
-_WIDTH = 100
+_WIDTH = 84
 _MAX_OTHER_CASES = 6
 _MAX_CASE_CHARS = 72
 
