@@ -140,6 +140,13 @@ def weaklink_commands(block: Block) -> Iterator[list[str]]:
         yield from _commands_of(list(lexer))
 
 
+def sentence_commands(text: str) -> Iterator[str]:
+    """What follows `weaklink` in the inline code of a page's sentences and tables."""
+    prose = _FENCE.sub("", text)
+    for match in re.finditer(r"(?<!`)`weaklink ([^`]+)`(?!`)", prose):
+        yield match[1].replace(r"\|", "|")
+
+
 def _commands_of(words: list[str]) -> Iterator[list[str]]:
     """The words of one line: after a control word or at its beginning a command begins."""
     command: list[str] | None = []
@@ -163,7 +170,7 @@ def parse(words: list[str]) -> None:
     command: click.Command = weaklink
     context = click.Context(command, info_name="weaklink")
     values, rest, _ = command.make_parser(context).parse_args(list(words))
-    while isinstance(command, click.Group):
+    while isinstance(command, click.Group) and rest:
         name, inner, rest = command.resolve_command(context, rest)
         assert inner is not None
         context = click.Context(inner, parent=context, info_name=name)

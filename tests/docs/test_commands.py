@@ -1,11 +1,12 @@
 """Every command on every page is one that there is; sessions print what the pages show."""
 
+import shlex
 from pathlib import Path
 
 import click
 import pytest
 
-from tests.docs.commands import Block, blocks, parse, played, weaklink_commands
+from tests.docs.commands import Block, blocks, parse, played, sentence_commands, weaklink_commands
 from tests.docs.site import DOCS, README, ROOT
 
 PAGES = [
@@ -27,6 +28,16 @@ def test_every_command_on_a_page_is_one_that_there_is(page: Path) -> None:
                 parse(words)
             except click.UsageError as error:
                 raise AssertionError(f"weaklink {' '.join(words)}: {error.format_message()}") from error
+
+
+@EACH_PAGE
+def test_every_command_in_a_sentence_is_one_that_there_is(page: Path) -> None:
+    """With its options; words in capitals, dots and brackets stand for what a user gives."""
+    for line in sentence_commands(page.read_text(encoding="utf-8")):
+        try:
+            parse(shlex.split(line))
+        except click.UsageError as error:
+            raise AssertionError(f"weaklink {line}: {error.format_message()}") from error
 
 
 @EACH_PAGE
