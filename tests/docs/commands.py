@@ -179,5 +179,5 @@ def parse(words: list[str]) -> None:
     if rest and not context.allow_extra_args:
         raise click.UsageError(f"unexpected words: {rest}", context)
     for parameter in command.params:
-        if parameter.name in values and isinstance(parameter.type, click.Choice):
-            parameter.type_cast_value(context, values[parameter.name])
+        if isinstance(values.get(parameter.name or ""), str) and isinstance(parameter.type, click.Choice):
+            parameter.type_cast_value(context, values[parameter.name or ""])

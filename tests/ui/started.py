@@ -118,7 +118,7 @@ class Started:
         settings = tcgetattr(theirs)
         settings[1] &= ~OPOST  # lines end as they were written
         tcsetattr(theirs, TCSANOW, settings)
-        with open(os.devnull, "rb") as nothing:
+        with Path(os.devnull).open("rb") as nothing:
             pid = self._begin(words, folder, variables, [os.dup(nothing.fileno()), os.dup(theirs), theirs])
         with ThreadPoolExecutor(1) as threads:
             reading = threads.submit(_drain_terminal, ours)
