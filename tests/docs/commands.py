@@ -1,0 +1,183 @@
+"""The commands on the pages of the documentation: what they are, and a shell that runs them as a reader would.
+
+A fenced block of `console` or `sh` holds commands. In a block whose first line is a comment `# needs ...`, nothing is
+run: it says what is needed that a test does not have (a server, a key, the reader's own logs). Every other block is a
+session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 100 columns, and
+what follows them is what they print. A fenced block with `title="NAME"` is a file of that folder from there on.
+
+Outside of the folder, a session has the repository's `examples` and nothing else.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from msgspec import Struct
+
+from tests.docs.site import ROOT
+from tests.ui.conftest import environment, started
+from weaklink.ui.cli.group import weaklink
+
+COLUMNS = 100
+_FENCE = re.compile(
+    r"^(?P<fence>`{3,})(?P<language>[\w-]*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+_SHELLS = {"console", "sh", "bash", "shell"}
+_NEEDS = re.compile(r"# needs \w")
+_PROMPT = "$ "
+_SGR = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
+_CONTROL = {"|", "||", "&&", "&", ";", "(", ")"}
+_REDIRECTIONS = {">", ">>", "<", ">&", "2>&1"}
+_TIMEOUT_S = 300
+
+
+class Block(Struct, frozen=True):
+    """A fenced block of a page: its language, the name of the file that it is or "", its text, and where that is."""
+
+    language: str
+    title: str
+    body: str
+    start: int
+
+    @property
+    def is_shell(self) -> bool:
+        return self.language in _SHELLS
+
+    @property
+    def is_session(self) -> bool:
+        return self.is_shell and not self.title and not _NEEDS.match(self.body)
+
+
+class Session:
+    """A shell in a folder; `weaklink` is ours."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._status = 0
+        programs = folder.parent / "bin"
+        programs.mkdir(exist_ok=True)
+        shim = programs / "weaklink"
+        line = "from weaklink.command import main; main()"
+        shim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{line}" "$@"\n', encoding="utf-8")
+        shim.chmod(0o755)
+        (programs / "python").symlink_to(sys.executable)
+        (folder / "examples").symlink_to(ROOT / "examples")
+        path = f"{programs}:{os.environ['PATH']}"
+        self._variables = environment(folder, COLUMNS=str(COLUMNS), TERM="xterm", NO_COLOR="1", PATH=path)
+
+    def run(self, command: str) -> str:
+        """What a command prints, without spaces at the ends of lines and empty lines at its end."""
+        if command == "echo $?":
+            return str(self._status)
+        words = shlex.split(command, comments=True)
+        is_plain = words[0] == "weaklink" and re.fullmatch(r"[^|&;<>$`]*", command)
+        done = self._ours(words[1:]) if is_plain else self._shell(command)
+        self._status = done.returncode
+        text = _SGR.sub("", done.stdout.decode()).replace("\r\n", "\n")
+        return "\n".join(line.rpartition("\r")[2].rstrip() for line in text.splitlines()).strip("\n")
+
+    def _ours(self, words: list[str]) -> "subprocess.CompletedProcess[bytes]":
+        return started().run_on_terminal(
+            words, columns=COLUMNS, folder=self._folder, variables=self._variables, timeout_s=_TIMEOUT_S
+        )
+
+    def _shell(self, command: str) -> "subprocess.CompletedProcess[bytes]":
+        return subprocess.run(
+            ["bash", "-c", command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            cwd=self._folder,
+            env=self._variables,
+            check=False,
+            timeout=_TIMEOUT_S,
+        )
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """The fenced blocks of a page, in order."""
+    for match in _FENCE.finditer(text):
+        yield Block(match["language"], match["title"] or "", match["body"], match.start("body"))
+
+
+def played(text: str, folder: Path) -> str:
+    """The page as it is once its sessions have been run in a new folder: with what they print now."""
+    session = Session(folder)
+    pieces, end = [], 0
+    for block in blocks(text):
+        if block.title:
+            (folder / block.title).write_text(block.body, encoding="utf-8")
+        elif block.is_session:
+            pieces += [text[end : block.start], _played_block(block, session)]
+            end = block.start + len(block.body)
+    return "".join((*pieces, text[end:]))
+
+
+def _played_block(block: Block, session: Session) -> str:
+    lines = []
+    for line in block.body.splitlines():
+        if line.startswith(_PROMPT):
+            lines.append(line)
+            lines += session.run(line.removeprefix(_PROMPT)).splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def weaklink_commands(block: Block) -> Iterator[list[str]]:
+    """The words behind each `weaklink` of a shell block that stands where a command does."""
+    has_prompts = f"\n{_PROMPT}" in f"\n{block.body}"
+    for line in block.body.splitlines():
+        command = line.removeprefix(_PROMPT)
+        if has_prompts and command == line:
+            continue  # output
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        yield from _commands_of(list(lexer))
+
+
+def sentence_commands(text: str) -> Iterator[str]:
+    """What follows `weaklink` in the inline code of a page's sentences and tables."""
+    prose = _FENCE.sub("", text)
+    for match in re.finditer(r"(?<!`)`weaklink ([^`]+)`(?!`)", prose):
+        yield match[1].replace(r"\|", "|")
+
+
+def _commands_of(words: list[str]) -> Iterator[list[str]]:
+    """The words of one line: after a control word or at its beginning a command begins."""
+    command: list[str] | None = []
+    for word in [*words, ";"]:
+        if word in _CONTROL:
+            if command and Path(command[0]).name == "weaklink":
+                yield command[1:]
+            command = []
+        elif word in _REDIRECTIONS:
+            command = [*(command or []), ">"]
+        elif command == [] and re.match(r"\w+=", word):
+            continue  # a variable for this command
+        else:
+            command = [*(command or []), word]
+
+
+def parse(words: list[str]) -> None:
+    """Read the words of a command as Click does, without running it; click.UsageError says what is wrong."""
+    if ">" in words:
+        words = words[: words.index(">")]
+    command: click.Command = weaklink
+    context = click.Context(command, info_name="weaklink")
+    values, rest, _ = command.make_parser(context).parse_args(list(words))
+    while isinstance(command, click.Group) and rest:
+        name, inner, rest = command.resolve_command(context, rest)
+        assert inner is not None
+        context = click.Context(inner, parent=context, info_name=name)
+        command = inner
+        values, rest, _ = command.make_parser(context).parse_args(list(rest))
+    if rest and not context.allow_extra_args:
+        raise click.UsageError(f"unexpected words: {rest}", context)
+    for parameter in command.params:
+        if isinstance(values.get(parameter.name or ""), str) and isinstance(parameter.type, click.Choice):
+            parameter.type_cast_value(context, values[parameter.name or ""])
