@@ -41,7 +41,7 @@ _SAMPLE_RECORDS = 256
 _SAMPLE_BYTES = 4 << 20
 _LONGEST_INTEGER = 4_300
 _MAY_CONTINUE = (b"{", b"[", b",", b":")
-_KINDS = {list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
+_KINDS = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
 
 class Element(Struct, frozen=True):
@@ -366,8 +366,13 @@ def _row(unit: str, record: Line | Element) -> Row | Skipped:
     if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
         return Row(unit, record.number, {"messages": value}, record.raw)
     if not isinstance(value, dict):
-        return Skipped(f"{unit} {record.number}", f"expected an object, found {_KINDS.get(type(value), 'a number')}")
+        return Skipped(f"{unit} {record.number}", f"expected an object, found {kind_of_json(value)}")
     return Row(unit, record.number, value, record.raw)
+
+
+def kind_of_json(value: Json) -> str:
+    """What kind of JSON value this is, in words."""
+    return _KINDS.get(type(value), "a number")
 
 
 def _is_json(line: bytes) -> bool:

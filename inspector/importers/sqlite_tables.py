@@ -17,8 +17,8 @@ from pathlib import Path
 
 from weaklink.inspector.importers.compression import unpacked_zstd
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.records import parse_json_bytes
-from weaklink.inspector.importers.source import FileSample, JsonObject, SourceFile
+from weaklink.inspector.importers.records import NotJsonError, kind_of_json, parse_json_bytes
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, TOO_MANY_ROWS, text_memory
 from weaklink.inspector.model import Json
@@ -63,12 +63,14 @@ _NAMED = ("fragments", "tools")
 class LogTables:
     """The tables of an open database. Every method may raise sqlite3.Error or UnicodeDecodeError if it is damaged.
 
-    sqlite3.DataError also if the rows of one trace would take more than `RECORD_MEMORY`.
+    sqlite3.DataError also if the rows of one trace would take more than `RECORD_MEMORY`. `damage` are the values that
+    could not be read since it was last taken.
     """
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._left = RECORD_MEMORY
+        self.damage: list[Skipped] = []
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, VALUE_BYTES)
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         self.names = frozenset(str(name) for (name,) in found)
@@ -103,6 +105,48 @@ class LogTables:
             if self._left < 0:
                 raise sqlite3.DataError(TOO_MANY_ROWS)
             yield {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
+
+    def json_object(self, row: JsonObject, column: str, record: str, *, is_optional: bool = False) -> JsonObject | None:
+        """The object in a column of JSON text. None if there is none, which is damage of the row that `record` names.
+
+        NULL, and JSON's, is no damage if the column `is_optional`.
+        """
+        value = self._json_value(row.get(column), column, record, dict, is_optional=is_optional)
+        return value if isinstance(value, dict) else None
+
+    def json_objects(
+        self, row: JsonObject, column: str, record: str, *, is_optional: bool = False
+    ) -> list[JsonObject] | None:
+        """As `json_object`, for a list of objects; any other element of the list is damage."""
+        value = self._json_value(row.get(column), column, record, list, is_optional=is_optional)
+        if not isinstance(value, list):
+            return None
+        elements = objects_of(value)
+        if len(elements) < len(value):
+            number = next(number for number, element in enumerate(value, 1) if not isinstance(element, dict))
+            self.damage.append(Skipped(record, f"`{column}`: element {number} is no object"))
+        return elements
+
+    def _json_value(self, text: Json, column: str, record: str, kind: type, *, is_optional: bool) -> Json:
+        if is_optional and text in (None, "null"):
+            return None
+        reason = "no text that can be read"
+        if isinstance(text, str):
+            try:
+                value = parse_json_bytes(text.encode("utf-8", "surrogatepass"))
+            except NotJsonError as error:
+                reason = str(error)
+            else:
+                if isinstance(value, kind):
+                    return value
+                reason = f"expected {kind_of_json(kind())}, found {kind_of_json(value)}"
+        self.damage.append(Skipped(record, f"`{column}`: {reason}"))
+        return None
+
+    def take_damage(self) -> list[Skipped]:
+        """The damage since the last call."""
+        damage, self.damage = self.damage, []
+        return damage
 
     def index(self) -> None:
         """Build the indexes that `of` needs, in a temporary database: the tables have none."""
@@ -207,8 +251,8 @@ def _in_memory(file: SourceFile) -> sqlite3.Connection:
     return connection
 
 
-def json_column(value: Json) -> JsonObject:
-    """The object in a column of JSON text; an empty one for anything else."""
+def object_in_text(value: Json) -> JsonObject:
+    """The object in a text that may be JSON; an empty one for anything else."""
     if not isinstance(value, str):
         return {}
     try:
@@ -216,16 +260,6 @@ def json_column(value: Json) -> JsonObject:
     except ValueError:
         return {}
     return read if isinstance(read, dict) else {}
-
-
-def json_list(value: Json) -> list[JsonObject]:
-    """The objects in a column of JSON text that is a list; none for anything else."""
-    if not isinstance(value, str):
-        return []
-    try:
-        return objects_of(parse_json_bytes(value.encode("utf-8", "surrogatepass")))
-    except ValueError:
-        return []
 
 
 def has_columns(sample: FileSample, table: str, columns: Iterable[str]) -> bool:

@@ -89,8 +89,7 @@ def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "",
 class AgentSession:
     """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
 
-    The other members are set by the map as it meets them; `notes` are what the source did not keep, `damage` is why the
-    session cannot be read.
+    The other members are set by the map as it meets them; `notes` are what the source did not keep.
     """
 
     def __init__(self, source: str, ids: Iterable[tuple[str, str]], record: str, notes: Iterable[str] = ()) -> None:
@@ -104,7 +103,6 @@ class AgentSession:
         self.started: Instant | None = None
         self.parent: ParentTrace | None = None
         self.outcome: Outcome | None = None
-        self.damage = ""
 
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
@@ -204,8 +202,6 @@ class AgentSession:
 
     def trace(self, file: str = "") -> Trace | Skipped:
         """The session as a trace; a Skipped if the log has no message of it. `file` is where the rest of a log is."""
-        if self.damage:
-            return Skipped(self.record, self.damage, file=file)
         if not any(turn.role is not Role.SYSTEM for turn in self.turns):
             return Skipped(self.record, "the session has no messages", is_irrelevant=True, file=file)
         return Trace(
@@ -256,14 +252,19 @@ def branches_in_tables(
 ) -> Iterator[Trace | Skipped]:
     """The sessions of a database, those of each row of `query` read by `branches` from the tables `names`.
 
-    If the database is damaged, a Skipped follows the sessions that could be read.
+    A value that cannot be read (`LogTables.damage`) is a Skipped before its session, or instead of it if nothing is
+    left. If the database itself is damaged, a Skipped follows the sessions that could be read.
     """
     try:
         with open_tables(file) as tables:
             tables.reject_generated_columns(names)
             for row in list(tables.rows(query)):
                 for session in branches(tables, row):
-                    yield session.trace()
+                    record = session.trace()
+                    damage = tables.take_damage()
+                    yield from damage
+                    if not (damage and isinstance(record, Skipped)):
+                        yield record
                 tables.begin_trace()
     except (sqlite3.Error, UnicodeDecodeError) as error:
         yield Skipped("database", f"the rest of the database cannot be read: {error}")

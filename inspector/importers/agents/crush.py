@@ -10,7 +10,7 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_list
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
@@ -42,7 +42,10 @@ def _session(tables: LogTables, row: JsonObject) -> AgentSession:
     if parent := text_of(row, "parent_session_id"):
         session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
-        parts = [(text_of(part, "type"), object_of(part.get("data"))) for part in json_list(message.get("parts"))]
+        listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
+        if listed is None:
+            continue
+        parts = [(text_of(part, "type"), object_of(part.get("data"))) for part in listed]
         words = "".join(text_of(data, "text") for kind, data in parts if kind == "text")
         match text_of(message, "role"):
             case "assistant":

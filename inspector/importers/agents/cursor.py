@@ -10,7 +10,7 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Trace
 
@@ -38,15 +38,16 @@ class CursorImporter:
 
 
 def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
-    data = _value(tables, text_of(row, "key"))
-    id_ = text_of(data, "composerId") or text_of(row, "key").partition(":")[2]
+    key_id = text_of(row, "key").partition(":")[2]
+    data = _value(tables, text_of(row, "key"), f"conversation {key_id}")
+    id_ = text_of(data, "composerId") or key_id
     session = AgentSession("cursor", (("session_id", id_),), f"conversation {id_}", _NOTES)
     session.title = text_of(data, "name")
     session.model = text_of(object_of(data.get("modelConfig")), "modelName")
     session.began(data.get("createdAt"))
-    session.damage = "" if data else "its JSON cannot be read"
     listed = objects_of(data.get("fullConversationHeadersOnly"))
-    bubbles = (_value(tables, f"bubbleId:{id_}:{text_of(header, 'bubbleId')}") for header in listed)
+    bubble_ids = (text_of(header, "bubbleId") for header in listed)
+    bubbles = (_value(tables, f"bubbleId:{id_}:{name}", f"{session.record}, bubble {name}") for name in bubble_ids)
     for bubble in bubbles if listed else objects_of(data.get("conversation")):
         if bubble.get("type") == 1:
             session.say("user", text_of(bubble, "text"))
@@ -55,9 +56,13 @@ def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
     return session
 
 
-def _value(tables: LogTables, key: str) -> JsonObject:
+def _value(tables: LogTables, key: str, record: str) -> JsonObject:
     query = "SELECT CAST(value AS TEXT) AS value FROM cursorDiskKV WHERE key = ?"
-    return next((json_column(row.get("value")) for row in tables.rows(query, key)), {})
+    row = next(tables.rows(query, key), None)
+    if row is None:
+        tables.damage.append(Skipped(record, f"`{key}` is not stored"))
+        return {}
+    return tables.json_object(row, "value", record) or {}
 
 
 def _answer(bubble: JsonObject, session: AgentSession) -> None:
@@ -78,4 +83,4 @@ def _answer(bubble: JsonObject, session: AgentSession) -> None:
     failed = _FAILED.get(text_of(tool, "status"))
     if name and failed is not None:
         result = text_of(tool, "result") or text_of(tool, "error")
-        session.result(call_id, result, name=name, is_error=failed, recorded=json_column(tool.get("result")))
+        session.result(call_id, result, name=name, is_error=failed, recorded=object_in_text(tool.get("result")))

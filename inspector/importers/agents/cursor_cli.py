@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, sessions_in_tables
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -58,7 +58,7 @@ def _is_line(row: JsonObject) -> bool:
 
 
 def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
-    meta = json_column(_from_hex(text_of(row, "value")))
+    meta = tables.json_object({"value": _from_hex(text_of(row, "value"))}, "value", "the row `0` of `meta`") or {}
     id_ = text_of(meta, "agentId")
     session = AgentSession("cursor-cli", (("session_id", id_),), f"conversation {id_}", _NOTES)
     session.title = text_of(meta, "name")
@@ -68,12 +68,18 @@ def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
     root = next(
         (text_of(blob, "data") for blob in tables.rows("SELECT hex(data) AS data FROM blobs WHERE id = ?", root_id)), ""
     )
+    if meta and not _CHILD.match(root):
+        tables.damage.append(Skipped(session.record, f"its first blob ({root_id}) is not stored or lists no messages"))
     position = 0
     while child := _CHILD.match(root, position):
         position = child.end()
-        query = "SELECT CAST(data AS TEXT) AS data FROM blobs WHERE id = ?"
-        for blob in tables.rows(query, child[1].lower()):
-            message = json_column(blob.get("data"))
+        child_id = child[1].lower()
+        record = f"{session.record}, blob {child_id}"
+        blob = next(tables.rows("SELECT CAST(data AS TEXT) AS data FROM blobs WHERE id = ?", child_id), None)
+        message = None if blob is None else tables.json_object(blob, "data", record)
+        if blob is None:
+            tables.damage.append(Skipped(record, "the blob is listed, but not stored"))
+        if message is not None:
             _message(text_of(message, "role"), message.get("content"), session)
     return session
 

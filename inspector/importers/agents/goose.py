@@ -10,7 +10,7 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, sessions_in_tables, texts
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column, json_list
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 from weaklink.inspector.wire.provider_json import compact_json
@@ -62,14 +62,16 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     session = AgentSession("goose", (("session_id", id_),), f"session {id_}", _NOTES)
     session.title = text_of(row, "name", "description")
     session.folder = text_of(row, "working_dir")
-    session.model = text_of(json_column(row.get("model_config_json")), "model_name")
+    model = tables.json_object(row, "model_config_json", session.record, is_optional=True)
+    session.model = text_of(model or {}, "model_name")
     session.began(row.get("created_at"))
     if parent := text_of(row, "parent_session_id"):
         session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
-        shown = json_column(message.get("metadata_json"))
-        blocks = json_list(message.get("content_json"))
-        if shown.get("agentVisible") is False and shown.get("userVisible") is False:
+        record = f"{session.record}, message {message.get('id')}"
+        shown = tables.json_object(message, "metadata_json", record, is_optional=True) or {}
+        blocks = tables.json_objects(message, "content_json", record)
+        if blocks is None or (shown.get("agentVisible") is False and shown.get("userVisible") is False):
             continue
         is_injected = shown.get("userVisible") is False
         _take(text_of(message, "role"), blocks, message.get("created_timestamp"), session, is_injected=is_injected)

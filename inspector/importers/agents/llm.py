@@ -5,14 +5,14 @@ database has both: a conversation that is also a thread is read only as a thread
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, json_column, open_tables
+from weaklink.inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, open_tables
 from weaklink.inspector.json_text import count_of, object_of
 from weaklink.inspector.model import (
     CallHeader,
@@ -110,14 +110,15 @@ class LlmTurns(Struct):
             ),
         )
 
-    def generation(self, row: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-        """The generation of an answer, from its response or turn."""
+    def generation(self, row: JsonObject, record: str, offered: Iterable[Json], tables: LogTables) -> Generation:
+        """The generation of an answer, from its response or turn (`record`); `offered` are the ids of its tools."""
+        tools = tools_of(tables.by_key("tools", "id", offered), tables)
         began = instant(row.get("datetime_utc"))
         self.started = self.started or began
         self.model = self.model or text_of(row, "model")
         duration_ms = row.get("duration_ms")
-        answer = json_column(row.get("response_json"))
-        details = json_column(row.get("token_details"))
+        answer = tables.json_object(row, "response_json", record, is_optional=True) or {}
+        details = tables.json_object(row, "token_details", record, is_optional=True) or {}
         finish = text_of(answer, "finish_reason", "stop_reason")
         ended = (
             Instant(began.at_s + duration_ms / 1000, InstantSource.DERIVED)
@@ -160,13 +161,13 @@ def fragments_of(tables: LogTables, table: str, owner: Json) -> str:
     return "\n\n".join(text_of(row, "content") for row in found)
 
 
-def tools_of(rows: list[JsonObject]) -> tuple[ToolDefinition, ...]:
+def tools_of(rows: list[JsonObject], tables: LogTables) -> tuple[ToolDefinition, ...]:
     """The definitions in rows of the table `tools`."""
     return tuple(
         ToolDefinition(
             text_of(row, "name"),
             text_of(row, "description"),
-            json_column(row.get("input_schema")) or None,
+            tables.json_object(row, "input_schema", f"tool {row.get('id')}", is_optional=True),
             compact_json({key: row.get(key) for key in ("name", "description", "input_schema")}),
         )
         for row in rows
@@ -178,7 +179,7 @@ def json_text(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact_json(value)
 
 
-def read_old_conversations(tables: LogTables) -> Iterator[Trace]:
+def read_old_conversations(tables: LogTables) -> Iterator[Trace | Skipped]:
     """Each conversation in the order of the ids, and each response without one; those that are threads are left out."""
     skipped = " WHERE responses.conversation_id NOT IN (SELECT id FROM threads)" if "threads" in tables.names else ""
     query = f"SELECT responses.* FROM responses{skipped} ORDER BY responses.conversation_id, responses.id"
@@ -188,6 +189,7 @@ def read_old_conversations(tables: LogTables) -> Iterator[Trace]:
         for row in rows:
             system = _read_response(row, tables, read, system)
         named = tables.by_key("conversations", "id", (ids.value,)) if ids.name == _CONVERSATION else []
+        yield from tables.take_damage()
         yield read.trace(ids, text_of(named[0], "name") if named else "", None, "0.35")
         tables.begin_trace()
 
@@ -227,11 +229,11 @@ def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
         tuple(parts) or (Part("text", ""),),
         "assistant",
         tuple(calls),
-        generation=read.generation(row, tools_of(tables.by_key("tools", "id", offered))),
+        generation=read.generation(row, f"response {key}", offered, tables),
     )
 
 
-def read_threads(tables: LogTables) -> Iterator[Trace]:
+def read_threads(tables: LogTables) -> Iterator[Trace | Skipped]:
     """Each thread in the order of the ids; a forked thread begins with its parent's messages, marked as copied."""
     query = "SELECT * FROM turns ORDER BY thread_id, id"
     for thread, rows in groupby(tables.rows(query), key=lambda row: row.get("thread_id")):
@@ -242,6 +244,7 @@ def read_threads(tables: LogTables) -> Iterator[Trace]:
         thread_row = next(iter(tables.by_key("threads", "id", (thread,))), {})
         name, forked = text_of(thread_row, "name"), text_of(thread_row, "forked_from")
         parent = ParentTrace(ExternalId("thread_id", forked), ParentWhy.FORK) if forked else None
+        yield from tables.take_damage()
         if read.turns:
             yield read.trace(ExternalId("thread_id", str(thread)), name, parent, "0.36")
         tables.begin_trace()
@@ -258,8 +261,7 @@ def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str
     for at, message in enumerate(inputs):
         read.turns += _message_turns(message, tables, read, _COPIED if answers and at <= answers[-1] else frozenset())
     offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
-    tools = tools_of(tables.by_key("tools", "id", offered))
-    generation = read.generation(row, tools)
+    generation = read.generation(row, f"turn {row.get('id')}", offered, tables)
     for message in answered:
         is_answer = message.get("role") == "assistant"
         read.turns += _message_turns(message, tables, read, frozenset(), generation if is_answer else None)
@@ -290,13 +292,20 @@ def _message_turns(
     texts: dict[str, list[str]] = {}
     calls: list[CallHeader] = []
     results: list[Turn] = []
+    is_whole = True
     for at, part in enumerate(tables.of("parts", message.get("hash"))):
-        payload = json_column(part.get("payload"))
+        kind = text_of(part, "type")
+        has_payload = kind in ("tool_call", "tool_result")
+        payload = tables.json_object(part, "payload", f"part {part.get('id')}", is_optional=not has_payload)
+        if payload is None and has_payload:
+            is_whole = False
+            continue
+        payload = payload or {}
         text = part.get("text")
         if tables.of("part_attachments", part.get("id")):
             read.warnings[ATTACHMENTS] = None
-        match text_of(part, "type"):
-            case "text" | "reasoning" as kind:
+        match kind:
+            case "text" | "reasoning":
                 words = text if isinstance(text, str) else fragments_of(tables, "part_fragments", part.get("id"))
                 if words or kind == "text":
                     texts.setdefault(kind, []).append(words)
@@ -310,7 +319,7 @@ def _message_turns(
                 results.append(result_turn(payload, flags))
             case _:
                 texts[f"content:{at}"] = [compact_json(payload or text)]
-    if texts or not results:
+    if texts or (is_whole and not results):
         parts = tuple(Part(name, "".join(pieces)) for name, pieces in texts.items()) or (Part("text", ""),)
         named = text_of(message, "role")
         yield Turn(role, parts, named, tuple(calls), generation=generation, flags=flags)

@@ -21,7 +21,7 @@ from weaklink.inspector.importers.agents.agent_session import (
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import list_of, object_of
 from weaklink.inspector.model import GenerationError, Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -59,14 +59,14 @@ class OpenWebUiImporter:
 
 def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
     columns = next(tables.rows("SELECT id, title, chat, created_at FROM chat WHERE id = ?", row.get("id")), row)
-    return _chat({**columns, "chat": json_column(columns.get("chat"))}, f"chat {row.get('id')}")
+    record = f"chat {row.get('id')}"
+    return _chat({**columns, "chat": tables.json_object(columns, "chat", record)}, record)
 
 
 def _chat(value: JsonObject, record: str) -> AgentSession:
     session = AgentSession("open-webui", (("session_id", text_of(value, "id")),), record, _NOTES)
     chat = object_of(value.get("chat"))
     session.title = text_of(value, "title") or text_of(chat, "title")
-    session.damage = "" if chat else "its JSON cannot be read"
     session.began(value.get("created_at"))
     history = object_of(chat.get("history"))
     for message in branch_of(object_of(history.get("messages")), text_of(history, "currentId"), "parentId"):

@@ -12,7 +12,7 @@ from weaklink.inspector.importers.agents.pi import branch_session, entry_branche
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 
@@ -22,7 +22,7 @@ _ENTRIES = """
 SELECT seq, coalesce(event_json, zstd_text(event_zstd)) AS event FROM transcript_events WHERE session_id = ?
 ORDER BY seq
 """
-_TRAJECTORY = "SELECT event_json FROM trajectory_runtime_events WHERE session_id = ? ORDER BY seq"
+_TRAJECTORY = "SELECT seq, event_json FROM trajectory_runtime_events WHERE session_id = ? ORDER BY seq"
 _SPAWNED_BY = """
 SELECT parent.session_id AS id FROM session_windows child JOIN session_windows parent
 ON parent.session_key = child.spawned_by WHERE child.session_id = ? ORDER BY parent.started_at DESC LIMIT 1
@@ -50,18 +50,19 @@ class OpenClawImporter:
 def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
     id_ = text_of(row, "session_id")
     unit = f"session {id_}, event"
-    events = [
-        Row(unit, count_of(event.get("seq")) or 0, json_column(event.get("event")), b"")
-        for event in tables.rows(_ENTRIES, id_)
-    ]
+    events: list[Row] = []
+    for event in tables.rows(_ENTRIES, id_):  # one that cannot be read is an empty one
+        value = tables.json_object(event, "event", f"{unit} {event.get('seq')}") or {}
+        events.append(Row(unit, count_of(event.get("seq")) or 0, value, b""))
     header = next((event.value for event in events if event.value.get("type") == "session"), {}) | {"id": id_}
     entries = [event for event in events if event.value.get("type") != "session"]
     trajectory = list(tables.rows(_TRAJECTORY, id_)) if "trajectory_runtime_events" in tables.names else []
-    sent = [json_column(event.get("event_json")) for event in trajectory]
+    record = f"session {id_}, event of its trajectory"
+    sent = [tables.json_object(event, "event_json", f"{record} {event.get('seq')}") or {} for event in trajectory]
     notes = [_RESTORED] if _restore_calls(entries, sent) else []
     first = _first_entry(sent, notes, unit)
     spawned_by = list(tables.rows(_SPAWNED_BY, id_)) if "session_windows" in tables.names else []
-    for number, (branch, shared) in enumerate(entry_branches(entries)):
+    for number, (branch, shared) in enumerate(entry_branches([entry for entry in entries if entry.value])):
         session = branch_session(header, [*first, *branch], shared + len(first) if number else 0)
         session.notes |= dict.fromkeys(notes)
         if spawned_by and session.parent is None:
@@ -71,17 +72,22 @@ def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
 
 
 def _restore_calls(entries: Sequence[Row], sent: Sequence[JsonObject]) -> bool:
-    """Put back the calls whose results the transcript has, into the answers that they follow; whether there are any."""
+    """Put back the calls whose results the transcript has, into the answers that they follow; whether there are any.
+
+    Results after an entry that cannot be read may be those of an answer that is lost: nothing is put back for them.
+    """
     calls = {text_of(data, "toolCallId"): data for data in _data(sent, "tool.call")}
-    answer: list[Json] = []
+    answer: list[Json] | None = None
     restored = False
     for row in entries:
         message = object_of(row.value.get("message"))
         content = message.get("content")
         if message.get("role") == "assistant" and isinstance(content, list):
             answer = content
+        elif not row.value:
+            answer = None
         id_ = text_of(message, "toolCallId")
-        if id_ in calls and all(block.get("id") != id_ for block in objects_of(answer)):
+        if answer is not None and id_ in calls and all(block.get("id") != id_ for block in objects_of(answer)):
             data = calls[id_]
             answer.append({"type": "toolCall", "id": id_, "name": data.get("name"), "arguments": data.get("args")})
             restored = True

@@ -18,7 +18,7 @@ from weaklink.inspector.importers.agents.agent_session import (
 )
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -28,6 +28,7 @@ _NOTES = (
     "the source stores neither the tools nor chunks, and the system prompt only if the user wrote one",
 )
 _EVENTS = frozenset({"step_start", "text", "reasoning", "tool_use", "step_finish", "error"})
+_ANSWER_PARTS = frozenset({"step-start", "reasoning", "tool", "step-finish"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
 _NO_END = "the log has no end of this answer: it was interrupted, or is still being written"
@@ -78,13 +79,23 @@ def _of_row(tables: LogTables, row: JsonObject) -> AgentSession:
 
 def _stored_messages(tables: LogTables, session_id: Json) -> Iterator[JsonObject]:
     query = (
-        "SELECT m.id AS message_id, m.data AS message, p.data AS part FROM message m LEFT JOIN part p "
+        "SELECT m.id AS message_id, m.data AS message, p.id AS part_id, p.data AS part FROM message m LEFT JOIN part p "
         "ON p.message_id = m.id WHERE m.session_id = ? ORDER BY m.id, p.id"
     )
     for message_id, rows in groupby(tables.rows(query, session_id), key=lambda row: row.get("message_id")):
         listed = list(rows)
-        info: JsonObject = {**json_column(listed[0].get("message")), "id": message_id}
-        yield {"info": info, "parts": [json_column(row.get("part")) for row in listed if row.get("part")]}
+        record = f"session {session_id}, message {message_id}"
+        read = (
+            tables.json_object(row, "part", f"{record}, part {row.get('part_id')}")
+            for row in listed
+            if row.get("part_id") is not None
+        )
+        parts: list[Json] = [part for part in read if part is not None]
+        info = tables.json_object(listed[0], "message", record)
+        if info is None:
+            kinds = {text_of(object_of(part), "type") for part in parts}
+            info = {"role": "assistant" if kinds & _ANSWER_PARTS else "user"}
+        yield {"info": {**info, "id": message_id}, "parts": parts}
 
 
 def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:

@@ -59,33 +59,42 @@ def _is_header(row: JsonObject) -> bool:
 
 
 def entry_branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
-    """The paths from a root to each leaf that is a message, the last line's first; and how much the first shares."""
+    """The paths from a root to each leaf that is a message, the last line's first; and how much the first shares.
+
+    Where entries have a parent that is not in the file (its line cannot be read), they go on from the entry before the
+    first of them.
+    """
     known = {text_of(row.value, "id"): row for row in entries if text_of(row.value, "id")}
     if not known:
         yield from [(entries, 0)] if entries else []
         return
-    parents = {text_of(row.value, "parentId") for row in known.values()}
-    leaves = [row for key, row in known.items() if key not in parents]
-    last = next(row for row in reversed(entries) if text_of(row.value, "id"))
-    main = _path(last, known)
-    yield main, 0
-    on_main = {id(row) for row in main}
+    parents: dict[str, str] = {}
+    before = ""
+    instead_of = {"": ""}
+    for key, row in known.items():
+        named = text_of(row.value, "parentId")
+        parents[key] = named if named in known else instead_of.setdefault(named, before)
+        before = key
+    above = frozenset(parents.values())
+    leaves = [key for key in known if key not in above]
+    last = next(key for row in reversed(entries) if (key := text_of(row.value, "id")))
+    main = _path(last, parents)
+    yield [known[key] for key in main], 0
+    on_main = frozenset(main)
     for leaf in leaves:
-        branch = _path(leaf, known)
-        shared = sum(id(row) in on_main for row in branch)
-        if any(row.value.get("type") == "message" for row in branch[shared:]):
-            yield branch, shared
+        branch = _path(leaf, parents)
+        shared = sum(key in on_main for key in branch)
+        if any(known[key].value.get("type") == "message" for key in branch[shared:]):
+            yield [known[key] for key in branch], shared
 
 
-def _path(leaf: Row, known: dict[str, Row]) -> list[Row]:
-    path: list[Row] = []
-    seen: set[int] = set()
-    entry: Row | None = leaf
-    while entry is not None and id(entry) not in seen:
-        seen.add(id(entry))
-        path.append(entry)
-        entry = known.get(text_of(entry.value, "parentId"))
-    return path[::-1]
+def _path(leaf: str, parents: dict[str, str]) -> list[str]:
+    """The ids from a root to this one."""
+    path: dict[str, None] = {}
+    while leaf and leaf not in path:
+        path[leaf] = None
+        leaf = parents[leaf]
+    return list(path)[::-1]
 
 
 def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:

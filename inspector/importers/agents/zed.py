@@ -17,7 +17,7 @@ from weaklink.inspector.importers.agents.agent_session import (
 )
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, json_column
+from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import flag_of, object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace, Usage
 from weaklink.inspector.wire.provider_json import compact_json
@@ -44,8 +44,8 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = row.get("id")
     query = "SELECT *, CASE data_type WHEN 'zstd' THEN zstd_text(data) ELSE CAST(data AS TEXT) END AS thread"
     columns = next(tables.rows(f"{query} FROM threads WHERE id = ?", id_), {})
-    value = json_column(columns.get("thread"))
     session = AgentSession("zed", (("session_id", str(id_)),), f"thread {id_}", _NOTES)
+    value = tables.json_object(columns, "thread", session.record) or {}
     session.title = text_of(columns, "summary") or text_of(value, "title")
     session.version = text_of(value, "version")
     session.folder = text_of(columns, "folder_paths").partition("\n")[0]
@@ -53,7 +53,6 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
     session.began(columns.get("created_at"))
     if parent := text_of(columns, "parent_id"):
         session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
-    session.damage = "" if value else "its JSON cannot be read"
     messages = objects_of(value.get("messages"))
     counts = object_of(value.get("request_token_usage"))
     asked = ""

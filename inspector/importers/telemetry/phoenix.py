@@ -18,7 +18,6 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     OtlpEvent,
     OtlpSpan,
     flattened,
-    lenient_json,
     objects,
 )
 from weaklink.inspector.json_text import word_of
@@ -78,7 +77,9 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
             for id_, spans in sessions_in(tables):
                 traces = session_traces(id_, spans)
                 first = next(traces, None)
-                without += first is None
+                damage = tables.take_damage()
+                yield from damage
+                without += first is None and not damage
                 yield from () if first is None else (first,)
                 yield from traces
     except _DAMAGE as error:
@@ -151,8 +152,11 @@ def _session_spans(tables: LogTables, traces: list[JsonObject], rows: dict[Json,
         for id_ in rows.get(trace.get("id"), ()):
             for row in tables.rows("SELECT * FROM spans WHERE id = ?", id_):
                 merged = {**row, "context": {"trace_id": trace.get("trace_id"), "span_id": row.get("span_id")}}
-                merged |= {key: lenient_json(row.get(key)) for key in ("attributes", "events")}
-                yield read_phoenix_span(merged)
+                record = f"span {row.get('span_id')}"
+                attributes = tables.json_object(row, "attributes", record)
+                events: list[Json] = [*(tables.json_objects(row, "events", record, is_optional=True) or ())]
+                if attributes is not None:  # without them it would be an empty answer
+                    yield read_phoenix_span({**merged, "attributes": attributes, "events": events})
 
 
 def is_span(row: JsonObject) -> bool:
