@@ -13,10 +13,8 @@ from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.dataset.context_values import (
     ContextValues,
     FoldedText,
-    Script,
     allowed_key,
     fold_text,
-    scripts_of,
 )
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.references import reference_of
@@ -176,7 +174,7 @@ class CandidateReading:
         texts = [text for number, text in self._context_texts if number < before_turn]
         allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
         return ContextValues(
-            (*texts, described) if described is not None else texts, allowed, user_scripts=self._user_scripts
+            (*texts, described) if described is not None else texts, allowed, user_words=self._user_words
         )
 
     @cached_property
@@ -204,10 +202,8 @@ class CandidateReading:
         return {part.turn: part.spans for part in self.inspection.parts if part.part == "text"}
 
     @cached_property
-    def _user_scripts(self) -> frozenset[Script]:
-        return scripts_of(
-            " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
-        )
+    def _user_words(self) -> str:
+        return " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
 
 
 @lru_cache(maxsize=256)
