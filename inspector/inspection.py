@@ -374,7 +374,7 @@ def read_part(
     words = prompt.text if prompt else ""
     found = None
     if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
-        found = _plain_reading(part.text, chosen, turn.role)
+        found = plain_reading(part.text, chosen, turn.role)
     if found is None:
         found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
@@ -390,7 +390,7 @@ def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
 
 
 @lru_cache(_CACHE_SIZE)
-def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
+def plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
     """A text's segmentation if it is the same in any turn and with any tools, else None.
 
     Many traces of a log begin with the same system prompt, and many samples of a task with the same text.
