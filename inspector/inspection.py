@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
@@ -130,7 +131,11 @@ def analyse_parts(
 
 
 def _is_reasoned(parts: Iterable[PartInspection]) -> bool:
-    return any(span.kind is SpanKind.REASONING for part in parts for span in part.spans)
+    for part in parts:
+        for span in part.spans:
+            if span.kind is SpanKind.REASONING:
+                return True
+    return False
 
 
 def _without_refusals(found: Sequence[Diagnostic], parts: Iterable[PartInspection]) -> list[Diagnostic]:
@@ -199,44 +204,89 @@ def _requested_model(trace: Trace) -> str:
     return next((turn.generation.requested_model for turn in trace.turns if turn.generation is not None), "")
 
 
-def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, Sequence[Diagnostic]]]:
+_ReadPart: TypeAlias = tuple[PartInspection, Sequence[Diagnostic]]
+
+
+def _read_turns(trace: Trace, chosen: Format) -> Iterator[_ReadPart]:
     """Every part, checked against the tools that its turn's request offered, else those that earlier texts define."""
-    reported: set[str] = set()
-    is_apart = stores_calls_apart(trace)
-    is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
-    request, session_tools = "", SessionTools(trace.turns)
-    defined, requested = OfferedTools(), OfferedTools(reported=reported)
-    echoes = EchoFilter()
-    repeated = repeated_turns(trace.turns)
+    turns = _TurnReader(trace, chosen)
     for number, turn in enumerate(trace.turns, 1):
+        yield from turns.read(turn, number)
+
+
+class _TurnReader:
+    """Reads the turns of one trace in order; keeps the tools and the texts that the later ones need."""
+
+    def __init__(self, trace: Trace, chosen: Format) -> None:
+        self._chosen = chosen
+        self._is_apart = stores_calls_apart(trace)
+        self._is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
+        self._session_tools = SessionTools(trace.turns)
+        self._repeated = repeated_turns(trace.turns)
+        self._reported: set[str] = set()
+        self._defined, self._requested = OfferedTools(), OfferedTools(reported=self._reported)
+        self._request = ""
+        self._echoes = EchoFilter()
+        self._unheard: list[tuple[Turn, list[_ReadPart]]] = []  # by the filter, which most traces do not need
+
+    def read(self, turn: Turn, number: int) -> Iterator[_ReadPart]:
+        """The parts of turn `number` (from 1)."""
         tools = turn.generation.tools if turn.generation is not None else ()
-        if tools and tools != requested.definitions:
-            requested = OfferedTools(tools, reported=reported)
-        read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
-        if number not in repeated:
-            read = [_with_refused_call(part, *one) for part, one in zip(turn.parts, read, strict=True)]
-        if is_apart and turn.role is Role.ASSISTANT:
-            read = [_without_quoted(part, *one, request) for part, one in zip(turn.parts, read, strict=True)]
-        elif turn.role is Role.USER:
-            request = "\n".join(part.text for part in turn.parts if part.name == "text") or request
-        calls = [call for inspected, _ in read for call in inspected.calls]
-        parsed = [call for inspected, _ in read if inspected.part.startswith("call:") for call in inspected.calls]
+        if tools and tools != self._requested.definitions:
+            self._requested = OfferedTools(tools, reported=self._reported)
+        offered = self._requested if tools else self._defined
+        read = [read_part(turn, number, part, self._chosen, offered) for part in turn.parts]
+        is_apart = self._is_apart and turn.role is Role.ASSISTANT
+        for index, part in enumerate(turn.parts):
+            if part.name == ERROR_PART and number not in self._repeated:
+                read[index] = _with_refused_call(part, *read[index])
+            elif is_apart and part.name == "text":
+                read[index] = _without_quoted(part, *read[index], self._request)
+        if turn.role is Role.USER:
+            self._request = "\n".join([part.text for part in turn.parts if part.name == "text"]) or self._request
         for part, (inspected, faults) in zip(turn.parts, read, strict=True):
-            found = list(echoes.without(faults, part.text, calls)) if faults else []
+            found = self._without_echoes(faults, part.text, read) if faults else faults
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
-                is_whole = defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
-                defined = OfferedTools(
-                    (*defined.definitions, *inspected.definitions), reported=reported, is_whole=is_whole
-                )
-            if is_apart and turn.role is Role.ASSISTANT and part.name == "text":
-                if not (tools or defined.definitions):
-                    known = [*(call.range for call in inspected.calls), *(one.range for one in found if one.fault.call)]
-                    lost = session_tools.calls_in(part.text, call_search(chosen), known, request)
-                    found += [fault.at(number, part.name) for fault in lost]
-                differences = _left_in_content(turn, inspected, parsed)
-                found += (one for one in differences if is_delivered or one.rule is not CALL_DELIVERED_TWICE)
+                self._define(inspected, found)
+            if is_apart and part.name == "text":
+                found = [*found, *self._left_in_content(turn, part, inspected, found, _calls_in(read, "call:"))]
             yield inspected, found
-        echoes.take(turn, calls)
+        self._unheard.append((turn, read))
+
+    def _without_echoes(
+        self, faults: Sequence[Diagnostic], text: str, read: Sequence[_ReadPart]
+    ) -> Sequence[Diagnostic]:
+        for turn, parts in self._unheard:
+            self._echoes.take(turn, _calls_in(parts))
+        self._unheard.clear()
+        return list(self._echoes.without(faults, text, _calls_in(read)))
+
+    def _define(self, inspected: PartInspection, found: Iterable[Diagnostic]) -> None:
+        is_whole = self._defined.is_whole and not any(one.rule.severity is Severity.ERROR for one in found)
+        tools = (*self._defined.definitions, *inspected.definitions)
+        self._defined = OfferedTools(tools, reported=self._reported, is_whole=is_whole)
+
+    def _left_in_content(
+        self,
+        turn: Turn,
+        part: Part,
+        inspected: PartInspection,
+        found: Sequence[Diagnostic],
+        parsed: Sequence[ToolCall],
+    ) -> Iterator[Diagnostic]:
+        """The faults of calls in the content of an answer; those that are `parsed` are in fields of their own."""
+        is_declared = self._defined.definitions or (turn.generation is not None and turn.generation.tools)
+        if not is_declared:
+            known = [*(call.range for call in inspected.calls), *(one.range for one in found if one.fault.call)]
+            lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
+            yield from (fault.at(inspected.turn, part.name) for fault in lost)
+        differences = _left_in_content(turn, inspected, parsed) if inspected.calls else ()
+        yield from (one for one in differences if self._is_delivered or one.rule is not CALL_DELIVERED_TWICE)
+
+
+def _calls_in(read: Iterable[_ReadPart], prefix: str = "") -> list[ToolCall]:
+    """The calls in the parts of a turn whose names begin with `prefix`."""
+    return [call for inspected, _ in read if inspected.part.startswith(prefix) for call in inspected.calls]
 
 
 def stores_calls_apart(trace: Trace) -> bool:
@@ -324,7 +374,7 @@ def read_part(
     words = prompt.text if prompt else ""
     found = None
     if turn.role in (Role.SYSTEM, Role.USER) and not words and len(part.text) <= _LONGEST_CACHED:
-        found = _plain_reading(part.text, chosen, turn.role)
+        found = plain_reading(part.text, chosen, turn.role)
     if found is None:
         found = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
@@ -340,7 +390,7 @@ def _is_left_out(found: Diagnostic, turn: Turn) -> bool:
 
 
 @lru_cache(_CACHE_SIZE)
-def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
+def plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
     """A text's segmentation if it is the same in any turn and with any tools, else None.
 
     Many traces of a log begin with the same system prompt, and many samples of a task with the same text.

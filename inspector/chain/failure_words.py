@@ -235,7 +235,7 @@ SIGNS_WITHIN = (
 _UNFOLDED = lazy_pattern("[\u0130\u0131]")  # `re` matches them as an i, case folding does not
 
 
-def _fails_within(line: str) -> bool:
+def fails_within(line: str) -> bool:
     """Whether a line reports a failure anywhere; tries the slow expression only if one of the substrings is there."""
     folded = line.casefold()
     may = any(sign in folded for sign in SIGNS_WITHIN) or _UNFOLDED.search(line) is not None
@@ -255,7 +255,7 @@ def error_line(text: str) -> str | None:
     """The line of `text` that reports an error, None if there is none. Examines a bounded piece of either end."""
     first = first_line(text)
     says_little = len(text) <= 2 * _SHORT and len(first) <= _SHORT and text.strip().count("\n") <= 4
-    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or _fails_within(first))):
+    if _LINE.match(first) or (says_little and (_SHORT_LINE.match(first) or fails_within(first))):
         if _BARE_HEADING.fullmatch(first):
             return _line_below(text) or first
         return last_line(text) if _TRACEBACK.match(first) else _without_tags(first)

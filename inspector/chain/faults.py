@@ -287,7 +287,7 @@ def _may_be_reference(flow: ArgumentFlow) -> bool:
 def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[Diagnostic]:
     """T411 and T412 for the calls that could be read, each at the characters of its value."""
     may_know_all = _is_whole(trace)
-    suspects = {step.number: step for step in steps if _has_suspect(step.call, may_know_all=may_know_all)}
+    suspects = {step.number: step for step in steps if has_suspect(step.call, may_know_all=may_know_all)}
     if not suspects:
         return
     step: Step | None = None
@@ -318,7 +318,7 @@ def argument_diagnostics(trace: Trace, steps: Sequence[Step], flow: Callable[[],
             yield _at_argument(step, places, one, fault)
 
 
-def _has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
+def has_suspect(call: ToolCall, *, may_know_all: bool) -> bool:
     """Whether a call has a value that may be a placeholder or an id; if no call has, origins are not computed."""
     if not isinstance(call.arguments, dict):
         return False

@@ -17,7 +17,7 @@ from msgspec import structs
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import error_line, fault_line, first_line
+from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -85,6 +85,9 @@ class ErrorPatterns:
 
     def __init__(self, patterns: Iterable[str] = ()) -> None:
         self._patterns = tuple(_compiled(pattern) for pattern in dict.fromkeys(patterns))
+
+    def __bool__(self) -> bool:
+        return bool(self._patterns)
 
     def line_in(self, text: str) -> str | None:
         """The line of `text` with the match of the first pattern that matches, at most 400 code points of it."""
@@ -470,6 +473,8 @@ def judged_result(
     placed: PlacedCall, result: ToolResult, patterns: ErrorPatterns = _NO_PATTERNS, known: KnownPaths | None = None
 ) -> Judgement | None:
     """What kind of result a call got; None for a success."""
+    if not patterns and is_plain_success(placed.call, result):
+        return None
     failure = find_error(result, placed.call)
     if failure is None and (line := hidden_finding(placed.call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
@@ -477,3 +482,29 @@ def judged_result(
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+
+
+_SIGNS = ("error", "traceback", "running", "started", "background")
+"""Case-folded substrings of what the other rules of words can find in a JSON object on one line."""
+_FEWEST_WORDS = 8  # a shorter answer of a tool that changes something may be a denial
+
+
+def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a result is surely a success, as most results of functions are: an object on one line without signs.
+
+    The call runs no program, and has no other effect that is known by its tool's name. Then facts are only in members
+    that the object lacks, no pattern begins at its brace, and no pattern within it applies. `judged_result` gives the
+    same answer in seven times the time.
+    """
+    text = result.content
+    if result.recorded is not None or result.is_error or not text.startswith('{"') or not text.endswith("}"):
+        return False
+    if len(text) > HEAD or not isinstance(call.arguments, dict) or call.name is None or has_known_effect(call):
+        return False
+    folded = text.casefold()
+    if any(sign in folded for sign in _SIGNS) or len(text.splitlines()) > 1 or fails_within(text):
+        return False
+    if kind_of(call.name) is ToolKind.WRITES and len(text.split()) < _FEWEST_WORDS:
+        return False
+    value = _decoded(text)
+    return isinstance(value, dict) and _ERROR_KEYS.isdisjoint(value) and value.keys().isdisjoint(_ENVELOPE)

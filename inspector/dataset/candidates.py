@@ -13,10 +13,8 @@ from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.dataset.context_values import (
     ContextValues,
     FoldedText,
-    Script,
     allowed_key,
     fold_text,
-    scripts_of,
 )
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.references import reference_of
@@ -154,7 +152,7 @@ class CandidateReading:
             tool
             for turn in prompt_turns
             for part in turn.parts
-            for tool in _defined(part.text, self.format.name, turn.role)[0]
+            for tool in defined_in(part.text, self.format.name, turn.role)[0]
         )
 
     @cached_property
@@ -174,9 +172,9 @@ class CandidateReading:
         Of the tool definitions, only the values that this tool offers count: enums, defaults and descriptions.
         """
         texts = [text for number, text in self._context_texts if number < before_turn]
-        allowed, described = _offered_values(tool) if tool is not None else (frozenset[str](), None)
+        allowed, described = offered_values(tool) if tool is not None else (frozenset[str](), None)
         return ContextValues(
-            (*texts, described) if described is not None else texts, allowed, user_scripts=self._user_scripts
+            (*texts, described) if described is not None else texts, allowed, user_words=self._user_words
         )
 
     @cached_property
@@ -195,7 +193,7 @@ class CandidateReading:
         if role is Role.TOOL or "{" not in part.text:
             return part.text
         if self.is_single:
-            return _defined(part.text, self.format.name, role)[1]
+            return defined_in(part.text, self.format.name, role)[1]
         spans = self._spans.get(number, ()) if part.name == "text" else ()
         return _without(part.text, (one.range for one in spans if one.kind is SpanKind.TOOL_DEFINITIONS))
 
@@ -204,14 +202,12 @@ class CandidateReading:
         return {part.turn: part.spans for part in self.inspection.parts if part.part == "text"}
 
     @cached_property
-    def _user_scripts(self) -> frozenset[Script]:
-        return scripts_of(
-            " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
-        )
+    def _user_words(self) -> str:
+        return " ".join(part.text for turn in self.trace.turns if turn.role is Role.USER for part in turn.parts)
 
 
 @lru_cache(maxsize=256)
-def _defined(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition, ...], str]:
+def defined_in(text: str, format: str, role: Role) -> tuple[tuple[ToolDefinition, ...], str]:
     """The tools that a prompt's text defines, and the text without them."""
     if "{" not in text:
         return (), text
@@ -229,7 +225,13 @@ def _without(text: str, ranges: Iterable[Range]) -> str:
     return " ".join((*kept, text[at:])) if kept else text
 
 
-def _offered_values(tool: ToolDefinition) -> tuple[frozenset[str], FoldedText | None]:
+def parameter_name(pointer: str) -> str:
+    """The name of the parameter that a JSON pointer leads to, or that of the list with the value."""
+    return next((word for word in reversed(pointer.split("/")) if word and not word.isdigit()), "")
+
+
+def offered_values(tool: ToolDefinition) -> tuple[frozenset[str], FoldedText | None]:
+    """The values that a tool's definition names (enums, defaults, examples), and its descriptions."""
     return _values_of(_ToolKey(tool.name, tool.raw or repr(tool.parameters), tool))
 
 

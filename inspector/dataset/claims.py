@@ -65,12 +65,15 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
         return Claim(action, "a claimed action")
     words = _CODE.sub(" ", answer)
     texts = (*context.texts, *map(fold_text, made))
-    known = frozenset(number for text in texts for number in text.numbers)
+    known: frozenset[float] | None = None
     derived: frozenset[float] | None = None
     for claimed in islice(_numbers(words), _MOST_NUMBERS):
+        if _is_in_words(claimed, texts):
+            continue
+        known = frozenset(number for text in texts for number in text.numbers) if known is None else known
         value = float(claimed.replace("−", "-").translate(_SEPARATORS))
         digits = len(claimed.partition(".")[2])
-        if _is_known(value, digits, known) or _is_in_words(claimed, texts):
+        if _is_known(value, digits, known):
             continue
         derived = _derived(known, texts) if derived is None else derived
         if not _is_known(value, digits, derived):

@@ -32,7 +32,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from difflib import get_close_matches
 from enum import Enum, auto
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, combinations, islice
 from math import isclose
 
@@ -134,13 +134,29 @@ class Script(Enum):
     OTHER = auto()
 
 
-class FoldedText(Struct, frozen=True):
-    """A text prepared for lookups: its words in one line separated by spaces, its numbers, its full dates."""
+class FoldedText(Struct, frozen=True, dict=True):
+    """A text prepared for lookups: its words in one line separated by spaces, its numbers, its full dates.
 
+    Most values are found in the line, so the rest is computed when it is first used.
+    """
+
+    text: str
     line: str
-    words: frozenset[str]
-    numbers: frozenset[float]
-    dates: tuple[date, ...]
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The words of the line."""
+        return frozenset(self.line.split())
+
+    @cached_property
+    def numbers(self) -> frozenset[float]:
+        """The numbers in digits and in words."""
+        return frozenset((*_digit_numbers(self.text), *_word_numbers(self.line.split())))
+
+    @cached_property
+    def dates(self) -> tuple[date, ...]:
+        """The full dates."""
+        return tuple(_dates(self.text))
 
 
 @lru_cache(maxsize=1024)
@@ -148,28 +164,29 @@ def fold_text(text: str) -> FoldedText:
     """The folded text; of a long text, only the first and last 100,000 code points."""
     if len(text) > _LONGEST:
         text = f"{text[: _LONGEST // 2]} {text[-_LONGEST // 2 :]}"
-    words = folded(text)
-    numbers = frozenset((*_digit_numbers(text), *_word_numbers(words)))
-    return FoldedText(f" {' '.join(words)} ", frozenset(words), numbers, tuple(_dates(text)))
+    return FoldedText(text, f" {' '.join(folded(text))} ")
 
 
 def folded(text: str) -> list[str]:
     """The words of a text without case and accents; each character of Chinese or Japanese is a word."""
-    if not text.isascii():
-        text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
-        text = unicodedata.normalize("NFC", text)
-    return _WORD.findall(text.casefold())
+    if text.isascii():  # three times as fast as the expression
+        return text.encode("ascii").translate(_FOLDED_ASCII).decode("ascii").split()
+    text = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    return _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+
+
+_FOLDED_ASCII = bytes(ord(chr(code).lower()) if chr(code).isalnum() else ord(" ") for code in range(128)) + bytes(128)
 
 
 class ContextValues(Struct, frozen=True):
     """The values that a call may use: those in `texts` (the model's input) and `allowed` (enums, defaults).
 
-    `user_scripts` are the scripts of the user's letters; see `scripts_of`.
+    `user_words` are the user's messages as they are.
     """
 
     texts: Sequence[FoldedText]
     allowed: frozenset[str] = frozenset()
-    user_scripts: frozenset[Script] = frozenset()
+    user_words: str = ""
 
     def supports(self, name: str, value: Json) -> bool:
         """Whether the value of the parameter `name` comes from the context; the module docstring has the rules."""
@@ -184,12 +201,14 @@ class ContextValues(Struct, frozen=True):
 
     def has_number(self, value: float | Decimal) -> bool:
         """Whether the number is in the context, in digits or words, plain or as a percentage."""
+        if self._has_words(str(value)):
+            return True
         try:
             number = float(value)
         except OverflowError:
-            return self._has_words(str(value))
+            return False
         candidates = (number, number * 100, -number)
-        return any(one in text.numbers for text in self.texts for one in candidates) or self._has_words(str(value))
+        return any(one in text.numbers for text in self.texts for one in candidates)
 
     def _has_text(self, text: str) -> bool:
         if self._has_words(text) or is_iso_code(text) or _is_code(text):
@@ -326,7 +345,7 @@ class ContextValues(Struct, frozen=True):
 
     def _may_be_translated(self, text: str) -> bool:
         scripts = scripts_of(text)
-        return bool(scripts) and bool(self.user_scripts - scripts)
+        return bool(scripts) and bool(scripts_of(self.user_words) - scripts)
 
 
 def is_free_text(name: str) -> bool:

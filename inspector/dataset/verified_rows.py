@@ -16,7 +16,8 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.chain.intervals import Interval, Mean, Share, around, wilson
 from weaklink.inspector.dataset.candidates import CandidateReading, row_candidate
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
-from weaklink.inspector.dataset.verifiers import find_verifier, run_verifier
+from weaklink.inspector.dataset.sound_rows import SoundRow, sound_row
+from weaklink.inspector.dataset.verifiers import TOOL_USE, find_verifier, run_verifier
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.importers.source import JsonObject
@@ -95,7 +96,8 @@ class VerifyOptions(Struct, frozen=True):
 class VerifiedRow(Struct, frozen=True):
     """One candidate with its verdicts, as (verifier, diagnostics that made it fail), its group key and its score.
 
-    `calls` is the number of its calls; `offers_tools`: its row offers a tool.
+    `trace` has the places of the diagnostics; it may be empty if there are none. `calls` is the number of its calls;
+    `offers_tools`: its row offers a tool.
     """
 
     row: DataRow
@@ -136,17 +138,38 @@ def _candidates(row: DataRow) -> Iterator[DataRow]:
 
 
 def _verified(row: DataRow, options: VerifyOptions) -> VerifiedRow:
+    sound = sound_row(row.value) if _may_be_sound(options) else None
+    if sound is not None:
+        return _with_facts(row, options, Trace(()), tuple((name, ()) for name in options.verifiers), sound)
     candidate = structs.replace(row_candidate(row.value, format=options.format), require_call=options.require_call)
     reading = CandidateReading(candidate)
     verdicts = tuple(
         (name, run_verifier(find_verifier(name), reading, select=options.select, ignore=options.ignore).diagnostics)
         for name in options.verifiers
     )
+    return _with_facts(
+        row, options, candidate.trace, verdicts, SoundRow(len(reading.calls), offers_tools=bool(reading.tools))
+    )
+
+
+def _may_be_sound(options: VerifyOptions) -> bool:
+    """Whether these options are those for which `sound_row` answers; rules that are ignored change no pass."""
+    is_usual = set(options.verifiers) == {TOOL_USE.name} and not options.select
+    return is_usual and not options.format and options.require_call is None
+
+
+def _with_facts(
+    row: DataRow,
+    options: VerifyOptions,
+    trace: Trace,
+    verdicts: tuple[tuple[str, tuple[Diagnostic, ...]], ...],
+    facts: SoundRow,
+) -> VerifiedRow:
     names = _SCORES if options.score is None else (options.score,)
     values = (row.value.get(name) for name in names)
     score = next((float(one) for one in values if isinstance(one, int | float) and not isinstance(one, bool)), 0.0)
-    key, offers_tools = group_key(row.value), bool(reading.tools)
-    return VerifiedRow(row, _id_of(row.value), candidate.trace, verdicts, key, score, len(reading.calls), offers_tools)
+    key = group_key(row.value)
+    return VerifiedRow(row, _id_of(row.value), trace, verdicts, key, score, facts.calls, facts.offers_tools)
 
 
 def _id_of(row: JsonObject) -> str | None:

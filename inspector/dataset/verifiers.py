@@ -23,7 +23,7 @@ from weaklink.inspector.checks.json_schema import unsafe_part
 from weaklink.inspector.checks.prepared_schema import UncheckedValue, prepared_schema
 from weaklink.inspector.checks.violations import listed_names, violation_faults
 from weaklink.inspector.checks.wording import at_end, pointer, shown
-from weaklink.inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput
+from weaklink.inspector.dataset.candidates import CandidateCall, CandidateReading, VerifierInput, parameter_name
 from weaklink.inspector.dataset.claims import invented_keys, unsupported_claim
 from weaklink.inspector.dataset.samples import correction_of
 from weaklink.inspector.diagnostics import Diagnostic, Fault
@@ -370,15 +370,11 @@ def _unsourced(
         for at, value in leaves(call.arguments):
             if (one.location.turn, one.location.part, "/".join(at.split("/")[:2])) in expected:
                 continue
-            name = _parameter_name(at)
+            name = parameter_name(at)
             keys = {f"{one.location.turn}{at}", f"{name}\0{value}"}
             if reported.isdisjoint(keys) and not context.supports(name, value):
                 reported |= keys
                 yield _unsourced_diagnostic(one, places, at, value)
-
-
-def _parameter_name(at: str) -> str:
-    return next((word for word in reversed(at.split("/")) if word and not word.isdigit()), "")
 
 
 def _unsourced_diagnostic(one: CandidateCall, places: ArgumentPlaces, at: str, value: Json) -> Diagnostic:

@@ -114,8 +114,8 @@ class _WeightedPattern(Struct, frozen=True):
 class _PatternIndex:
     """The detection patterns of all formats, highest weight first.
 
-    Many literals share their first two characters: a text is first searched for these beginnings, and then only for the
-    patterns whose beginnings were found.
+    Many literals share their first two characters: a text is searched for the beginnings whose first character it has,
+    and then only for the patterns whose beginnings were found.
     """
 
     def __init__(self, known: tuple[Format, ...]) -> None:
@@ -134,16 +134,18 @@ class _PatternIndex:
             for order, known_format, confidence in numbered
             if not isinstance(confidence, DetectionPatterns)
         ]
-        self._by_beginning: dict[str, set[int]] = {}
+        self._by_beginning: dict[str, dict[str, set[int]]] = {}
         for number, weighted in enumerate(self._patterns):
             for literal in weighted.literals:
-                self._by_beginning.setdefault(literal[:2], set()).add(number)
+                self._by_beginning.setdefault(literal[:1], {}).setdefault(literal[:2], set()).add(number)
 
     def most_like(self, text: str) -> tuple[Format, float]:
         """The format that the text most resembles (the first of several), and the confidence."""
-        candidates = set[int]().union(
-            *[numbers for beginning, numbers in self._by_beginning.items() if beginning in text]
-        )
+        candidates: set[int] = set()
+        for first in self._by_beginning.keys() & {"", *text}:  # a pattern without a literal begins with ""
+            for beginning, numbers in self._by_beginning[first].items():
+                if beginning in text:
+                    candidates |= numbers
         order, found, best = len(self._patterns), fallback(), 0.0
         for weighted in map(self._patterns.__getitem__, sorted(candidates)):
             if any(literal in text for literal in weighted.literals) and weighted.pattern.search(text):

