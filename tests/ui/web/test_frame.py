@@ -281,3 +281,58 @@ def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_
     expect(page.get_by_role("button", name="Import 1 file")).to_be_visible()
     settled(page)
     expect(page.get_by_text("0 files read")).to_have_count(0)
+
+
+_MONOSPACED = """() => {
+    // The visible texts in a monospaced font, outside of the stream, its tabs, pictures, and what is code.
+    const found = [];
+    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .lines:not(.prose), .line:not(.folds)';
+    const walk = (root) => {
+        for (const one of root.querySelectorAll('*')) {
+            if (one.shadowRoot) walk(one.shadowRoot);
+            const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+            if (!isText || !one.checkVisibility() || one.closest(apart)) continue;
+            if (getComputedStyle(one).fontFamily.includes('mono')) found.push(one.textContent);
+        }
+    };
+    walk(document.querySelector('.stMain'));
+    return found;
+}"""
+_PRINTED = {  # how many blocks of terminal print a page has: maps, marked streams, differences of texts
+    "trace?trace={broken}": 0,
+    "traces?look={broken}": 1,
+    "rules?rule=J104": 2,
+    "compare?runs={broken} {recovered}": 1,
+    "compare?what=groups": 0,
+    "settings": 0,
+}
+
+
+@pytest.mark.parametrize("path", _PRINTED)
+def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
+    page: Page, demo_dashboard: str, endings: dict[str, int], path: str
+) -> None:
+    page.goto(f"{demo_dashboard}{path.format(**endings)}")
+    settled(page)
+    if "{broken}" in path:
+        page.locator(".wl-prose .code, .prose .code").first.wait_for()
+        quotes = page.locator(".wl-prose .code, .prose .code")
+        assert all("mono" in one.evaluate("(one) => getComputedStyle(one).fontFamily") for one in quotes.all())
+    assert page.locator(".wl:visible").count() == _PRINTED[path]
+    assert page.evaluate(_MONOSPACED) == []
+
+
+def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}compare?runs={endings['broken']} {endings['recovered']}")
+    settled(page)
+    before = page.locator(".wl:visible").inner_text()
+    page.locator('tbody[aria-label^="Steps;"] tr').last.locator("td").first.click()
+    expect(page).to_have_url(re.compile(r"&row=\d+"))
+    expect(page.locator(".wl:visible")).not_to_have_text(before)
+    page.reload()
+    settled(page)
+    expect(page.locator(".wl:visible")).not_to_have_text(before)
+    page.locator('tbody[aria-label^="Runs;"] tr').last.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
