@@ -60,6 +60,13 @@ RULES = """
 [data-testid="stHeaderActionElements"] { display: none; }
 .st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999991;
   width: min(22rem, 30vw); }
+@media (min-width: 48rem) and (max-width: 64rem) {  /* the menu is icons, whose names are shown on hover and focus */
+  [data-testid="stTopNavLink"] > [label] { position: absolute; inset-block-start: 100%; inset-inline-start: 0;
+    clip-path: inset(50%); padding: 0 0.5rem; border: 1px solid; border-radius: 0.25rem; }
+  [data-testid="stTopNavLink"]:is(:hover, :focus-visible) > [label] { clip-path: none; }
+  [data-testid="stTopNavLinkContainer"] { position: relative; }
+  .stAppHeader, .stAppHeader * { overflow: visible !important; }
+}
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
@@ -106,13 +113,15 @@ _BLACK, _WHITE = "#000000", "#ffffff"
 
 def put_styles() -> None:
     """Add the CSS rules that depend on the theme to the page; call once per run."""
-    of = (DARK if st.context.theme.type == "dark" else LIGHT).of
+    colours = DARK if st.context.theme.type == "dark" else LIGHT
+    of = colours.of
     dim = of[Style.DIM]
+    menu = f"[data-testid=stTopNavLink] > [label] {{ background: {colours.background}; }}"
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    st.html(f"<style>{captions}{ring}</style>")
+    st.html(f"<style>{captions}{ring}@media (max-width: 64rem) {{ {menu} }}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:

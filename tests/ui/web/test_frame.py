@@ -336,3 +336,26 @@ def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     expect(page.locator(".wl:visible")).not_to_have_text(before)
     page.locator('tbody[aria-label^="Runs;"] tr').last.get_by_role("link").click()
     expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
+
+
+@pytest.mark.parametrize("width", [768, 800, 960, 1100, 1280, 1920])
+def test_the_menu_has_room_beside_the_search_and_is_icons_where_it_would_not(
+    browser: Browser, demo_dashboard: str, width: int
+) -> None:
+    with watched(browser, width=width) as page:
+        page.goto(f"{demo_dashboard}rules")
+        settled(page)
+        menu = page.get_by_role("navigation", name="App pages")
+        links = menu.get_by_role("link")
+        assert links.count() == 7
+        last, search = menu.get_by_text("More").bounding_box(), page.get_by_role("button", name="Search").bounding_box()
+        assert last is not None
+        assert search is not None
+        assert last["x"] + last["width"] < search["x"]
+        name = page.get_by_role("link", name="Tools").locator("[label]")
+        is_hidden = "getComputedStyle(one).clipPath !== 'none'"
+        assert name.evaluate(f"(one) => {is_hidden}") is (width <= 1024)
+        page.get_by_role("link", name="Tools").focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        assert not name.evaluate(f"(one) => {is_hidden}")
