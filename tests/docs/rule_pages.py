@@ -87,7 +87,7 @@ def _messages(rule: Rule, row: CaseFields) -> list[str]:
 
 
 def _rendered(example: Example) -> str:
-    text = "\n".join(plain(line).rstrip() for line in example_lines(example, width=_WIDTH))
+    text = "\n".join(plain(line).rstrip() for line in example_lines(example, _WIDTH))
     fence = "````" if "```" in text else "```"
     return f"{fence}text\n{text}\n{fence}"
 

@@ -142,7 +142,7 @@ def _facts(trace: Trace, inspection: Inspection) -> Iterator[str]:
 def _break(trace: Trace, inspection: Inspection) -> Iterator[str]:
     if inspection.chain.broken is not None:
         yield '<div class="break">'
-        for line in break_lines(trace, inspection, _UNWRAPPED, with_carets=False):
+        for line in break_lines(trace, inspection, _UNWRAPPED, quote_width=0):
             yield f"<p>{runs_html(line)}</p>"
         yield "</div>\n"
 

@@ -280,12 +280,13 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
 
 
 def break_lines(
-    trace: Trace, inspection: Inspection, width: int, *, with_carets: bool = True, gist: BreakFacts | None = None
+    trace: Trace, inspection: Inspection, width: int, *, quote_width: int | None = None, gist: BreakFacts | None = None
 ) -> Iterator[Line]:
     """The broken step and its fault, the place, the rule, the help and the consequences.
 
-    No lines without a break. `with_carets` quotes the line of the place, for monospaced fonts. `gist` is that of the
-    trace, if the caller already has it.
+    No lines without a break. The line of the place is quoted with carets, for monospaced fonts; `quote_width` is its
+    width where the other lines have another font, 0 leaves it out. `gist` is that of the trace, if the caller already
+    has it.
     """
     broken = inspection.chain.broken
     if broken is None:
@@ -297,10 +298,12 @@ def break_lines(
     cause = cause_of(broken, step, inspection)
     place = cause.location if cause else step.result_location or step.location
     index = _lines_at(trace, place)
-    if with_carets:
+    if quote_width is None:
         yield from _excerpt(place, index, width)
     else:
         yield from _facts("at", (Run(place_words(place, index)),), width)
+        if quote_width and index.text:
+            yield from _quote(index, place, quote_width).lines(place.range, Style.ERROR)
     if cause is not None:
         yield from _facts("rule", quoted(f"{cause.rule} (`weaklink rules {cause.rule.code}` explains it)"), width)
     hint = cause.fault.hint if cause is not None else None
@@ -367,11 +370,15 @@ def _lines_at(trace: Trace, place: Location) -> LineIndex:
 
 
 def _excerpt(place: Location, index: LineIndex, width: int) -> Iterator[Line]:
-    excerpt = Excerpt(index, len(str(index.position(place.range.end)[0])), width)
+    excerpt = _quote(index, place, width)
     yield (Run(f"{'':{excerpt.digits}}--> ", Style.GUTTER), Run(place_words(place, index)))
     if index.text:
         yield excerpt.gutter()
         yield from excerpt.lines(place.range, Style.ERROR)
+
+
+def _quote(index: LineIndex, place: Location, width: int) -> Excerpt:
+    return Excerpt(index, len(str(index.position(place.range.end)[0])), width)
 
 
 def _facts(name: str, words: Line, width: int, style: Style = Style.STRONG) -> Iterator[Line]:

@@ -164,22 +164,27 @@ def _numbers(words: str) -> Iterator[int]:
 def rule_lines(rule: Rule, bad: Example | None, good: Example | None, *, width: int) -> Iterator[Line]:
     """The lines of `weaklink rules`; `bad` and `good` are the rule's parsed examples, or None if it has none."""
     readable = min(width, _WIDEST)
-    yield (Run(f"{rule.severity.value}[{rule.code}]", style_of(rule.severity)), Run(f" {rule.name}", Style.STRONG))
-    yield ()
-    yield from wrapped(quoted(rule.summary, Style.STRONG), readable)
-    yield ()
-    yield from wrapped(quoted(rule.explanation), readable)
-    if rule.remedy:
-        yield ()
-        yield from wrapped((Run("What to do: ", Style.STRONG), *quoted(rule.remedy)), readable)
+    for index, paragraph in enumerate(rule_paragraphs(rule)):
+        if index:
+            yield ()
+        yield from wrapped(paragraph, readable)
     for example, heading in ((bad, Run("fails", Style.REMOVED)), (good, Run("passes", Style.ADDED))):
         if example is not None:
             yield ()
             yield (heading, Run(f"  in the format {rule.format}", Style.DIM))
-            yield from example_lines(example, width=readable)
+            yield from example_lines(example, readable)
 
 
-def example_lines(example: Example, *, width: int) -> Iterator[Line]:
+def rule_paragraphs(rule: Rule) -> Iterator[Line]:
+    """What a rule says, a line per paragraph: its name, its summary, why it matters, and what to do."""
+    yield (Run(f"{rule.severity.value}[{rule.code}]", style_of(rule.severity)), Run(f" {rule.name}", Style.STRONG))
+    yield quoted(rule.summary, Style.STRONG)
+    yield quoted(rule.explanation)
+    if rule.remedy:
+        yield (Run("What to do: ", Style.STRONG), *quoted(rule.remedy))
+
+
+def example_lines(example: Example, width: int) -> Iterator[Line]:
     """An example with all its diagnostics: a marked piece of a stream, or a small conversation turn by turn."""
     if not example.is_sketch:
         (part,) = example.trace.turns[0].parts

@@ -107,7 +107,7 @@ def diff_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Lin
     if diff.alignment.rows:
         yield ()
         yield from grid_lines(diff.alignment, len(diff.runs), width, full=full)
-    yield from _first_difference_lines(diff, width, full=full)
+    yield from first_difference_lines(diff, width, full=full)
 
 
 def row_diff_lines(
@@ -187,19 +187,20 @@ def _run_head(run: ComparedRun, label: str) -> Line:
         Run("  "),
         status,
         Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
-        *((Run(missing, Style.WARNING),) if (missing := _not_recorded(run)) else ()),
+        *((Run(missing, Style.WARNING),) if (missing := not_recorded(run)) else ()),
         *((Run("  task "), task) if (task := task_run(run.trace.outcome)) else ()),
         Run("".join(f"  {word}" for word in details), Style.DIM),
     )
 
 
-def _not_recorded(run: ComparedRun) -> str:
+def not_recorded(run: ComparedRun) -> str:
     """The number of its steps that are not compared because their layer is not recorded; `""` if none."""
     missing = len(run.inspection.chain.steps) - len(run.steps)
     return f"  {run.layer.value}: {counted(missing, 'step')} not recorded" if run.layer is not None and missing else ""
 
 
-def _first_difference_lines(diff: RunDiff, width: int, *, full: bool) -> Iterator[Line]:
+def first_difference_lines(diff: RunDiff, width: int, *, full: bool = False) -> Iterator[Line]:
+    """What differs at the first divergence, or in the final answers if no step differs."""
     pair, divergence = differing_pair(diff), diff.alignment.divergence
     if pair is None or divergence is None:
         words = [last_words(run) for run in diff.runs]

@@ -229,11 +229,12 @@ def _rows(
 def _row(row: AlignedRow, columns: Sequence[int], cell: int, *, is_first: bool) -> Line:
     line: list[Run] = [Run(" » ", Style.ERROR) if is_first else Run("   ")]
     for run in columns:
-        line += (*padded(_cell(row, run, cell), cell), Run("  "))
+        line += (*padded(step_cell(row, run, cell), cell), Run("  "))
     return tuple(line)
 
 
-def _cell(row: AlignedRow, run: int, room: int) -> Line:
+def step_cell(row: AlignedRow, run: int, room: int) -> Line:
+    """A run's step in a row, in at most `room` cells: how it compares with the first run's, its outcome, its call."""
     step = row.steps[run]
     if step is None:
         return (Run("  ·", Style.DIM),)

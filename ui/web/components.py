@@ -15,7 +15,7 @@ from streamlit.components.v2 import component
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
 from weaklink.ui.views.styled_text import Line, visible_line
-from weaklink.ui.web.markup import MAX_ROOM_ROWS, colour_rules, folds
+from weaklink.ui.web.markup import MAX_ROOM_ROWS, colour_rules, folds, prose_runs
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
@@ -198,20 +198,24 @@ def listing(
 
 
 def lines_data(
-    side_lines: Sequence[SideLine], *, label: str, wraps: bool = False, clips: bool = False
+    side_lines: Sequence[SideLine], *, label: str, wraps: bool = False, clips: bool = False, is_prose: bool = False
 ) -> dict[str, Json]:
     """The data of `lines`; a click on a line with a position selects it in the stream.
 
     `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, `clips` truncates them on a
-    wide screen and shows the whole line while the pointer is over it, else they scroll.
+    wide screen and shows the whole line while the pointer is over it, else they scroll. With `is_prose`, lines are
+    sentences in the page's own font.
     """
     return {
         "label": label,
         "wraps": wraps,
         "clips": clips,
+        "prose": is_prose,
         "lines": [
             {
-                "runs": [[run.style.value, run.text] for run in line],
+                "runs": [list(run) for run in prose_runs(line)]
+                if is_prose and is_folded
+                else [[run.style.value, run.text] for run in line],
                 "place": None if location is None else location_object(location),
                 "folds": is_folded,
             }

@@ -15,12 +15,19 @@ from weaklink.ui.views.colours import DARK, LIGHT, Colours
 from weaklink.ui.views.styled_text import Line, Style, visible_line
 
 _BESIDE, _PHONE = 54, 42  # characters on a line
+UNWRAPPED = 100_000
+"""A width in which a view wraps no sentence: the page wraps it."""
+
 MAX_ROOM_ROWS = 21
 """Tables of up to so many rows have room from their first moment, in a container `weaklink_rows_NUMBER_KEY`."""
 
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
 # headings. Spacing: multiples of 4 px.
 RULES = """
+.wl-prose { font-size: 14px; line-height: 1.5; overflow-wrap: anywhere; unicode-bidi: isolate; }
+.wl-prose p { margin: 0 0 4px; font-size: 14px; }
+.wl-prose .code, .wl-prose pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
+.wl-prose pre { margin: 0 0 4px; overflow-x: auto; }
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
 .stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
 .stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
@@ -41,7 +48,7 @@ RULES = """
 .stMainBlockContainer h1.wl-title { margin: 0; font-size: 20px;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
-.wl .strong, .wl-said.strong { font-weight: 700; }
+.wl .strong, .wl-prose .strong, .wl-said.strong { font-weight: 700; }
 .wl-said { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
 .wl-said.strong { font-size: 16px; }
 [class*="st-key-weaklink_tall_"] { min-height: 512px; }
@@ -53,6 +60,13 @@ RULES = """
 [data-testid="stHeaderActionElements"] { display: none; }
 .st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999991;
   width: min(22rem, 30vw); }
+@media (min-width: 48rem) and (max-width: 64rem) {  /* the menu is icons, whose names are shown on hover and focus */
+  [data-testid="stTopNavLink"] > [label] { position: absolute; inset-block-start: 100%; inset-inline-start: 0;
+    clip-path: inset(50%); padding: 0 0.5rem; border: 1px solid; border-radius: 0.25rem; }
+  [data-testid="stTopNavLink"]:is(:hover, :focus-visible) > [label] { clip-path: none; }
+  [data-testid="stTopNavLinkContainer"] { position: relative; }
+  .stAppHeader, .stAppHeader * { overflow: visible !important; }
+}
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
@@ -99,13 +113,15 @@ _BLACK, _WHITE = "#000000", "#ffffff"
 
 def put_styles() -> None:
     """Add the CSS rules that depend on the theme to the page; call once per run."""
-    of = (DARK if st.context.theme.type == "dark" else LIGHT).of
+    colours = DARK if st.context.theme.type == "dark" else LIGHT
+    of = colours.of
     dim = of[Style.DIM]
+    menu = f"[data-testid=stTopNavLink] > [label] {{ background: {colours.background}; }}"
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    st.html(f"<style>{captions}{ring}</style>")
+    st.html(f"<style>{captions}{ring}@media (max-width: 64rem) {{ {menu} }}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:
@@ -140,17 +156,49 @@ def put_lines(lines: Iterable[Line], *, hint: str = "") -> None:
     st.html(_lines_html(lines, hint=hint))
 
 
-def put_laid_out(lines: Callable[[int], Iterable[Line]]) -> None:
-    """Draw lines laid out for a width in characters, once beside a table, once for a phone; CSS shows one."""
-    st.html(_lines_html(lines(_BESIDE), "wide") + _lines_html(lines(_PHONE), "narrow"))
+def put_prose(lines: Iterable[Line], *, hint: str = "") -> None:
+    """Draw sentences in the page's own font, wrapped to the page; quotes, and lines in columns, keep a monospaced one.
+
+    The hint is shown while the pointer is over them.
+    """
+    shown = list(lines)
+    drawn = "".join(starmap(_prose_html, zip(shown, folds(shown), strict=True)))
+    title = f' title="{escape(hint)}"' if hint else ""
+    st.html(f'<div class="wl-prose {_theme_name()}"{title}>{drawn}</div>')
+
+
+def _prose_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
+    if not is_folded and any(run.text.strip() for run in line):
+        return f'<pre tabindex="0">{runs_html(line)}</pre>'
+    words = "".join(f'<span class="{style}">{escape(text)}</span>' for style, text in prose_runs(line))
+    return f"<p>{words}</p>"
+
+
+def prose_runs(line: Line) -> list[tuple[str, str]]:
+    """A sentence's runs, each with its CSS classes; quotes are marked by their font and lose their backticks."""
+    runs = [(run.style.value, run.text) for run in line]
+    runs[:1] = [(style, text.lstrip(" ")) for style, text in runs[:1]]
+    return [
+        (f"{style} code", text[1:-1]) if len(text) > 2 and text[0] == text[-1] == "`" else (style, text)
+        for style, text in runs
+    ]
+
+
+def put_laid_out(lines: Callable[[int], Iterable[Line]], width: int = _BESIDE) -> None:
+    """Draw lines laid out for a width in characters, once for a table's side, once for a phone; CSS shows one."""
+    st.html(_lines_html(lines(width), "wide") + _lines_html(lines(_PHONE), "narrow"))
 
 
 def _lines_html(lines: Iterable[Line], shown_where: str = "", hint: str = "") -> str:
     shown = list(lines)
     drawn = "\n".join(starmap(_line_html, zip(shown, folds(shown), strict=True)))
-    name = "dark" if st.context.theme.type == "dark" else "light"
     title = f' title="{escape(hint)}"' if hint else ""
-    return f'<div class="wl {name} {shown_where}"{title} tabindex="0">{drawn}</div>'  # so that keys scroll it sideways
+    scrolls = 'tabindex="0"'  # so that keys scroll it sideways
+    return f'<div class="wl {_theme_name()} {shown_where}"{title} {scrolls}>{drawn}</div>'
+
+
+def _theme_name() -> str:
+    return "dark" if st.context.theme.type == "dark" else "light"
 
 
 def _line_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`

@@ -29,10 +29,11 @@ from weaklink.inspector.errors import StoreError
 from weaklink.inspector.model import Json, Role
 from weaklink.inspector.text import Range
 from weaklink.storage import TraceSummary
+from weaklink.ui.views.diagnostic import break_lines
 from weaklink.ui.views.dissect.dissection import Dissection
 from weaklink.ui.views.dissect.navigation import step_at
 from weaklink.ui.views.dissect.raw import context, raw, schema
-from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins, verdict
+from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins
 from weaklink.ui.views.dissect.timing import timing
 from weaklink.ui.views.status import UNNAMED, liveness_run, outcome_words, status_run, task_run
 from weaklink.ui.views.styled_text import Run, Style, counted, quoted, short_count, short_duration, visible_line
@@ -40,6 +41,7 @@ from weaklink.ui.views.trace import fault_counts
 from weaklink.ui.views.trace_summary import reason_words
 from weaklink.ui.web.browser_json import json_delta
 from weaklink.ui.web.components import lines_data
+from weaklink.ui.web.markup import UNWRAPPED
 from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
 from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import ShownTrace, current_options, data_flow, shown_trace, store
@@ -211,7 +213,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     elif chain.status is Status.ABORTED and (why := reason_words(summary)):
         sentences.append(SideLine(why))
     is_beside = broken is not None  # the verdict beside the stream has the whole sentence
-    return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside)
+    return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside, is_prose=True)
 
 
 def _amounts(summary: TraceSummary) -> Iterator[str]:
@@ -253,8 +255,12 @@ def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
 
 
 def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    lines = [_shown_line(shown, one) for one in _first(verdict(shown.dissection, _VERDICT_WIDTH))]
-    return lines_data(lines, label="Verdict", wraps=True)
+    place = initial_position(shown.inspection)
+    sentences = break_lines(
+        shown.trace, shown.inspection, UNWRAPPED, quote_width=_VERDICT_WIDTH, gist=shown.dissection.gist
+    )
+    lines = [_shown_line(shown, SideLine(one, place)) for one in sentences]
+    return lines_data(lines, label="Verdict", wraps=True, is_prose=True)
 
 
 def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:

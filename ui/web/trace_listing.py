@@ -22,7 +22,6 @@ from weaklink.ui.views.styled_text import (
     short_duration,
     short_time,
     visible_line,
-    wrapped,
 )
 from weaklink.ui.views.trace_columns import NOTHING, TRACE_COLUMNS, ListedTrace, forks_grouped
 from weaklink.ui.views.trace_summary import listed_status, listed_title
@@ -37,10 +36,10 @@ from weaklink.ui.web.components import (
     listing,
 )
 from weaklink.ui.web.filter_bar import column_terms, filter_menu, narrowed
-from weaklink.ui.web.markup import put_lines
+from weaklink.ui.web.markup import UNWRAPPED, put_lines, put_prose
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.prices import cost_of, cost_text
-from weaklink.ui.web.stores import ShownTrace, current_options, shown_trace, store
+from weaklink.ui.web.stores import current_options, shown_trace, store
 
 _WIDTH = 37
 TABLE_AND_DETAIL = (3, 2)
@@ -117,9 +116,9 @@ def trace_preview(one: TraceSummary) -> None:
         filter_menu(one)
         st.button("Close", key="weaklink_preview_close", icon=":material/close:", on_click=set_preview, args=(False,))
     shown = shown_trace(one.id)
-    put_lines(_heading(one))
+    put_prose(_heading(one))
     put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
-    put_lines(_lines(shown, one))
+    put_prose([*break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_WIDTH), *_facts(one)])
 
 
 def is_preview_open() -> bool:
@@ -134,30 +133,24 @@ def set_preview(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streaml
 
 
 def _heading(one: TraceSummary) -> Iterator[Line]:
-    yield from wrapped((Run(f"{one.id}  ", Style.DIM), Run(title_of(one), Style.STRONG)), _WIDTH)
+    yield (Run(f"{one.id} ", Style.DIM), Run(title_of(one), Style.STRONG))
     yield (listed_status(one),)
     if one.certainty is VerdictCertainty.LOW:
-        yield from wrapped((Run("certainty low: the rules had to guess", Style.WARNING),), _WIDTH)
+        yield (Run("certainty low: the rules had to guess", Style.WARNING),)
 
 
-def _lines(shown: ShownTrace, one: TraceSummary) -> Iterator[Line]:
-    yield from break_lines(shown.trace, shown.inspection, _WIDTH)
-    yield ()
-    for name, text in _facts(one):
-        yield from wrapped((Run(f"{name:8}", Style.DIM), Run(visible_line(text))), _WIDTH, indent=8)
-
-
-def _facts(one: TraceSummary) -> Iterator[tuple[str, str]]:
-    if one.note:
-        yield "note", one.note
-    yield "model", one.model or "unknown"
-    if one.source or one.file:
-        yield "source", f"{one.source} {one.file[-200:]}".strip()
-    if one.started_at_s is not None:
-        yield "began", short_time(one.started_at_s, time.time())
-    if one.duration_s is not None:
-        yield "took", short_duration(one.duration_s)
-    yield "size", f"{counted(one.turns, 'turn')}, {short_count(one.characters)} characters"
+def _facts(one: TraceSummary) -> Iterator[Line]:
+    facts = {
+        "note": one.note,
+        "model": one.model or "unknown",
+        "source": f"{one.source} {one.file[-200:]}".strip(),
+        "began": "" if one.started_at_s is None else short_time(one.started_at_s, time.time()),
+        "took": "" if one.duration_s is None else short_duration(one.duration_s),
+        "size": f"{counted(one.turns, 'turn')}, {short_count(one.characters)} characters",
+    }
+    for name, text in facts.items():
+        if text:
+            yield (Run(f"{name}: ", Style.DIM), Run(visible_line(text)))
 
 
 def _compare(one: TraceSummary) -> None:

@@ -133,7 +133,7 @@ def test_what_helps_a_call_that_was_cut_is_to_ask_once_more() -> None:
 
 def test_where_carets_would_not_stand_under_their_text_the_place_is_told_in_words() -> None:
     lines = (CALL, ERROR, "say: I could not get it.")
-    said = [plain(line) for line in break_lines(trace_of(*lines), inspection_of(*lines), 100, with_carets=False)]
+    said = [plain(line) for line in break_lines(trace_of(*lines), inspection_of(*lines), 100, quote_width=0)]
     assert "  at: turn 2, text, line 1 column 1" in said
     assert not any("^" in line for line in said)
 

@@ -281,3 +281,81 @@ def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_
     expect(page.get_by_role("button", name="Import 1 file")).to_be_visible()
     settled(page)
     expect(page.get_by_text("0 files read")).to_have_count(0)
+
+
+_MONOSPACED = """() => {
+    // The visible texts in a monospaced font, outside of the stream, its tabs, pictures, and what is code.
+    const found = [];
+    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .lines:not(.prose), .line:not(.folds)';
+    const walk = (root) => {
+        for (const one of root.querySelectorAll('*')) {
+            if (one.shadowRoot) walk(one.shadowRoot);
+            const isText = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+            if (!isText || !one.checkVisibility() || one.closest(apart)) continue;
+            if (getComputedStyle(one).fontFamily.includes('mono')) found.push(one.textContent);
+        }
+    };
+    walk(document.querySelector('.stMain'));
+    return found;
+}"""
+_PRINTED = {  # how many blocks of terminal print a page has: maps, marked streams, differences of texts
+    "trace?trace={broken}": 0,
+    "traces?look={broken}": 1,
+    "rules?rule=J104": 2,
+    "compare?runs={broken} {recovered}": 1,
+    "compare?what=groups": 0,
+    "settings": 0,
+}
+
+
+@pytest.mark.parametrize("path", _PRINTED)
+def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
+    page: Page, demo_dashboard: str, endings: dict[str, int], path: str
+) -> None:
+    page.goto(f"{demo_dashboard}{path.format(**endings)}")
+    settled(page)
+    if "{broken}" in path:
+        page.locator(".wl-prose .code, .prose .code").first.wait_for()
+        quotes = page.locator(".wl-prose .code, .prose .code")
+        assert all("mono" in one.evaluate("(one) => getComputedStyle(one).fontFamily") for one in quotes.all())
+    assert page.locator(".wl:visible").count() == _PRINTED[path]
+    assert page.evaluate(_MONOSPACED) == []
+
+
+def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.goto(f"{demo_dashboard}compare?runs={endings['broken']} {endings['recovered']}")
+    settled(page)
+    before = page.locator(".wl:visible").inner_text()
+    page.locator('tbody[aria-label^="Steps;"] tr').last.locator("td").first.click()
+    expect(page).to_have_url(re.compile(r"&row=\d+"))
+    expect(page.locator(".wl:visible")).not_to_have_text(before)
+    page.reload()
+    settled(page)
+    expect(page.locator(".wl:visible")).not_to_have_text(before)
+    page.locator('tbody[aria-label^="Runs;"] tr').last.get_by_role("link").click()
+    expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
+
+
+@pytest.mark.parametrize("width", [768, 800, 960, 1100, 1280, 1920])
+def test_the_menu_has_room_beside_the_search_and_is_icons_where_it_would_not(
+    browser: Browser, demo_dashboard: str, width: int
+) -> None:
+    with watched(browser, width=width) as page:
+        page.goto(f"{demo_dashboard}rules")
+        settled(page)
+        menu = page.get_by_role("navigation", name="App pages")
+        links = menu.get_by_role("link")
+        assert links.count() == 7
+        last, search = menu.get_by_text("More").bounding_box(), page.get_by_role("button", name="Search").bounding_box()
+        assert last is not None
+        assert search is not None
+        assert last["x"] + last["width"] < search["x"]
+        name = page.get_by_role("link", name="Tools").locator("[label]")
+        is_hidden = "getComputedStyle(one).clipPath !== 'none'"
+        assert name.evaluate(f"(one) => {is_hidden}") is (width <= 1024)
+        page.get_by_role("link", name="Tools").focus()
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        assert not name.evaluate(f"(one) => {is_hidden}")

@@ -229,7 +229,9 @@ def test_a_comparison_of_runs_needs_no_scrolling_sideways(demo_dashboard: str, p
     settled(page)
     shown = page.locator(".wl:visible")
     assert shown.count() == 1
-    assert "Runs differ first" in shown.inner_text()
+    assert "What differs" in shown.inner_text() or "makes this call" in shown.inner_text()
+    expect(page.locator(".wl-prose").first).to_contain_text("Runs differ first")
+    assert page.evaluate(_WIDER) == []
     assert shown.evaluate("(one) => one.scrollWidth - one.clientWidth") <= 0
 
 

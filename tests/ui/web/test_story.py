@@ -52,7 +52,10 @@ def test_from_what_breaks_most_to_its_characters_to_a_good_run_and_by_a_link_bac
 
         page.get_by_role("button", name="Compare", exact=True).click()
         page.locator(".listing tbody tr", has_text="ok").first.dblclick()
-        expect(page.get_by_role("button", name=re.compile("Open B at the divergence"))).to_be_visible()
+        expect(page.locator('tbody[aria-label^="Runs;"] tr').nth(1).get_by_role("link")).to_have_attribute(
+            "href", re.compile(r"trace\?trace=\d+&turn=\d+&part=")
+        )
+        expect(page.get_by_text("Click a run to open it at the step where it diverges.")).to_be_visible()
         _keep(page, size, "5-beside-a-good-run")
 
     with watched(browser, width=width, height=height) as fresh:

@@ -60,6 +60,7 @@ export default function (component) {
   root.classList.toggle("light", !isDark);
   root.classList.toggle("wraps", data.wraps);
   root.classList.toggle("clips", Boolean(data.clips));
+  root.classList.toggle("prose", Boolean(data.prose));
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
   show(root, data);

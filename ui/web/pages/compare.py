@@ -1,32 +1,50 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from weaklink.inspector.chain.alignment import run_label
+from weaklink.inspector.chain.alignment import RunInputDifference, Sameness, run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import Range
 from weaklink.storage import Prompt, TraceSummary
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
-from weaklink.ui.views.run_diff import ComparedRun, RunDiff, compare, diff_lines
+from weaklink.ui.views.run_diff import (
+    ComparedRun,
+    RunDiff,
+    compare,
+    first_difference_lines,
+    not_recorded,
+    row_diff_lines,
+)
+from weaklink.ui.views.run_diff_overview import LEGEND, step_cell
 from weaklink.ui.views.stats import Statistics, comparison_sentence, p_text
-from weaklink.ui.views.styled_text import Line, Run, Style, counted
+from weaklink.ui.views.status import status_run, task_run
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line
+from weaklink.ui.views.trace import ending, model_of
+from weaklink.ui.views.trace_columns import NOTHING
 from weaklink.ui.views.trace_summary import trace_title
 from weaklink.ui.views.triage import key_title, page_difference_text, page_number_text, page_value_text
 from weaklink.ui.web.charts import HIGH
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from weaklink.ui.web.markup import page_head, put_laid_out, put_sentence
-from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page, parameter, set_parameters
+from weaklink.ui.web.markup import page_head, put_laid_out, put_prose, put_sentence
+from weaklink.ui.web.navigation import (
+    address_choice,
+    address_toggle,
+    go_to_page,
+    number_parameter,
+    parameter,
+    set_parameters,
+)
 from weaklink.ui.web.queries import grouped, page_results, prompts_of, put_placeholder, put_progress, wait_for
 from weaklink.ui.web.stores import ShownTrace, shown_trace, store
-from weaklink.ui.web.trace_listing import MOST_RUNS, trace_list, trace_rows
+from weaklink.ui.web.trace_listing import MOST_RUNS, filled_columns, title_of, trace_list, trace_rows
 
 _WHAT = "what"
 _RUNS, _GROUPS = "runs", "groups"
@@ -40,6 +58,14 @@ _LONGEST = 100
 _SHOWN = ("broken", "well_formed", "schema_compliance", "error_recovery")
 _KEY = "weaklink_runs"
 _MORE = "--full shows all"
+_WIDTH = 120  # characters on a line of a laptop's window
+_CELL = 80
+_MOST_ROWS, _BEFORE = 200, 20
+_RUN_COLUMNS = (
+    *(ListingColumn(title) for title in ("run", "trace", "ended")),
+    *(ListingColumn(title, room=MinimumWidth.MEDIUM) for title in ("task", "model")),
+    ListingColumn("title", is_elastic=True, is_link=True),
+)
 _ALIKE = 50
 _ID = lazy_pattern(r"\d{1,15}")
 
@@ -227,17 +253,18 @@ def compare_runs() -> None:
     """Draw the runs in the address, and traces that can be compared with the first."""
     if st.session_state.get(_KEY) != parameter("runs"):
         st.session_state[_KEY] = parameter("runs")
-    st.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
+    ids_place, layer_place = st.columns((3, 1))
+    ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
     runs = [shown_trace(int(one)) for one in ids]
     if len(runs) > 1:
         layers = ("", *(one.value for one in Layer))
-        named = address_choice(
-            "Calls and results", layers, "layer", "", titles=_layer_title, hint="The layer whose version is compared"
-        )
+        with layer_place:
+            hint = "The layer whose version is compared"
+            named = address_choice("Calls and results", layers, "layer", "", titles=_layer_title, hint=hint)
         layer = Layer(named) if named else None
         found = (ComparedRun(str(run.summary.id), run.trace, run.inspection) for run in runs)
-        _diff(compare([run.at(layer) for run in found]))
+        _diff(compare([run.at(layer) for run in found]), [title_of(run.summary) for run in runs])
     elif not runs:
         _begin()
     if runs and len(runs) < MOST_RUNS:
@@ -249,22 +276,26 @@ def _layer_title(layer: str) -> str:
 
 
 def _changed() -> None:
-    set_parameters(runs=st.session_state[_KEY])
+    set_parameters(runs=st.session_state[_KEY], row=None)
 
 
-def _diff(diff: RunDiff) -> None:
-    put_laid_out(partial(_lines, diff))
+def _diff(diff: RunDiff, titles: Sequence[str]) -> None:
     divergence = diff.alignment.divergence
-    with st.container(horizontal=True, gap="xsmall"):
-        for index, run in enumerate(diff.runs):
-            step = divergence.steps[index] if divergence is not None else None
-            at = {} if step is None else _place(step.location.turn, step.location.part, step.location.range)
-            place = "" if step is None else " at the divergence"
-            if st.button(f"Open {run_label(index)}{place}", key=f"weaklink_open_{index}"):
-                go_to_page("trace", trace=run.called, **at)
-        if st.button("Move the first run to the end", key="weaklink_rotate", icon=":material/sync:"):
-            set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]))
-            st.rerun()
+    put_prose([quoted(diff.verdict, Style.STRONG)])
+    if diff.input_differences:
+        put_prose([(Run("The requests of the runs differ:", Style.WARNING),), *map(_asked, diff.input_differences)])
+    columns, rows = filled_columns(_RUN_COLUMNS, [_run_row(diff, index, title) for index, title in enumerate(titles)])
+    done = listing(columns, rows, key="weaklink_compared", label="Runs", is_eager=True, is_stacked=True)
+    where = " at the step where it diverges" if divergence is not None else ""
+    st.caption(f"Click a run to open it{where}.")
+    if done.opened is not None:
+        go_to_page("trace", **_place_in(diff, int(done.opened)))
+    row = _steps(diff)
+    lines = first_difference_lines if row is None else partial(_row_lines, row=row)
+    put_laid_out(lambda width: _with_command(lines(diff, width)), _WIDTH)
+    if st.button("Move the first run to the end", key="weaklink_rotate", icon=":material/sync:"):
+        set_parameters(runs=" ".join([*(run.called for run in diff.runs[1:]), diff.runs[0].called]), row=None)
+        st.rerun()
     if address_toggle(
         "Requests side by side",
         "requests",
@@ -274,21 +305,86 @@ def _diff(diff: RunDiff) -> None:
     ):
         steps = divergence.steps[:2] if divergence is not None else (None, None)
         sides = [(run.trace, step.location.turn if step else 0) for run, step in zip(diff.runs, steps, strict=False)]
-        put_laid_out(partial(request_pair_lines, sides[0], sides[1]))
+        put_laid_out(partial(request_pair_lines, sides[0], sides[1]), _WIDTH)
 
 
-def _lines(diff: RunDiff, width: int) -> Iterator[Line]:
-    """The lines of `weaklink diff`; a hint at the option `--full` names the command too."""
-    for line in diff_lines(diff, width):
+def _asked(one: RunInputDifference) -> Line:
+    return (Run("▲ ", Style.WARNING), *quoted(one.message))
+
+
+def _run_row(diff: RunDiff, index: int, title: str) -> ListingRow:
+    run = diff.runs[index]
+    chain = run.inspection.chain
+    ended: Line = (
+        status_run(chain.status, chain.broken.outcome if chain.broken else None),
+        Run(f" {ending(chain)}" if chain.steps else " no tool was called"),
+        Run(not_recorded(run), Style.WARNING),
+    )
+    cells: tuple[Line, ...] = (
+        (Run(run_label(index), Style.STRONG),),
+        (Run(visible_line(run.called)),),
+        ended,
+        (task,) if (task := task_run(run.trace.outcome)) else NOTHING,
+        (Run(visible_line(model[:_LONGEST])),) if (model := model_of(run.trace)) else NOTHING,
+        (Run(title),),
+    )
+    return ListingRow(str(index), cells, f"trace?{urlencode(_place_in(diff, index))}")
+
+
+def _place_in(diff: RunDiff, index: int) -> dict[str, object]:
+    """The address of a run, at its step where the runs diverge."""
+    divergence, called = diff.alignment.divergence, {"trace": diff.runs[index].called}
+    step = divergence.steps[index] if divergence is not None else None
+    if step is None:
+        return {**called}
+    where = step.location
+    return {**called, "turn": where.turn, "part": where.part, "start": where.range.start, "end": where.range.end}
+
+
+def _steps(diff: RunDiff) -> int | None:
+    """Draw the aligned steps, those around the first divergence of many; the selected row, None for that divergence."""
+    found, divergence = diff.alignment.rows, diff.alignment.divergence
+    if not found:
+        return None
+    first = divergence.row if divergence is not None else 0
+    start = max(min(first - _BEFORE, len(found) - _MOST_ROWS), 0)
+    shown = range(start, min(start + _MOST_ROWS, len(found)))
+    named = number_parameter("row")
+    row = named - 1 if named is not None and 0 < named <= len(found) else first
+    runs = range(len(diff.runs))
+    columns = [ListingColumn("row", "end"), *(ListingColumn(run_label(run), is_elastic=True) for run in runs)]
+    rows = [
+        ListingRow(str(index + 1), [(Run(f"{index + 1:,}"),), *(step_cell(found[index], run, _CELL) for run in runs)])
+        for index in shown
+    ]
+    done = listing(
+        columns, rows, key="weaklink_steps", label="Steps", selected=str(row + 1), is_eager=True, is_stacked=True
+    )
+    left_out = f" Rows {shown.start + 1:,} to {shown.stop:,} of {len(found):,} are shown." * (len(shown) < len(found))
+    st.caption(f"{LEGEND}. Click a row to see what differs in it.{left_out}")
+    if done.opened is not None and done.opened != str(row + 1):
+        set_parameters(row=done.opened)
+        st.rerun()
+    return None if row == first else row
+
+
+def _row_lines(diff: RunDiff, width: int, *, row: int) -> Iterator[Line]:
+    """What differs in a row between the first run that has its step and the first that differs from it."""
+    sameness, steps = diff.alignment.rows[row].sameness, diff.alignment.rows[row].steps
+    stem = next(index for index, step in enumerate(steps) if step is not None)
+    others = [index for index, one in enumerate(sameness) if index != stem]
+    other = next((index for index in others if sameness[index] is not Sameness.SAME), others[0])
+    return row_diff_lines(diff, row, (min(stem, other), max(stem, other)), width, more=_MORE)
+
+
+def _with_command(lines: Iterable[Line]) -> Iterator[Line]:
+    """Lines of `weaklink diff`; a hint at the option `--full` names the command too."""
+    for line in lines:
         last = line[-1] if line else None
         if last is not None and last.style is Style.DIM and last.text.endswith(_MORE):
             yield (*line[:-1], Run(f"{last.text.removesuffix(_MORE)}weaklink diff {_MORE}", last.style))
         else:
             yield line
-
-
-def _place(turn: int, part: str, where: Range) -> dict[str, object]:
-    return {"turn": turn, "part": part, "start": where.start, "end": where.end}
 
 
 def _begin() -> None:

@@ -1,5 +1,6 @@
 """Every rule with the number of traces in which it was found, and an explanation of each."""
 
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -7,12 +8,12 @@ import streamlit as st
 from weaklink.inspector.chain.metrics_groups import GroupKey
 from weaklink.inspector.rules.catalogue import FAMILIES, RULES, find_rule
 from weaklink.inspector.rules.rule import Rule, Severity
-from weaklink.ui.views.rule import read_example, rule_lines
+from weaklink.ui.views.rule import example_lines, read_example, rule_paragraphs
 from weaklink.ui.views.styled_text import Run, Style, style_of
 from weaklink.ui.views.trace_columns import NOTHING
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, MinimumWidth
 from weaklink.ui.web.filter_bar import field
-from weaklink.ui.web.markup import page_head, put_laid_out
+from weaklink.ui.web.markup import page_head, put_laid_out, put_prose
 from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, wait_for
 from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing
@@ -101,5 +102,8 @@ def _explain(rule: Rule, traces: int) -> None:
         if st.button("Close", icon=":material/close:"):
             set_parameters(rule=None)
             st.rerun()
-    bad, good = (read_example(text, rule.format) if text else None for text in (rule.bad, rule.good))
-    put_laid_out(lambda width: rule_lines(rule, bad, good, width=width))
+    put_prose(rule_paragraphs(rule))
+    for text, heading in ((rule.bad, Run("Fails", Style.REMOVED)), (rule.good, Run("Passes", Style.ADDED))):
+        if text:
+            put_prose([(heading, Run(f" in the format {rule.format}", Style.DIM))])
+            put_laid_out(partial(example_lines, read_example(text, rule.format)))
