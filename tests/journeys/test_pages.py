@@ -13,7 +13,7 @@ _RUN_EACH = "import sys\nfor path in sys.argv[1:]:\n    exec(compile(open(path).
 def test_the_programs_of_the_pages_on_sdks_run(tmp_path: Path) -> None:
     pages = sorted((ROOT / "docs" / "sdks").glob("*.md"))
     assert len(pages) == 7
-    scripts = [tmp_path / f"{page.stem}.py" for page in pages]
+    scripts = [tmp_path / f"{page.stem}.txt" for page in pages]
     for page, script in zip(pages, scripts, strict=True):
         (code,) = _CODE.findall(page.read_text(encoding="utf-8"))
         script.write_text(code, encoding="utf-8")
