@@ -2,7 +2,7 @@
 
 A fenced block of `console` or `sh` holds commands. In a block whose first line is a comment `# needs ...`, nothing is
 run: it says what is needed that a test does not have (a server, a key, the reader's own logs). Every other block is a
-session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 100 columns, and
+session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 84 columns, and
 what follows them is what they print. A fenced block with `title="NAME"` is a file of that folder from there on.
 
 Outside of the folder, a session has the repository's `examples` and nothing else.
@@ -23,7 +23,7 @@ from tests.docs.site import ROOT
 from tests.ui.conftest import environment, started
 from weaklink.ui.cli.group import weaklink
 
-COLUMNS = 100
+COLUMNS = 84  # what a code block of the site shows without scrolling, at 1366 pixels
 _FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w-]*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
