@@ -2,7 +2,7 @@
 
 A fenced block of `console` or `sh` holds commands. In a block whose first line is a comment `# needs ...`, nothing is
 run: it says what is needed that a test does not have (a server, a key, the reader's own logs). Every other block is a
-session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 100 columns, and
+session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 84 columns, and
 what follows them is what they print. A fenced block with `title="NAME"` is a file of that folder from there on.
 
 Outside of the folder, a session has the repository's `examples` and nothing else.
@@ -23,7 +23,7 @@ from tests.docs.site import ROOT
 from tests.ui.conftest import environment, started
 from weaklink.ui.cli.group import weaklink
 
-COLUMNS = 100
+COLUMNS = 84  # what a code block of the site shows without scrolling, at 1366 pixels
 _FENCE = re.compile(
     r"^(?P<fence>`{3,})(?P<language>[\w-]*)(?: title=\"(?P<title>[^\"]+)\")?[^\n]*\n(?P<body>.*?)^(?P=fence)$",
     re.MULTILINE | re.DOTALL,
@@ -31,7 +31,10 @@ _FENCE = re.compile(
 _SHELLS = {"console", "sh", "bash", "shell"}
 _NEEDS = re.compile(r"# needs \w")
 _PROMPT = "$ "
-_SGR = re.compile(r"\x1b\[[\d;?]*[A-Za-z]")
+_ON_TERMINAL = re.compile(r"\x1b\[(?P<number>[\d;?]*)(?P<action>[A-Za-z])|(?P<control>[\r\n])|(?P<text>[^\x1b\r\n]+)")
+_SAMPLE = re.compile(r"\s+/\S*/sample_traces/(\S+)\s+line")
+"""A sample trace lies where weaklink is installed, and a line with a long path is folded."""
+
 _CONTROL = {"|", "||", "&&", "&", ";", "(", ")"}
 _REDIRECTIONS = {">", ">>", "<", ">&", "2>&1"}
 _TIMEOUT_S = 300
@@ -69,7 +72,7 @@ class Session:
         (programs / "python").symlink_to(sys.executable)
         (folder / "examples").symlink_to(ROOT / "examples")
         path = f"{programs}:{os.environ['PATH']}"
-        self._variables = environment(folder, COLUMNS=str(COLUMNS), TERM="xterm", NO_COLOR="1", PATH=path)
+        self._variables = environment(folder, COLUMNS=str(COLUMNS), TERM="xterm", NO_COLOR="1", PATH=path, TZ="UTC")
 
     def run(self, command: str) -> str:
         """What a command prints, without spaces at the ends of lines and empty lines at its end."""
@@ -79,8 +82,8 @@ class Session:
         is_plain = words[0] == "weaklink" and re.fullmatch(r"[^|&;<>$`]*", command)
         done = self._ours(words[1:]) if is_plain else self._shell(command)
         self._status = done.returncode
-        text = _SGR.sub("", done.stdout.decode()).replace("\r\n", "\n")
-        return "\n".join(line.rpartition("\r")[2].rstrip() for line in text.splitlines()).strip("\n")
+        text = "\n".join(line.rstrip() for line in _on_screen(done.stdout.decode())).strip("\n")
+        return _SAMPLE.sub(r" …/sample_traces/\1 line", text)
 
     def _ours(self, words: list[str]) -> "subprocess.CompletedProcess[bytes]":
         return started().run_on_terminal(
@@ -98,6 +101,26 @@ class Session:
             check=False,
             timeout=_TIMEOUT_S,
         )
+
+
+def _on_screen(written: str) -> list[str]:
+    """The lines that stay on a terminal: a progress bar is written over and erased."""
+    lines, row, column = [""], 0, 0
+    for match in _ON_TERMINAL.finditer(written):
+        text = match["text"]
+        if text is not None:
+            lines[row] = lines[row][:column].ljust(column) + text + lines[row][column + len(text) :]
+            column += len(text)
+        elif match["control"] == "\n":
+            row, column = row + 1, 0
+            lines += [""] if row == len(lines) else []
+        elif match["control"] == "\r":
+            column = 0
+        elif match["action"] == "A":
+            row = max(0, row - int(match["number"] or 1))
+        elif match["action"] == "K":
+            lines[row] = "" if match["number"] == "2" else lines[row][:column]
+    return lines
 
 
 def blocks(text: str) -> Iterator[Block]:
