@@ -5,6 +5,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
+from weaklink.inspector.apis.openai.tool_lists import loaded_tools
 from weaklink.inspector.chain import layers
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
@@ -29,7 +30,7 @@ from weaklink.inspector.formats.detection import detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
-from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
@@ -206,12 +207,14 @@ def _read_turns(trace: Trace, chosen: Format) -> Iterator[tuple[PartInspection, 
     is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
     request, session_tools = "", SessionTools(trace.turns)
     defined, requested = OfferedTools(), OfferedTools(reported=reported)
+    loaded: tuple[ToolDefinition, ...] = ()
     echoes = EchoFilter()
     repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
+        loaded += loaded_tools(turn)
         tools = turn.generation.tools if turn.generation is not None else ()
-        if tools and tools != requested.definitions:
-            requested = OfferedTools(tools, reported=reported)
+        if tools and (tools != requested.definitions or loaded != requested.loaded):
+            requested = OfferedTools(tools, reported=reported, loaded=loaded)
         read = [read_part(turn, number, part, chosen, requested if tools else defined) for part in turn.parts]
         if number not in repeated:
             read = [_with_refused_call(part, *one) for part, one in zip(turn.parts, read, strict=True)]
@@ -318,7 +321,8 @@ def read_part(
     if part.name != "text":
         reading = read_structured_part(turn, part)
         calls, faults = check_structured_calls(reading.calls, reading.faults, offered, chosen.builtin_tools)
-        inspected = PartInspection(number, part.name, chosen.name, reading.spans, calls)
+        results = _content_result(turn, part)
+        inspected = PartInspection(number, part.name, chosen.name, reading.spans, calls, results)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
@@ -347,6 +351,14 @@ def _plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None
     """
     found = segment_whole(text, chosen, role=role)
     return None if found.calls or found.results or found.diagnostics else found
+
+
+def _content_result(turn: Turn, part: Part) -> tuple[ToolResult, ...]:
+    """The result of a tool that returned no text but other content, such as an image: its first block."""
+    if turn.role is not Role.TOOL or turn.part("text") is not None:
+        return ()
+    first = next((one.name for one in turn.parts if one.name.startswith("content:")), None)
+    return (_with_header(ToolResult(part.text, Range(0, len(part.text))), turn),) if part.name == first else ()
 
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:
