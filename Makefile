@@ -49,6 +49,8 @@ SEED ?= $(shell date +%s)
 LLAMA := llama-cpp-python==0.3.36
 # A Jupyter kernel and a client for tests/notebooks.
 NOTEBOOKS := ipykernel nbclient nbformat
+# The viewer of traces that tests/exporters/test_phoenix_server.py sends ours to.
+PHOENIX := arize-phoenix==20.26.1
 # Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
@@ -58,7 +60,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -118,10 +120,13 @@ test-llama: dev build/llama/installed ## Probe llama.cpp's own server, with a mo
 test-notebooks: dev build/notebooks/installed ## Run a notebook in a real Jupyter kernel
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/notebooks $(ARGS)
 
+test-phoenix: dev build/phoenix/installed ## Send what we export to a real Phoenix, and read it back
+	$(BIN)/python -m pytest -m 'slow or not slow' tests/exporters/test_phoenix_server.py $(ARGS)
+
 test-stores: dev build/stores/installed ## Read from and write to small servers of S3 and of Google Cloud Storage
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/importers/test_object_stores.py $(ARGS)
 
-test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed ## Run the campaigns that take minutes, and every property with 500 examples
+test-slow: dev system-packages build/axe/installed build/clients/installed build/stores/installed build/llama/installed build/notebooks/installed build/phoenix/installed ## Run the campaigns that take minutes, and every property with 500 examples
 	HYPOTHESIS_PROFILE=full $(BIN)/python -m pytest $(ON_ALL_CORES) -m 'slow or hypothesis' --ignore tests/agents $(ARGS)
 
 check: lint types test ## All that must hold before a change lands
@@ -223,6 +228,11 @@ build/docs-venv/installed: constraints-docs.txt | .venv/installed-dev
 build/notebooks/installed: Makefile | .venv/installed-dev
 	$(PYTHON) -m venv --clear build/notebooks
 	$(UV) pip install --quiet --python build/notebooks/bin/python $(NOTEBOOKS) -e .
+	@touch $@
+
+build/phoenix/installed: Makefile | .venv/installed-dev
+	$(PYTHON) -m venv --clear build/phoenix
+	$(UV) pip install --quiet --python build/phoenix/bin/python $(PHOENIX)
 	@touch $@
 
 # llama.cpp's server, from the sources that its Python package carries; ten minutes on two cores.

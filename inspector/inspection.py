@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
+from weaklink.inspector.apis.openai.tool_lists import loaded_tools
 from weaklink.inspector.chain import layers
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
@@ -30,7 +31,7 @@ from weaklink.inspector.formats.detection import detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
-from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolResult, Trace, Turn
+from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, REPEATED_CALL
@@ -225,15 +226,17 @@ class _TurnReader:
         self._repeated = repeated_turns(trace.turns)
         self._reported: set[str] = set()
         self._defined, self._requested = OfferedTools(), OfferedTools(reported=self._reported)
+        self._loaded: tuple[ToolDefinition, ...] = ()
         self._request = ""
         self._echoes = EchoFilter()
         self._unheard: list[tuple[Turn, list[_ReadPart]]] = []  # by the filter, which most traces do not need
 
     def read(self, turn: Turn, number: int) -> Iterator[_ReadPart]:
         """The parts of turn `number` (from 1)."""
+        self._loaded += loaded_tools(turn)
         tools = turn.generation.tools if turn.generation is not None else ()
-        if tools and tools != self._requested.definitions:
-            self._requested = OfferedTools(tools, reported=self._reported)
+        if tools and (tools != self._requested.definitions or self._loaded != self._requested.loaded):
+            self._requested = OfferedTools(tools, reported=self._reported, loaded=self._loaded)
         offered = self._requested if tools else self._defined
         read = [read_part(turn, number, part, self._chosen, offered) for part in turn.parts]
         is_apart = self._is_apart and turn.role is Role.ASSISTANT
@@ -368,7 +371,8 @@ def read_part(
     if part.name != "text":
         reading = read_structured_part(turn, part)
         calls, faults = check_structured_calls(reading.calls, reading.faults, offered, chosen.builtin_tools)
-        inspected = PartInspection(number, part.name, chosen.name, reading.spans, calls)
+        results = _content_result(turn, part)
+        inspected = PartInspection(number, part.name, chosen.name, reading.spans, calls, results)
         return inspected, [fault.at(number, part.name) for fault in faults]
     prompt = turn.part(PROMPT_PART)
     words = prompt.text if prompt else ""
@@ -397,6 +401,14 @@ def plain_reading(text: str, chosen: Format, role: Role) -> Segmentation | None:
     """
     found = segment_whole(text, chosen, role=role)
     return None if found.calls or found.results or found.diagnostics else found
+
+
+def _content_result(turn: Turn, part: Part) -> tuple[ToolResult, ...]:
+    """The result of a tool that returned no text but other content, such as an image: its first block."""
+    if turn.role is not Role.TOOL or turn.part("text") is not None:
+        return ()
+    first = next((one.name for one in turn.parts if one.name.startswith("content:")), None)
+    return (_with_header(ToolResult(part.text, Range(0, len(part.text))), turn),) if part.name == first else ()
 
 
 def _silence(turn: Turn, text: str) -> tuple[ToolResult, ...]:

@@ -111,9 +111,7 @@ class LiveReading:
         for call in calls:
             if call.part not in self._calls and self._calls:
                 self._read_call_early(next(reversed(self._calls.values())))
-            known = self._calls.get(call.part, CallHeader(call.part, None))
-            named = CallHeader(call.part, call.name or known.name, call.id or known.id, call.custom or known.custom)
-            self._calls[call.part] = named
+            self._calls[call.part] = call.filled(self._calls.get(call.part))
 
     def end(self, turn: Turn) -> None:
         """The answer is complete: read the rest of it."""

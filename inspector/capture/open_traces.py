@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.apis.openai.tool_lists import loaded_tools
 from weaklink.inspector.capture import events
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.checks.tools import OfferedTools
@@ -104,6 +105,7 @@ class OpenTrace:
         self._turns = 0
         self._requested = OfferedTools()
         self._defined = OfferedTools()
+        self._loaded: tuple[ToolDefinition, ...] = ()
 
     def next_turn(self) -> int:
         """The number of a new turn."""
@@ -114,12 +116,13 @@ class OpenTrace:
         """The tools to check a request's calls against: those it offers, else those that system prompts define."""
         if not offered:
             return self._defined
-        if offered != self._requested.definitions:
-            self._requested = OfferedTools(offered, reported=self._requested.reported)
+        if offered != self._requested.definitions or self._loaded != self._requested.loaded:
+            self._requested = OfferedTools(offered, reported=self._requested.reported, loaded=self._loaded)
         return self._requested
 
     def learn_tools(self, turn: Turn) -> None:
-        """Remember the tools that a system prompt defines."""
+        """Remember the tools that a system prompt defines, or that a search for tools found."""
+        self._loaded += loaded_tools(turn)
         text = turn.part("text") if turn.role is Role.SYSTEM else None
         if text is None or not text.text:
             return

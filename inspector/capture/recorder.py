@@ -28,7 +28,7 @@ from weaklink.inspector.capture.exchange_record import ExchangeDraft
 from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
 from weaklink.inspector.capture.open_traces import GuardedSink, OpenTraces, RecorderContext
 from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.model import CallHeader, Chunk, Generation, Json, Role, Turn
+from weaklink.inspector.model import Chunk, Generation, Json, Role, Turn
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.sessions.exchange import ExchangeEnd, ExchangeObserver, RequestHead, header_of
 from weaklink.inspector.sessions.gathering import answer_turn, request_of, started_generation
@@ -268,9 +268,7 @@ class AnswerRecording:
             self._read(lambda reading: reading.take(chunks))
 
     def _read_calls(self, events: Sequence[WireEvent]) -> None:
-        calls = [
-            CallHeader(event.part, event.name, event.id, event.custom) for event in events if type(event) is CallNamed
-        ]
+        calls = [event.header() for event in events if type(event) is CallNamed]
         kept = self._context.redactor.turn(Turn(Role.ASSISTANT, (), calls=tuple(calls))).calls
         self._read(lambda reading: reading.begin_calls(kept))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
+from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import (
     ResultDifference,
     result_difference,
@@ -236,7 +237,7 @@ def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:
 
 
 def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str]) -> Iterator[Diagnostic]:
-    own, sent = (without(_text_of(one)).strip() for one in (place.turn, version))
+    own, sent = (without(_compared(one)).strip() for one in (place.turn, version))
     if own == sent or same_text(own, sent) or (not sent and place.turn.calls):
         return
     if sent.endswith(own) and place.turn.role is Role.ASSISTANT:
@@ -247,6 +248,12 @@ def _rewritten(place: _Difference, version: Turn, without: Callable[[str], str])
 
 def _without_reasoning(text: str) -> str:
     return _REASONING.sub("", text)
+
+
+def _compared(turn: Turn) -> str:
+    """The text of a message; the values of its content blocks if it has no text."""
+    text = turn.part("text")
+    return text.text if text is not None and text.text else "\n".join(blocks_by_value(turn))
 
 
 def _text_of(turn: Turn) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
+from weaklink.inspector.apis.openai.tool_lists import callable_tools, has_unnamed_tools
 from weaklink.inspector.checks.json_schema import Path, Problem
 from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
 from weaklink.inspector.checks.wording import pointer, quoted
@@ -22,16 +23,23 @@ class OfferedTools:
     """The tools that one request offered, by name; of two with the same name the last counts.
 
     `reported` has the names of those whose faults were already reported; pass the same set on if several requests offer
-    the same tools. `is_whole` means that there are no other tools: only then is any other name unknown.
+    the same tools. `is_whole` means that there are no other tools: only then is any other name unknown. `loaded` are
+    tools that came later than the request's list, for example from a search for tools.
     """
 
     def __init__(
-        self, definitions: Iterable[ToolDefinition] = (), *, reported: set[str] | None = None, is_whole: bool = True
+        self,
+        definitions: Iterable[ToolDefinition] = (),
+        *,
+        reported: set[str] | None = None,
+        is_whole: bool = True,
+        loaded: tuple[ToolDefinition, ...] = (),
     ) -> None:
         self.definitions = tuple(definitions)
+        self.loaded = loaded
         self.reported: set[str] = set() if reported is None else reported
-        self.is_whole = is_whole
-        self._by_name = {tool.name: tool for tool in self.definitions}
+        self.is_whole = is_whole and not has_unnamed_tools((*self.definitions, *loaded))
+        self._by_name = callable_tools((*self.definitions, *loaded))
         self._prepared: dict[str, PreparedSchema] = {}
 
     def __bool__(self) -> bool:

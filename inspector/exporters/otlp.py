@@ -2,12 +2,16 @@
 
 One `ExportTraceServiceRequest` (opentelemetry-proto: trace_service.proto) in its JSON form, with the attributes of the
 GenAI semantic conventions: a span `invoke_agent` for the session, `chat` for each answer and `execute_tool` for each
-call. The results of weaklink are attributes under `weaklink.`: the verdict on the session's span, the outcome on the
-call's, and each diagnostic as an event of the span that contains it. A chat span contains only what was new in its
-request, the session's span the whole conversation: full histories would grow with the square of the turns.
+call. The results of weaklink are attributes under `weaklink.`, documented in docs/opentelemetry.md: the verdict on the
+session's span, the outcome on the call's, and each diagnostic as an event of the span that contains it. The conventions
+have names for two of them: the verdict is also an event `gen_ai.evaluation.result` of the session's span, and a tool's
+own error an event `gen_ai.execute_tool.exception` of the call's. A chat span contains only what was new in its request,
+the session's span the whole conversation: full histories would grow with the square of the turns.
 
 A message is `{"role", "parts": [{"type": "text", "content"}, ...]}`. A call's arguments are an object if they are
-strict JSON, else their raw text, like instrumentations send what they could not parse.
+strict JSON, else their raw text, like instrumentations send what they could not parse. Other content is the block as
+the API has it. Source: open-telemetry/semantic-conventions-genai, docs/gen-ai (read on 2026-11-29; in development,
+after semantic-conventions 1.43).
 
 The OTLP specification (opentelemetry-proto: docs/specification.md, "JSON Protobuf Encoding"): ids are hexadecimal, not
 base64 as in protobuf's own mapping; 64-bit integers and times are decimal strings; enumerations are numbers.
@@ -22,19 +26,31 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from weaklink.inspector.apis.openai.messages import write_tool
-from weaklink.inspector.chain.steps import Break, Status, Step
+from weaklink.inspector.apis.openai.messages import BLOCK_PART, write_tool
+from weaklink.inspector.chain.steps import Break, Chain, Status, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection
-from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Generation, Json, Role, Trace, Turn
+from weaklink.inspector.json_text import object_of, write_json
+from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import lone_surrogates
 from weaklink.inspector.version import __version__
+from weaklink.inspector.wire.provider_json import parse_json
 
 _INT_64 = 1 << 63
 _INTERNAL, _CLIENT = 1, 3
 _UNSET, _ERROR = 0, 2
 _SESSION = "session"
+VERDICT = "weaklink.status"
+"""The name of the evaluation whose label is the verdict."""
+
+# Whose API it is, as far as the API tells: servers with OpenAI's API count as OpenAI, as in instrumentations.
+_PROVIDERS = {
+    "chat.completions": "openai",
+    "completions": "openai",
+    "responses": "openai",
+    "messages": "anthropic",
+    "generate_content": "gcp.gen_ai",
+}
 
 
 class TimeProvenance(StrEnum):
@@ -179,6 +195,7 @@ class _Spans:
         last = self._answers[-1] if self._answers else len(trace.turns) + 1
         values: dict[str, OtlpValue] = {
             "gen_ai.operation.name": "invoke_agent",
+            "gen_ai.agent.name": trace.name,
             "gen_ai.conversation.id": trace.external_ids[0].value if trace.external_ids else None,
             "gen_ai.request.model": trace.model,
             "gen_ai.input.messages": messages_text(trace.turns[: last - 1]),
@@ -203,6 +220,7 @@ class _Spans:
             name=f"invoke_agent {trace.name}".strip(),
             failed=reason if has_failed else None,
             found=[diagnostic for number in sorted(other_turns) for diagnostic in self._found[number]],
+            event=_evaluation(chain, self._times.whole),
         )
 
     def _answer(self, number: int, turn: Turn, before: int) -> Json:
@@ -211,14 +229,20 @@ class _Spans:
         model = generation.requested_model or generation.answered_model or self._trace.model
         values: dict[str, OtlpValue] = {
             "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": _PROVIDERS.get(generation.api),
             "gen_ai.request.model": model,
             "gen_ai.response.model": generation.answered_model,
+            "gen_ai.response.id": generation.response_id,
             "gen_ai.response.finish_reasons": [generation.finish_reason] if generation.finish_reason else None,
             "gen_ai.usage.input_tokens": usage.input_tokens,
             "gen_ai.usage.output_tokens": usage.output_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
             "gen_ai.input.messages": messages_text(self._trace.turns[before : number - 1]),
             "gen_ai.output.messages": messages_text([turn]),
             "gen_ai.tool.definitions": self._tools(number, before, generation),
+            "weaklink.answer": span_id(self._id, f"turn {number}"),
+            "weaklink.continues": span_id(self._id, f"turn {before}") if before else None,
             "weaklink.turn": number,
             "weaklink.attempt": generation.attempt,
             "error.type": (error.code or error.phase.value) if error else None,
@@ -238,7 +262,7 @@ class _Spans:
         earlier = self._trace.turns[before - 1].generation if before else None
         if not generation.tools or (earlier is not None and earlier.tools == generation.tools):
             return None
-        return write_json([write_tool(tool) for tool in generation.tools], ascii_only=False)
+        return write_json([_tool_object(tool) for tool in generation.tools], ascii_only=False)
 
     def _call(self, step: Step) -> Json:
         result = step.result
@@ -260,7 +284,9 @@ class _Spans:
         }
         name = f"execute_tool {step.call.name or ''}".strip()
         failed = f"the call's outcome is {step.outcome.value}" if step.outcome.failed else None
-        return self._span(f"step {step.number}", self._until_answered(step), values, name=name, failed=failed)
+        times = self._until_answered(step)
+        event = _exception(step, times) if step.outcome is StepOutcome.ERROR_RESULT else None
+        return self._span(f"step {step.number}", times, values, name=name, failed=failed, event=event)
 
     def _until_answered(self, step: Step) -> SpanTimes:
         """From the end of the calling turn to the result's turn; no source records when a tool itself ran."""
@@ -280,8 +306,12 @@ class _Spans:
         kind: int = _INTERNAL,
         failed: str | None = None,
         found: Iterable[Diagnostic] = (),
+        event: Json = None,
     ) -> Json:
-        """The session's span, or a span below it; `failed` is the reason of a failure, if there was one."""
+        """The session's span, or a span below it; `failed` is the reason of a failure, if there was one.
+
+        Its events are `event`, if there is one, and one for each of the diagnostics that were `found`.
+        """
         status: dict[str, Json] = {"code": _UNSET}
         if failed is not None:
             status = {"code": _ERROR, "message": utf_8(failed)}
@@ -294,7 +324,7 @@ class _Spans:
             "startTimeUnixNano": nanoseconds(times.start_s),
             "endTimeUnixNano": nanoseconds(times.end_s),
             "attributes": attributes({**values, "weaklink.times": times.known.value}),
-            "events": [_event(diagnostic, times) for diagnostic in found],
+            "events": [*([] if event is None else [event]), *(_event(diagnostic, times) for diagnostic in found)],
             "status": status,
         }
 
@@ -315,6 +345,50 @@ def _break(broken: Break | None) -> dict[str, OtlpValue]:
         "weaklink.break.message": broken.message,
         "weaklink.break.reaction": broken.reaction and broken.reaction.value,
     }
+
+
+def _evaluation(chain: Chain, times: SpanTimes) -> Json:
+    """The verdict as the conventions have evaluations."""
+    return {
+        "timeUnixNano": nanoseconds(times.end_s),
+        "name": "gen_ai.evaluation.result",
+        "attributes": attributes(
+            {
+                "gen_ai.evaluation.name": VERDICT,
+                "gen_ai.evaluation.score.label": chain.status.value,
+                "gen_ai.evaluation.explanation": chain.broken.message if chain.broken else chain.abort_reason,
+            }
+        ),
+    }
+
+
+def _exception(step: Step, times: SpanTimes) -> Json:
+    """The error with which a tool answered."""
+    message = step.error or (step.result.content if step.result else "")
+    return {
+        "timeUnixNano": nanoseconds(times.end_s),
+        "name": "gen_ai.execute_tool.exception",
+        "attributes": attributes({"exception.type": step.outcome.value, "exception.message": message}),
+    }
+
+
+def _tool_object(tool: ToolDefinition) -> Json:
+    """A definition in the shape of the conventions; a provider's own tool as it was sent."""
+    sent = object_of(write_tool(tool))
+    function = sent.get("function")
+    if not isinstance(function, dict):
+        return sent
+    if not function.get("parameters") and (own := _provider_tool(tool)) is not None:
+        return own
+    return {"type": "function", **function}
+
+
+def _provider_tool(tool: ToolDefinition) -> Json:
+    try:
+        sent = object_of(parse_json(tool.raw))
+    except ValueError:
+        return None
+    return sent if isinstance(sent.get("type"), str) and sent["type"] not in ("function", "custom") else None
 
 
 def _event(diagnostic: Diagnostic, times: SpanTimes) -> Json:
@@ -371,8 +445,21 @@ def _parts(turn: Turn) -> Iterator[Json]:
             yield {"type": "tool_call_response", "id": call_id and utf_8(call_id), "response": text}
         elif part.name == "text":
             yield {"type": "text", "content": text}
+        elif (block := _block(part.name, text)) is not None:
+            yield block
         else:
             yield {"type": part.name, "content": text}
+
+
+def _block(name: str, text: str) -> Json:
+    """A content block as the API has it; None if the part is none."""
+    if not BLOCK_PART.fullmatch(name):
+        return None
+    try:
+        value: Json = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) and isinstance(value.get("type"), str) else None
 
 
 def _arguments(text: str) -> Json:

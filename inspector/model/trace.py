@@ -97,12 +97,27 @@ class CallHeader(Struct, frozen=True, omit_defaults=True):
     """The fields of a call in a structured API, except its arguments; `part` names the part that contains those.
 
     `custom` means that the tool takes free text and no JSON, as OpenAI's custom tools do: the part is the argument.
+    `caller` is the id of the program that made the call, if the model wrote a program that the provider runs
+    (programmatic tool calling); None if the model itself made it.
     """
 
     part: str
     name: str | None
     id: str | None = None
     custom: bool = False
+    caller: str | None = None
+
+    def filled(self, known: "CallHeader | None") -> "CallHeader":
+        """This header with what it lacks taken from what was known before; its part stays."""
+        if known is None:
+            return self
+        return CallHeader(
+            self.part,
+            self.name or known.name,
+            self.id or known.id,
+            self.custom or known.custom,
+            self.caller or known.caller,
+        )
 
 
 class ResultHeader(Struct, frozen=True):

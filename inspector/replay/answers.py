@@ -12,9 +12,10 @@ from msgspec import Struct
 from weaklink.inspector.apis import gemini, ollama
 from weaklink.inspector.apis.anthropic import messages as anthropic
 from weaklink.inspector.apis.openai import responses
+from weaklink.inspector.apis.openai.client_tools import rebuilt_call
 from weaklink.inspector.apis.providers import find_api, parse_request, read_request
 from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import CallHeader, Json, Turn
+from weaklink.inspector.model import CallHeader, Json, ToolDefinition, Turn
 
 _EVENTS, _JSON, _LINES = "text/event-stream", "application/json", "application/x-ndjson"
 
@@ -39,12 +40,13 @@ _GEMINI_ERRORS = {
 
 
 class _AnswerContent(Struct, frozen=True):
-    """The content of an answer; calls are id, name and arguments as text."""
+    """The content of an answer; calls are id, name and arguments as text, `tools` those that the request offered."""
 
     model: str
     text: str
     reasoning: str
     calls: tuple[tuple[str, str, str], ...]
+    tools: tuple[ToolDefinition, ...] = ()
 
 
 def rebuilt_answer(turn: Turn, path: str, body: bytes) -> tuple[str, bytes]:
@@ -92,8 +94,9 @@ def _content_of(turn: Turn, model: str) -> _AnswerContent:
     ]
     generation = turn.generation
     answered = (generation.answered_model or generation.requested_model) if generation is not None else ""
+    tools = generation.tools if generation is not None else ()
     return _AnswerContent(
-        answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls)
+        answered or model or "unknown", texts.get("text", ""), texts.get("reasoning", ""), tuple(calls), tools
     )
 
 
@@ -252,8 +255,7 @@ def _response_items(answer: _AnswerContent) -> list[Json]:
             {"type": "message", "id": "msg_replay", "role": "assistant", "status": "completed", "content": content}
         )
     for number, (id_, name, arguments) in enumerate(answer.calls):
-        call: dict[str, Json] = {"type": "function_call", "id": f"fc_{number}", "call_id": id_, "name": name}
-        items.append({**call, "arguments": arguments, "status": "completed"})
+        items.append(rebuilt_call(number, id_, name, arguments, answer.tools))
     return items
 
 

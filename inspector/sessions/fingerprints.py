@@ -13,10 +13,11 @@ from hashlib import blake2b
 from msgspec import Struct, structs
 
 from weaklink.inspector.apis import ollama
+from weaklink.inspector.apis.content_blocks import blocks_by_value, sorted_json
 from weaklink.inspector.apis.openai import completions as openai_completions
 from weaklink.inspector.formats.transcript import split_turns
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
-from weaklink.inspector.model import Json, Part, Role, Turn
+from weaklink.inspector.model import Part, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import WIRE_PREFIX, DecodedRequest
 from weaklink.inspector.wire.provider_json import parse_json
@@ -174,7 +175,7 @@ class RunningDigest:
 def _compared_texts(turn: Turn) -> list[str]:
     """The texts of a turn that are compared, its `text` first."""
     texts = [part.text for part in turn.parts if part.name in {"text", "refusal"}]
-    return texts + [_without_cache_mark(part.text) for part in turn.parts if part.name.startswith("content:")]
+    return texts + blocks_by_value(turn)
 
 
 def _text(turn: Turn) -> str:
@@ -195,35 +196,15 @@ def _without_reminders(text: str) -> str:
     return _REMINDER.sub("", text[:end]) + text[end:]
 
 
-def _without_cache_mark(block: str) -> str:
-    if '"cache_control"' not in block:
-        return block
-    try:
-        value = parse_json(block)
-    except ValueError:
-        return block
-    if isinstance(value, dict):
-        value = {key: one for key, one in value.items() if key != "cache_control"}
-    return _sorted_json(value) or block
-
-
 def arguments_by_value(text: str) -> str:
     """Arguments by value, if they are JSON: with their members sorted by name."""
     bare = text.strip()
     if not bare:
         return "{}"
     try:
-        return _sorted_json(parse_json(bare)) or bare
+        return sorted_json(parse_json(bare)) or bare
     except ValueError:
         return bare
-
-
-def _sorted_json(value: Json) -> str:
-    """A value as JSON with sorted members; `""` if it is nested too deeply."""
-    try:
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)
-    except RecursionError:
-        return ""
 
 
 def _digest(value: object) -> bytes:

@@ -142,13 +142,18 @@ class TokenTexts:
 class CallNamed(msgspec.Struct, frozen=True):
     """The call whose arguments are in `part` began, or more of its header came; None is nothing new.
 
-    `custom`: its tool takes free text instead of JSON.
+    `custom`: its tool takes free text instead of JSON. `caller`: the id of the program that made the call.
     """
 
     part: str
     name: str | None = None
     id: str | None = None
     custom: bool = False
+    caller: str | None = None
+
+    def header(self) -> CallHeader:
+        """The call's header as far as this event has it."""
+        return CallHeader(self.part, self.name, self.id, self.custom, self.caller)
 
 
 class FactsLearned(msgspec.Struct, frozen=True):
@@ -249,10 +254,9 @@ class TurnAssembly:
 
     def _learn(self, event: WireEvent) -> None:
         match event:
-            case CallNamed(part, name, id_, custom):
-                self._part(part)
-                known = self._calls.get(part, CallHeader(part, None))
-                self._calls[part] = CallHeader(part, name or known.name, id_ or known.id, custom or known.custom)
+            case CallNamed():
+                self._part(event.part)
+                self._calls[event.part] = event.header().filled(self._calls.get(event.part))
             case TokensNamed(part, line):
                 self._tokens.setdefault(part, []).append(line)
             case FactsLearned():

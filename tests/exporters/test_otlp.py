@@ -2,6 +2,8 @@
 
 import base64
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,10 @@ from google.protobuf import json_format  # type: ignore[import-untyped]  # it br
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.ui.scenes import broken_trace
-from weaklink.inspector.exporters import otlp_request
+from weaklink.inspector.chain.steps import StepOutcome
+from weaklink.inspector.exporters import otlp_protobuf, otlp_request
+from weaklink.inspector.exporters.otlp import OtlpValue
+from weaklink.inspector.exporters.otlp import attributes as attribute_list
 from weaklink.inspector.importers import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
@@ -46,6 +51,26 @@ def parsed(trace: Trace, inspection: Inspection) -> Any:
     return json_format.ParseDict(request, ExportTraceServiceRequest())
 
 
+@pytest.mark.one_in(4)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_protobuf_has_all_that_the_json_has(path: Path) -> None:
+    for trace in read_source(path).records:
+        if isinstance(trace, Trace):
+            inspection = inspect_trace(trace)
+            body = otlp_protobuf(otlp_request(trace, inspection, unknown_at_s=NOW_S))
+            assert ExportTraceServiceRequest.FromString(body) == parsed(trace, inspection)
+
+
+def test_values_of_protobuf_are_read_as_they_were() -> None:
+    values: dict[str, OtlpValue] = {"a": 0, "b": False, "c": -5, "d": 1.5, "e": ["x", ""], "f": "ø", "g": (1 << 63) - 1}
+    span: Json = {"name": "s", "attributes": attribute_list(values)}
+    body = otlp_protobuf({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    (read,) = ExportTraceServiceRequest.FromString(body * 2).resource_spans[1].scope_spans[0].spans
+    found = attributes(read)
+    assert [one.string_value for one in found.pop("e").values] == ["x", ""]
+    assert found == {key: value for key, value in values.items() if key != "e"}
+
+
 def spans(trace: Trace, inspection: Inspection | None = None) -> list[Any]:
     (resource,) = parsed(trace, inspection or inspect_trace(trace)).resource_spans
     (scope,) = resource.scope_spans
@@ -70,7 +95,15 @@ def test_protobuf_reads_every_trace(path: Path) -> None:
         assert root.parent_span_id == b""
         assert all(span.parent_span_id == root.span_id for span in rest)
         assert all(root.start_time_unix_nano <= span.start_time_unix_nano <= span.end_time_unix_nano for span in found)
-        assert sum(len(span.events) for span in found) == len(inspection.diagnostics)
+        events = Counter(event.name for span in found for event in span.events)
+        failed = sum(step.outcome is StepOutcome.ERROR_RESULT for step in inspection.chain.steps)
+        assert events == Counter(
+            {
+                "weaklink.diagnostic": len(inspection.diagnostics),
+                "gen_ai.evaluation.result": 1,
+                "gen_ai.execute_tool.exception": failed,
+            }
+        )
         assert sum(span.name.startswith("execute_tool") for span in rest) == len(inspection.chain.steps)
         assert attributes(root)["weaklink.status"] == inspection.chain.status.value
         assert attributes(root)["weaklink.certainty"] == inspection.chain.certainty.value
@@ -134,7 +167,7 @@ def test_an_answer_says_what_the_conventions_have_words_for() -> None:
             "finish_reason": "tool_calls",
         }
     ]
-    assert json.loads(told["gen_ai.tool.definitions"]) == [{"type": "function", "function": {"name": "f"}}]
+    assert json.loads(told["gen_ai.tool.definitions"]) == [{"type": "function", "name": "f"}]
     assert (chat.start_time_unix_nano, chat.end_time_unix_nano) == (
         1_700_000_000_250_000_000,
         1_700_000_001_750_000_000,
@@ -156,6 +189,35 @@ def test_unknown_times_are_told_as_such() -> None:
     found = spans(whole_trace(started=None))
     assert {span.start_time_unix_nano for span in found} == {int(NOW_S) * 1_000_000_000}
     assert {attributes(span)["weaklink.times"] for span in found} == {"unknown"}
+
+
+@pytest.mark.parametrize("name", ["hermes-sessions", "claude-code", "openai-messages"])
+def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Path) -> None:
+    for path in sorted((CASES / name).glob("*.json*")):
+        if path.name.endswith(".expected") or "broken" in path.name:
+            continue
+        traces = [one for one in read_source(path).records if isinstance(one, Trace) and len(one.turns) > 2]
+        for trace in traces:
+            again = tmp_path / "again.pb"
+            again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
+            (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+            assert [turn.role for turn in read.turns] == [turn.role for turn in trace.turns]
+            assert [call.name or "" for turn in read.turns for call in turn.calls] == [
+                call.name or "" for turn in trace.turns for call in turn.calls
+            ]
+
+
+def test_the_page_lists_every_attribute_that_is_written() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "opentelemetry.md").read_text()
+    told: set[str] = set()
+    for cell in re.findall(r"^\| (`weaklink[^|]*) \|", page, re.MULTILINE):
+        first, *others = re.findall(r"`([^`]+)`", cell)
+        stem = first.rpartition(".")[0]
+        told |= {first, *(f"{stem}{other}" if other.startswith(".") else other for other in others)}
+    source = (Path(__file__).parents[2] / "inspector" / "exporters" / "otlp.py").read_text()
+    spans_only = source[: source.index("def _event(")]
+    written = set(re.findall(r'f?"(weaklink\.[a-z_.]+)(?:\{[^"]*)?":', spans_only))
+    assert {one.removesuffix("*").rstrip(".") for one in told} == {one.rstrip(".") for one in written}
 
 
 def test_the_same_session_gives_the_same_spans_when_it_has_grown() -> None:

@@ -2,19 +2,22 @@
 
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import MappingProxyType
 from typing import TextIO
 
 import click
 
-from weaklink.inspector.exporters import messages_row, otlp_request
+from weaklink.inspector.exporters import messages_row, otlp_protobuf, otlp_request
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.model import Json
 from weaklink.storage import TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.store_options import trace_ids
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
+
+_PROTOBUF = "otlp-protobuf"
 
 
 @declaring.command("export")
@@ -26,7 +29,10 @@ from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceW
     help="What to write.  [default: by the suffix of --output, else trace]",
 )
 @click.option(
-    "--to", "tool", type=click.Choice(["otlp", "messages"]), help="A format that other tools read, one line per trace."
+    "--to",
+    "tool",
+    type=click.Choice(["otlp", _PROTOBUF, "messages"]),
+    help="A format that other tools read, one line per trace.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @declaring.database_option
@@ -34,12 +40,13 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
     """Write traces as files for other tools and people.
 
     \b
-    trace      a trace file: everything that was recorded, for `weaklink import` anywhere else
-    json       what `weaklink show --json` prints, one line per trace
-    markdown   a report
-    html       one self-contained page without scripts, pictures or fonts
-    otlp       OTLP JSON with the GenAI conventions, for Phoenix, Langfuse or a collector
-    messages   OpenAI messages; what they cannot express is listed on stderr
+    trace          a trace file: everything that was recorded, for `weaklink import` anywhere else
+    json           what `weaklink show --json` prints, one line per trace
+    markdown       a report
+    html           one self-contained page without scripts, pictures or fonts
+    otlp           OTLP JSON with the GenAI conventions, for Langfuse, a collector or `weaklink import`
+    otlp-protobuf  the same as protobuf, the only form that Phoenix accepts
+    messages       OpenAI messages; what they cannot express is listed on stderr
 
     ID is the number that `weaklink list` prints, or an id from its source; `@marked` means all marked traces,
     `@shown` those of the last list. FILE is written completely or not at all.
@@ -49,6 +56,8 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
             "--as and --to exclude each other: --as is for weaklink and people, --to for other tools."
         )
     chosen = form or tool or form_of(output or "") or "trace"
+    if chosen == _PROTOBUF and output is None and sys.stdout.isatty():
+        raise click.UsageError("Protobuf is no text for a terminal: name a file with -o FILE.")
     with open_store(where, create=False) as store:
         chosen_ids = trace_ids(store, ids)
         with open_output(output) as out:
@@ -56,9 +65,16 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
 
 
 def _otlp(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedTrace]) -> None:
+    out.writelines(write_json(request) + "\n" for request in _otlp_requests(traces))
+
+
+def _otlp_protobuf(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedTrace]) -> None:
+    out.buffer.writelines(map(otlp_protobuf, _otlp_requests(traces)))
+
+
+def _otlp_requests(traces: Iterable[NumberedTrace]) -> Iterator[dict[str, Json]]:
     now_s = time.time()
-    requests = (otlp_request(trace, inspection, unknown_at_s=now_s) for _, trace, inspection in traces)
-    out.writelines(write_json(request) + "\n" for request in requests)
+    return (otlp_request(trace, inspection, unknown_at_s=now_s) for _, trace, inspection in traces)
 
 
 def _messages(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedTrace]) -> None:
@@ -69,4 +85,6 @@ def _messages(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedT
             sys.stderr.write(f"weaklink: trace {id_}: {sentence}\n")
 
 
-_WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType({**TRACE_WRITERS, "otlp": _otlp, "messages": _messages})
+_WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType(
+    {**TRACE_WRITERS, "otlp": _otlp, _PROTOBUF: _otlp_protobuf, "messages": _messages}
+)

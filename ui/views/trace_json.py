@@ -124,9 +124,10 @@ def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> JsonOb
 
 
 def _part_object(turn: Turn, part: PartInspection) -> JsonObject:
-    source = turn.part(part.part)
+    source, header = turn.part(part.part), turn.call_header(part.part)
     return {
         "part": part.part,
+        "caller": header.caller if header is not None else None,
         "text": source.text if source else "",
         "grade": source.grade.value if source else None,
         "chunks": len(source.chunks) if source and source.chunks else None,

@@ -1,7 +1,7 @@
 """A turn of a trace as lines: its role, its spans, its calls and their faults; also a turn that has not ended yet."""
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain
 from typing import TypeVar
@@ -258,6 +258,8 @@ def turn_facts(turn: Turn, model: str) -> Iterator[str]:
     yield from sorted(flag.value.replace("_", " ") for flag in turn.flags)
     if turn.result is not None:
         yield from filter(None, (turn.result.name, turn.result.call_id, "error" if turn.result.is_error else None))
+    for caller, count in Counter(call.caller for call in turn.calls if call.caller).items():
+        yield f"{counted(count, 'call')} by the program {caller}"
     if turn.generation is not None:
         yield from _generation_facts(turn.generation, model)
         if turn.generation.body is BodyState.NOT_STORED:

@@ -123,7 +123,8 @@ def _assistant(blocks: list[Json]) -> Turn:
         match block:
             case {"type": "tool_use"}:
                 part = f"call:{len(calls)}"
-                calls.append(CallHeader(part, word_of(members.get("name")) or None, word_of(members.get("id")) or None))
+                name, call_id = word_of(members.get("name")) or None, word_of(members.get("id")) or None
+                calls.append(CallHeader(part, name, call_id, caller=_caller_id(members.get("caller"))))
                 texts[part] = [compact_json(members["input"]) if "input" in members else ""]
             case {"type": "thinking", "thinking": str(words)}:
                 texts.setdefault("reasoning", []).append(words)
@@ -213,6 +214,11 @@ def _value_of(text: str) -> Json:
         return parse_json(text)
     except ValueError:
         return text
+
+
+def _caller_id(caller: Json) -> str | None:
+    """The id of the code execution that made a call; None for `{"type": "direct"}`, a call by the model itself."""
+    return word_of(object_of(caller).get("tool_id")) or None
 
 
 def _listed(messages: Json) -> list[Json]:
@@ -508,7 +514,8 @@ class ContentBlocksReader:
             case "redacted_thinking" if block.data:
                 found.append(PartGrew(f"wire:redacted_thinking:{index}", block.data, at_s))
             case "tool_use":
-                self._open_call(index, CallNamed(f"call:{self._count}", block.name, block.id), found)
+                caller = _caller_id(block.caller)
+                self._open_call(index, CallNamed(f"call:{self._count}", block.name, block.id, caller=caller), found)
                 self._inputs[index] = raw_text(block.input)
         if block.signature:
             found.append(PartGrew(f"wire:signature:{index}", block.signature, at_s))

@@ -36,8 +36,9 @@ from weaklink.inspector.apis.located_pieces import (
 )
 from weaklink.inspector.apis.openai.chat import LEGACY_INDEX, CallParts, FunctionDelta
 from weaklink.inspector.apis.openai.chat import ToolCallDelta as WirePiece
+from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
 from weaklink.inspector.apis.openai.messages import API_ROLES, CALLS, TEXT_BLOCKS
-from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS, RESULT_ITEMS
+from weaklink.inspector.apis.openai.responses import CALL_ITEMS, END_EVENTS
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
 from weaklink.inspector.model import SpanKind

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
+from weaklink.inspector.apis.openai import client_tools
 from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
+from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
 from weaklink.inspector.json_text import flag_of, word_of
-from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, Turn, Usage
+from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
@@ -22,8 +24,8 @@ from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}
-RESULT_ITEMS = frozenset({"function_call_output", "custom_tool_call_output"})
-"""The types of items that return a result."""
+_BY_CLIENT = frozenset({"mcp_approval_response", ADDITIONAL_TOOLS})
+"""The types of items that a client adds and that answer no call."""
 
 ANNOTATIONS_PART = "wire:annotations"
 """The part that keeps, as JSON texts, the annotations of a text."""
@@ -58,7 +60,9 @@ def read_responses_request(request: dict[str, Json]) -> events.DecodedRequest:
 
     `instructions` are the system turn. Items of one answer that follow each other (reasoning, messages, calls) are one
     assistant turn; an item of a kind that weaklink does not read is kept as JSON text in a part `content:N`, N being
-    its index in the input. With `previous_response_id`, the input contains only what is new.
+    its index in the input. Calls of OpenAI's tools that the client runs are calls (`client_tools` has the table), and
+    their outputs tool turns; what OpenAI ran itself stays within the answer. With `previous_response_id`, the input
+    contains only what is new.
     """
     input_value = request.get("input")
     items: list[Json] = input_value if isinstance(input_value, list) else [] if input_value is None else [input_value]
@@ -80,8 +84,9 @@ def _instructions(instructions: Json) -> Iterator[Turn]:
 
 def _turns(items: list[Json]) -> Iterator[Turn]:
     answer: list[tuple[int, dict[str, Json]]] = []
+    run_by_provider = client_tools.ids_of_provider(items)
     for at, item in enumerate(items):
-        if isinstance(item, dict) and _is_answer(item):
+        if isinstance(item, dict) and _is_answer(item, run_by_provider):
             answer.append((at, item))
             continue
         yield from _answer(answer)
@@ -90,9 +95,11 @@ def _turns(items: list[Json]) -> Iterator[Turn]:
     yield from _answer(answer)
 
 
-def _is_answer(item: dict[str, Json]) -> bool:
+def _is_answer(item: dict[str, Json], run_by_provider: frozenset[str]) -> bool:
     kind = _kind(item)
-    return item.get("role") == "assistant" if kind == "message" else kind not in RESULT_ITEMS
+    if kind == "message":
+        return item.get("role") == "assistant"
+    return kind not in _BY_CLIENT and not client_tools.is_result(item, kind, run_by_provider)
 
 
 def _kind(item: dict[str, Json]) -> str:
@@ -103,11 +110,13 @@ def _kind(item: dict[str, Json]) -> str:
 def _turn(item: Json) -> Turn:
     if not isinstance(item, dict):
         return read_message({"role": "user", "content": item} if isinstance(item, str) else item)
-    if _kind(item) not in RESULT_ITEMS:
+    kind = _kind(item)
+    if kind == "message":
         return read_message(item)
-    output = item.get("output", "")
-    read = read_message({"role": "tool", "content": output})
-    return Turn(Role.TOOL, read.parts, _kind(item), result=ResultHeader(word_of(item.get("call_id")) or None))
+    if kind in _BY_CLIENT:
+        role = Role.SYSTEM if kind == ADDITIONAL_TOOLS else Role.USER
+        return Turn(role, (Part("content:0", compact_json(item)),), kind)
+    return client_tools.read_result(item, kind)
 
 
 def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
@@ -118,12 +127,15 @@ def _answer(items: list[tuple[int, dict[str, Json]]]) -> Iterator[Turn]:
     calls: list[CallHeader] = []
     for at, item in items:
         kind = _kind(item)
+        call_id, caller = word_of(item.get("call_id")) or None, client_tools.caller_id(item.get("caller"))
+        part = f"call:{len(calls)}"
         if kind in _CALL_TYPES:
-            part = f"call:{len(calls)}"
-            name, call_id = word_of(item.get("name")) or None, word_of(item.get("call_id")) or None
-            calls.append(CallHeader(part, name, call_id, kind == "custom_tool_call"))
+            calls.append(CallHeader(part, word_of(item.get("name")) or None, call_id, kind == _CUSTOM, caller))
             arguments = item.get(_CALL_TYPES[kind], "")
             texts[part] = [arguments if isinstance(arguments, str) else compact_json(arguments)]
+        elif client_tools.is_run_by_client(kind, item.get("execution"), item.get("environment")):
+            calls.append(CallHeader(part, client_tools.OWN_CALLS[kind], call_id, caller=caller))
+            texts[part] = [client_tools.own_arguments(item)]
         elif kind == "reasoning":
             texts.setdefault("reasoning", []).extend(_reasoning(item))
             if encrypted := word_of(item.get("encrypted_content")):
@@ -167,6 +179,15 @@ class OutputItem(msgspec.Struct):
     content: list[OutputText] | None = None
     summary: list[OutputText] | None = None
     encrypted_content: str | None = None
+    caller: Any = None
+
+
+class ItemKind(msgspec.Struct):
+    """The type of an item, and where it runs, which decide how it is read."""
+
+    type: str = ""
+    execution: str | None = None
+    environment: Any = None
 
 
 class ResponsesUsageShape(msgspec.Struct):
@@ -226,6 +247,24 @@ class ResponseEvent(ResponseShape):
 
 read_event = StructReader(ResponseEvent)
 read_item = StructReader(OutputItem)
+_read_kind = StructReader(ItemKind)
+
+
+def _read_item(text: str) -> tuple[OutputItem, list[str]]:
+    """An item, and the paths of what did not fit; a call that the client runs has a name and its arguments' text."""
+    kind, _ = _read_kind(text)
+    if kind.type not in client_tools.OWN_CALLS and kind.type not in client_tools.OWN_RESULTS:
+        return read_item(text)
+    if not client_tools.is_run_by_client(kind.type, kind.execution, kind.environment):
+        return OutputItem(kind.type, client_tools.read_own_item(text)[0].id), []
+    own, strange = client_tools.read_own_item(text)
+    name, arguments = client_tools.OWN_CALLS[own.type], own.arguments_text()
+    return OutputItem(own.type, own.id, own.call_id, name, arguments, caller=own.caller), strange
+
+
+def _named(part: str, item: OutputItem) -> events.CallNamed:
+    caller = client_tools.caller_id(item.caller)
+    return events.CallNamed(part, item.name or None, item.call_id or None, item.type == _CUSTOM, caller)
 
 
 class ItemText(NamedTuple):
@@ -285,7 +324,7 @@ class ItemsReader:
     def open(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append the events of a new item, whose JSON text is `text`; returns the paths of unknown members."""
         try:
-            item, strange = read_item(text)
+            item, strange = _read_item(text)
         except ValueError:
             return ["item"]
         known = self._by_index.get(self._count if index is None else index)
@@ -296,7 +335,7 @@ class ItemsReader:
     def finish(self, index: int | None, text: str, at_s: float | None, found: list[events.WireEvent]) -> list[str]:
         """Append what a finished item adds to what came before; returns the paths of unknown members."""
         try:
-            item, strange = read_item(text)
+            item, strange = _read_item(text)
         except ValueError:
             return ["item"]
         known = self._known(item.id, index)
@@ -305,13 +344,13 @@ class ItemsReader:
         if known.is_done:
             return []
         known.is_done = True
-        if item.type not in _READ:
+        if not known.call and item.type not in _READ:
             found.append(
                 events.PartGrew(f"content:{known.index}:done" if known.texts else f"content:{known.index}", text, at_s)
             )
             return []
         if known.call and not known.is_named and item.name:
-            found.append(events.CallNamed(known.call, item.name, item.call_id or None, item.type == _CUSTOM))
+            found.append(_named(known.call, item))
         strange += self._read_texts(known, item, at_s, found)
         if item.encrypted_content:
             found.append(events.PartGrew(f"wire:encrypted_reasoning:{known.index}", item.encrypted_content, at_s))
@@ -358,11 +397,11 @@ class ItemsReader:
         self._by_index[opened.index if index is None else index] = opened
         if item.id:
             self._by_id[item.id] = opened
-        if item.type in CALL_ITEMS:
+        if item.type in CALL_ITEMS or (item.type in client_tools.OWN_CALLS and item.name):
             opened.call = self.last_part = f"call:{self._calls}"
             self._calls += 1
             opened.is_named = bool(item.name)
-            found.append(events.CallNamed(opened.call, item.name or None, item.call_id or None, item.type == _CUSTOM))
+            found.append(_named(opened.call, item))
         elif item.type not in _READ and text:
             opened.texts["item"] = [text]
             found.append(events.PartGrew(f"content:{opened.index}", text, at_s))
@@ -373,7 +412,7 @@ class ItemsReader:
     ) -> list[str]:
         strange = []
         if known.call:
-            text = item.arguments if item.type == "function_call" else item.input
+            text = item.input if item.type == _CUSTOM else item.arguments
             self._complete(known, ItemText("call", "call"), text, at_s, found)
         for at, piece in enumerate(item.summary or ()):
             self._complete(known, ItemText(f"summary[{at}]", "reasoning"), piece.text, at_s, found)

@@ -14,8 +14,9 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, OWN_BLOCKS, RESULT_ID, read_turns
 from weaklink.inspector.apis.gemini import read_gemini_request
+from weaklink.inspector.apis.openai.client_tools import RESULT_ITEMS
 from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_object, read_message
-from weaklink.inspector.apis.openai.responses import CALL_ITEMS, RESULT_ITEMS, read_responses_request
+from weaklink.inspector.apis.openai.responses import CALL_ITEMS, read_responses_request
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
 from weaklink.inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn

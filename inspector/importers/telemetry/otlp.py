@@ -72,6 +72,7 @@ _STATUS = lazy_pattern(r"(?:error code|status(?: code)?|http)\W{1,3}([45]\d\d)\b
 _CODE = lazy_pattern(r"[45]\d\d")
 _ABORTED = lazy_pattern(r"cancel|abort|generatorexit|keyboardinterrupt", re.IGNORECASE)
 _UNREACHED = lazy_pattern(r"connect|dns|resolve", re.IGNORECASE)
+_EXCEPTIONS = frozenset({"gen_ai.execute_tool.exception", "gen_ai.client.operation.exception"})
 _ANSWER_KEYS = ("choices", "candidates", "output", "content")
 
 
@@ -208,9 +209,11 @@ def traces_in(spool: SpanSpool) -> Iterator[model.Trace | Skipped]:
 def session_traces(id_: model.ExternalId, spans: Iterable[otlp_span.OtlpSpan]) -> Iterator[model.Trace]:
     """The traces that the spans of one session make up."""
     messages, known = otlp_span.Messages(), KnownMessages()
-    read = [read_span(span, messages, known) for span in merged_spans(spans)]
+    merged = merged_spans(spans)
+    notes = tuple(otlp_conventions.session_notes(merged))
+    read = [read_span(span, messages, known) for span in merged]
     found = model.RecognisedBy.FIELD if id_.name != "trace_id" else model.RecognisedBy.RECORD
-    return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS,))
+    return traces_of_spans(read, (id_,), recognised_by=found, warnings=(NO_CHUNKS, *notes))
 
 
 def _of_rows(file: SourceFile) -> Iterator[otlp_span.OtlpSpan | Skipped]:
@@ -253,7 +256,7 @@ def _read(span: otlp_span.OtlpSpan, messages: otlp_span.Messages) -> TracedSpan:
         call = _call(span, facts, messages)
         return structs.replace(read, call=call, warnings=tuple(_warnings(span, facts, call)))
     if kind is OperationKind.TOOL and facts.run is not None:
-        failure = _error(span, has_words=True)
+        failure = None if span.text("weaklink.outcome") else _error(span, has_words=True)  # that is our own verdict
         result = facts.run.result if facts.run.result is not None or failure is None else failure.message
         return structs.replace(read, run=structs.replace(facts.run, result=result, failed=True if failure else None))
     if kind is OperationKind.AGENT:
@@ -364,10 +367,14 @@ def _ended(
 
 
 def _error(span: otlp_span.OtlpSpan, *, has_words: bool) -> model.GenerationError | None:
-    """How a span failed, from its status, its `error.type` and its event `exception`; None if it did not fail."""
-    raised = next((event.attributes for event in span.events if event.name == "exception"), {})
+    """How a span failed, from its status, its `error.type` and its exception; None if it did not fail.
+
+    An event `exception` may be one that was caught; the events of GenAI operations are of one that ended the operation.
+    """
+    ending = next((event.attributes for event in span.events if event.name in _EXCEPTIONS), None)
+    raised = ending or next((event.attributes for event in span.events if event.name == "exception"), {})
     code = span.text("error.type") or word_of(raised.get("exception.type"))
-    if span.status != otlp_span.ERROR and not span.text("error.type"):
+    if span.status != otlp_span.ERROR and not span.text("error.type") and ending is None:
         return None
     message = (
         span.message or word_of(raised.get("exception.message")) or span.text("error.message", "exception.message")

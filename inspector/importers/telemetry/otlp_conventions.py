@@ -2,7 +2,13 @@
 
 OpenTelemetry's conventions for generative AI: `gen_ai.*` attributes and events. Messages are JSON in
 `gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.system_instructions` and `gen_ai.tool.definitions`; in older
-versions they were events named after a role (`gen_ai.user.message`).
+versions they were events named after a role (`gen_ai.user.message`). Errors are events too, mostly log records:
+`gen_ai.execute_tool.exception` and `gen_ai.client.operation.exception`, and so are evaluations
+(`gen_ai.evaluation.result`). A span `plan` that has an answer is a request to a model, often around the request itself;
+spans of memory and retrieval are the framework's work, which no call of the model asked for. Spans of MCP
+(`mcp.method.name` is `tools/call`) are runs of tools, on the client and on the server. Read on 2026-11-29 in
+open-telemetry/semantic-conventions-genai (docs/gen-ai: gen-ai-spans, gen-ai-agent-spans, execute-tool, gen-ai-events,
+gen-ai-exceptions, mcp), which follows semantic-conventions 1.43; the whole is in development.
 
 Other conventions: OpenInference, OpenLLMetry and Langfuse's SDKs.
 
@@ -16,7 +22,8 @@ Other conventions: OpenInference, OpenLLMetry and Langfuse's SDKs.
   `packages/otel`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -39,6 +46,7 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
 from weaklink.inspector.model import Generation, Json, Turn, Usage
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import compact_json
 
 _OPERATIONS = {
@@ -47,6 +55,7 @@ _OPERATIONS = {
     "generate_content": OperationKind.MODEL,
     "responses": OperationKind.MODEL,
     "message": OperationKind.MODEL,
+    "fetch_response": OperationKind.MODEL,
     "execute_tool": OperationKind.TOOL,
     "invoke_agent": OperationKind.AGENT,
     "invoke_workflow": OperationKind.AGENT,
@@ -66,23 +75,69 @@ _NO_PARAMETERS = frozenset({"model", "messages", "tools", "input", "prompt"})
 
 def read_genai(span: OtlpSpan) -> SpanFacts:
     """The facts from OpenTelemetry's own attributes and events; all defaults if there are none."""
-    operation = span.text("gen_ai.operation.name")
+    kind = _kind(span)
     facts = SpanFacts(
-        kind=_OPERATIONS.get(operation, OperationKind.OTHER) if operation else None,
+        kind=kind,
         requested_model=span.text("gen_ai.request.model"),
         answered_model=span.text("gen_ai.response.model"),
-        response_id=span.text("gen_ai.response.id"),
-        continues=span.text("gen_ai.request.previous_response_id", "openai.request.previous_response_id"),
+        response_id=span.text("weaklink.answer", "gen_ai.response.id"),
+        continues=span.text(
+            "weaklink.continues", "gen_ai.request.previous_response_id", "openai.request.previous_response_id"
+        ),
         tools=read_tools(lenient_json(span.attributes.get("gen_ai.tool.definitions"))),
         parameters=_parameters(span),
         usage=_usage(span),
         finish_reason=_first_word(span.attributes.get("gen_ai.response.finish_reasons")),
         agent=span.text("gen_ai.agent.name", "gen_ai.workflow.name"),
-        run=_tool_run(span) if operation == "execute_tool" else None,
+        run=_tool_run(span) if kind is OperationKind.TOOL else None,
     )
     read_events(span, facts)
     _read_messages(span, facts)
     return facts
+
+
+def _kind(span: OtlpSpan) -> OperationKind | None:
+    operation = span.text("gen_ai.operation.name")
+    if not operation:
+        return OperationKind.TOOL if span.text("mcp.method.name") == "tools/call" else None
+    if operation == "plan" and span.attributes.get("gen_ai.output.messages"):
+        return OperationKind.MODEL
+    return _OPERATIONS.get(operation, OperationKind.OTHER)
+
+
+_EVALUATION = "gen_ai.evaluation."
+_MOST_NOTES = 20
+_LONGEST_WORD = 80
+_FRAMEWORK_WORK = lazy_pattern(r"plan|retrieval|(?:search|create|update|upsert|delete)_memory(?:_store)?")
+
+
+def session_notes(spans: Iterable[OtlpSpan]) -> Iterator[str]:
+    """What the spans of a session have beside requests and runs of tools: evaluations, and work of the framework."""
+    evaluations = 0
+    work: Counter[str] = Counter()
+    for span in spans:
+        operation = span.text("gen_ai.operation.name")
+        if _FRAMEWORK_WORK.fullmatch(operation) and _kind(span) is OperationKind.OTHER:
+            work[operation] += 1
+        for event in span.events:
+            if event.name == f"{_EVALUATION}result":
+                evaluations += 1
+                if evaluations <= _MOST_NOTES:
+                    yield _evaluation(event)
+    if evaluations > _MOST_NOTES:
+        yield f"the source has {evaluations - _MOST_NOTES} more evaluations"
+    if work:
+        counts = ", ".join(f"`{operation}` {count}" for operation, count in sorted(work.items()))
+        yield f"the framework's own work, which no call of the model asked for, is left out: {counts}"
+
+
+def _evaluation(event: OtlpEvent) -> str:
+    facts = {key: event.attributes.get(f"{_EVALUATION}{key}") for key in ("name", "score.value", "score.label")}
+    name, value, label = (None if fact in (None, "") else str(fact)[:_LONGEST_WORD] for fact in facts.values())
+    error = event.attributes.get("error.type")
+    told = " ".join(filter(None, (value, f"({label})" if value and label else label)))
+    told = told or (f"failed with `{str(error)[:_LONGEST_WORD]}`" if error else "no score")
+    return f"the source evaluated this session: {name or 'without a name'}: {told}"
 
 
 def _read_messages(span: OtlpSpan, facts: SpanFacts) -> None:
@@ -167,7 +222,7 @@ def _tool_run(span: OtlpSpan) -> ToolRun:
     result = span.attributes.get("gen_ai.tool.call.result")
     arguments = span.attributes.get("gen_ai.tool.call.arguments")
     return ToolRun(
-        span.text("gen_ai.tool.name"),
+        span.text("gen_ai.tool.name", "mcp.tool.name"),
         span.text("gen_ai.tool.call.id"),
         "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments),
         result if result is None or isinstance(result, str) else compact_json(result),

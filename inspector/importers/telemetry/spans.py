@@ -5,6 +5,7 @@ instrumentation. The innermost span is nearest to the wire and has priority; the
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
 from functools import reduce
@@ -96,18 +97,19 @@ def end_of(span: TracedSpan) -> float:
     return max(moment_of(span), span.ended.at_s) if span.ended is not None else moment_of(span)
 
 
-_BORDERS = frozenset({OperationKind.TOOL, OperationKind.AGENT})
-
-
 def merge_duplicates(spans: Sequence[TracedSpan]) -> list[TracedSpan]:
     """The spans of a session with one span for each request to a model; in the given order, in linear time.
 
     Two spans are merged if they have the same response id, or if one is within the other with neither a tool nor an
     agent between them. A span around several others is merged with the last: the earlier ones are retries. Spans that
     log the phases of one request (`llm.start`, `llm.success`, `llm.finish`) beside each other are merged too.
+
+    A run of a tool within a run of the same tool is the same run, such as the spans of an MCP client and server within
+    the framework's; the outer one, which has the call's id, gets what it lacks from the inner ones.
     """
+    spans = _with_whole_runs(spans)
     same = _SameRequests()
-    outer = _nearest_outer(spans)
+    outer = _nearest_outer(spans, OperationKind.MODEL)
     innermost: dict[str, TracedSpan] = {}
     for span in spans:
         holder = outer.get(span.id)
@@ -149,10 +151,48 @@ class _SameRequests:
         return id_
 
 
-def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
-    """For each model span the id of the model span around it, with only spans of kind OTHER between them."""
+def _with_whole_runs(spans: Sequence[TracedSpan]) -> Sequence[TracedSpan]:
+    """The spans without those runs of tools that are within a run of the same tool."""
+    outer = _nearest_outer(spans, OperationKind.TOOL)
+    if not outer:
+        return spans
+    whole = {span.id: span for span in spans}
+    for id_ in _innermost_first(outer):
+        inner, around = whole[id_], whole[outer[id_]]
+        if inner.run is not None and around.run is not None and _is_same_tool(around.run.name, inner.run.name):
+            run = ToolRun(
+                around.run.name,
+                around.run.call_id or inner.run.call_id,
+                around.run.arguments or inner.run.arguments,
+                inner.run.result if around.run.result is None else around.run.result,
+                inner.run.failed if around.run.failed is None else around.run.failed,
+            )
+            whole[around.id] = structs.replace(around, run=run)
+            whole[inner.id] = structs.replace(inner, kind=OperationKind.OTHER, run=None)
+    return [whole[span.id] for span in spans]
+
+
+def _innermost_first(outer: dict[str, str]) -> list[str]:
+    """The spans that have a span around them, each before the one around it."""
+    waiting = Counter(outer.values())  # how many spans directly within each are not in the list yet
+    ready = [id_ for id_ in outer if not waiting[id_]]
+    for id_ in ready:
+        around = outer[id_]
+        waiting[around] -= 1
+        if around in outer and not waiting[around]:
+            ready.append(around)
+    return ready
+
+
+def _is_same_tool(outer: str, inner: str) -> bool:
+    """Whether two names are of one tool; an agent puts the name of the server before that of an MCP tool."""
+    return outer == inner or (outer.endswith(inner) and bool(inner) and not outer[-len(inner) - 1].isalnum())
+
+
+def _nearest_outer(spans: Sequence[TracedSpan], kind: OperationKind) -> dict[str, str]:
+    """For each span of a kind the id of the span of that kind around it, with only spans of kind OTHER between them."""
     by_id = {span.id: span for span in spans}
-    above: dict[str, str] = {}  # for any span: the nearest model span from its parent on; `""` for none
+    above: dict[str, str] = {}  # for any span: the nearest one of that kind from its parent on; `""` for none
     for span in spans:
         path: list[str] = []
         at = span.id
@@ -160,18 +200,20 @@ def _nearest_outer(spans: Sequence[TracedSpan]) -> dict[str, str]:
             above[at] = ""  # stops at a cycle
             path.append(at)
             at = by_id[at].parent_id
-        found = _as_outer(by_id.get(at), above)
+        found = _as_outer(by_id.get(at), kind, above)
         for one in reversed(path):
             above[one] = found
-            found = _as_outer(by_id[one], above)
-    return {span.id: above[span.id] for span in spans if span.kind is OperationKind.MODEL and above[span.id]}
+            found = _as_outer(by_id[one], kind, above)
+    return {span.id: above[span.id] for span in spans if span.kind is kind and above[span.id]}
 
 
-def _as_outer(span: TracedSpan | None, above: dict[str, str]) -> str:
-    """The nearest model span around the children of a span, `""` for none."""
-    if span is None or span.kind in _BORDERS:
+def _as_outer(span: TracedSpan | None, kind: OperationKind, above: dict[str, str]) -> str:
+    """The nearest span of a kind around the children of a span, `""` for none."""
+    if span is None:
         return ""
-    return span.id if span.kind is OperationKind.MODEL else above.get(span.id, "")
+    if span.kind is kind:
+        return span.id
+    return above.get(span.id, "") if span.kind is OperationKind.OTHER else ""
 
 
 def _put_same_responses(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
