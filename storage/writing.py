@@ -28,10 +28,15 @@ _PLAIN_NAME = 300  # code points
 
 
 class TraceRows(Struct, frozen=True):
-    """A trace and its inspection as rows, ready to be written."""
+    """A trace and its inspection as rows, ready to be written.
+
+    `is_newer` means that it is known to be a later version than the stored one, even if it contains less of its session
+    (after a rewind, or where a session goes on from an earlier branch).
+    """
 
     record: RecordRows
     derived: DerivedRows
+    is_newer: bool = False
 
     @property
     def sort_at_s(self) -> float:
@@ -170,8 +175,9 @@ def _verdict(draft: TraceDraft, known: _Known | None, before: TraceRows | None) 
     stored = before.record if before is not None else known
     if stored is None:
         return Verdict.ADDED
-    longer = draft.record.fingerprint != stored.fingerprint and draft.record.extent >= stored.extent
-    return Verdict.REPLACED if longer else Verdict.UNCHANGED
+    is_newer = isinstance(draft, TraceRows) and draft.is_newer and before is None
+    differs = draft.record.fingerprint != stored.fingerprint
+    return Verdict.REPLACED if differs and (is_newer or draft.record.extent >= stored.extent) else Verdict.UNCHANGED
 
 
 def _has_new_result(draft: TraceRows, known: _Known) -> bool:

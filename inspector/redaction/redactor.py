@@ -28,7 +28,7 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
-_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 2_000_000  # code points: of one cached text, and of all
+_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 16_000_000  # code points: of one cached text, and of all: a long session
 _LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})

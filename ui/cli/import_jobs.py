@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from functools import lru_cache
 from itertools import cycle
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -24,6 +25,7 @@ from queue import Queue
 from threading import Thread
 from typing import TypeAlias
 
+from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
 from weaklink.ui.cli.configured_formats import register_configured_formats
@@ -90,7 +92,7 @@ def read_in_order(
 
 def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | None) -> Iterator[Iterator[FileRecord]]:
     """The records of each task, read in this process."""
-    redacts = redactor_of(options.patterns, no_redact=options.no_redact, no_content=options.no_content)
+    redacts = _redactor(options.patterns, no_redact=options.no_redact, no_content=options.no_content)
     register_configured_formats(Path.cwd())  # for a worker, which has just begun
     table = options.format_table
     format = "" if table is None else register_table(table, table.name)
@@ -98,6 +100,11 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
         kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
         for file, share in tasks:
             yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
+
+
+@lru_cache(1)  # a redactor knows the texts without secrets: of a session that grew only the new ones are searched
+def _redactor(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
+    return redactor_of(patterns, no_redact=no_redact, no_content=no_content)
 
 
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:

@@ -34,7 +34,9 @@ def with_groups(files: Sequence[PlacedFile], source: str | None = None) -> list[
     """Streams first, then the files, those that form one log as one item."""
     streams = [file for file in files if file.called is not None]
     plain = [file.path for file in files if file.called is None]
-    return [*streams, *files_to_read(plain, source)]
+    grown = {file.path for file in files if file.is_grown}
+    grouped = files_to_read(plain, source)
+    return [*streams, *(replace(file, is_grown=file.path in grown and not file.with_it) for file in grouped)]
 
 
 @contextmanager

@@ -237,9 +237,10 @@ class LiveImport:
 
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
         unchanged = UnchangedFiles(self._store, self._options)
-        old = [file for file, known in unchanged.reports(files) if known is not None]
-        for file in old:
-            if not self.files.changed_since(file.path, self._began_ns):  # what another watcher read is read here, too
+        for file, known in unchanged.reports(files):
+            if known is None:
+                unread[file.path] = file
+            elif not self.files.changed_since(file.path, self._began_ns):  # what another watcher read is read here, too
                 del unread[file.path]
         due = list(unread.values())
         reports: list[FileReport] = []
@@ -257,7 +258,9 @@ class LiveImport:
         if not due:
             return
         try:
-            import_round(self._store, due, self._options, self._jobs, done)
+            has_history = not all(file.is_grown for file in due)
+            jobs = self._jobs or (None if has_history else 1)  # starting a process takes longer than reading a session
+            import_round(self._store, due, self._options, jobs, done)
             unchanged.flush()
         finally:
             if reports:

@@ -28,7 +28,8 @@ class PlacedFile(Struct, frozen=True):
     `size_bytes` is None if all of it is read. `with_it` are further files that are read with it as one log. `is_walked`
     means that the user named a folder, not the file. `content` is the content of a stream, which is not a file: then
     `path` only identifies sessions, and only this process can read it. `numbering` gives the record numbers if this is
-    a part of a larger file.
+    a part of a larger file. `is_grown` means that it begins with all that was imported from it before: what it says now
+    is newer.
     """
 
     path: str
@@ -38,6 +39,7 @@ class PlacedFile(Struct, frozen=True):
     is_walked: bool = False
     content: FileContent | None = None
     numbering: Numbering | None = None
+    is_grown: bool = False
 
     @property
     def name(self) -> str:

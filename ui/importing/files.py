@@ -232,7 +232,7 @@ class FileSaver:
         self, file: PlacedFile, items: Iterable[ReadItem], *, on_trace: Callable[[], object] = lambda: None
     ) -> None:
         """Save what `read_file` yields, now or with the next files. Raises StoreError if the store refuses."""
-        reading = _FileRows(items, on_trace)
+        reading = _FileRows(items, on_trace, is_newer=file.is_grown)
         drafts = reading.drafts()
         drafts_read: list[TraceDraft] = []
         size = 0
@@ -301,12 +301,14 @@ class _RefusedError(Exception):
 class _FileRows:
     """The rows of a file for the store; the reports are available when the rows are exhausted.
 
-    `numbers` has, for each trace, the index of the file at which it is counted.
+    `numbers` has, for each trace, the index of the file at which it is counted. The traces of a file that has grown are
+    known to be newer than the stored ones (`is_newer`).
     """
 
-    def __init__(self, items: Iterable[ReadItem], on_trace: Callable[[], object]) -> None:
+    def __init__(self, items: Iterable[ReadItem], on_trace: Callable[[], object], *, is_newer: bool = False) -> None:
         self._items = items
         self._on_trace = on_trace
+        self._is_newer = is_newer
         self.reports: FileReports = ()
         self.numbers: list[int] = []
 
@@ -316,7 +318,9 @@ class _FileRows:
             if isinstance(item, ReadTrace):
                 self._on_trace()
                 self.numbers.append(item.number)
-                yield item.draft
+                draft = item.draft
+                is_marked = self._is_newer and isinstance(draft, TraceRows)
+                yield structs.replace(draft, is_newer=True) if is_marked else draft
                 continue
             self.reports = item
             if item[0].refused is not None:

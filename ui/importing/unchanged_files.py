@@ -8,6 +8,11 @@ What was read with other options, or by another version of weaklink, is read aga
 deleted. Always read are streams, parts of files, files that are read together with others (gateways), and a database
 with a write-ahead log beside it, which holds what the file does not have yet.
 
+A file that begins with all that was imported from it has grown (`PlacedFile.is_grown`): its traces replace the stored
+ones even if they are shorter, since a session may be rewound. It is read as a whole. Of a session of 4 MB that grew by
+a line (2,400 turns, one trace; 2026-11-29, CPU time) reading takes 9 %, redaction 2 %, inspection 53 % and the
+database 36 %: what takes the time is the chain of the whole session, which a new line may change at any step.
+
 A file that was imported costs 0.03 ms to leave out (2026-11-29), where reading 54 MB takes seconds.
 """
 
@@ -31,6 +36,7 @@ from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.reports.import_report import FileReport
 
 _CLOCK_STEP_NS = 2_000_000_000  # the coarsest times of change, those of FAT
+_BLOCK = 1 << 20
 _AT_ONCE = 200  # files whose rows are written in one transaction
 
 
@@ -48,6 +54,7 @@ class ImportOptions(Struct, frozen=True):
 class _SizeAndTime(Struct, frozen=True):
     size_bytes: int
     modified_ns: int
+    is_whole: bool  # not only a part of the file is to be read
 
 
 class UnchangedFiles:
@@ -71,15 +78,18 @@ class UnchangedFiles:
         known = self._store.imported_files.of(map(self._place, states), self._settings)
         for file in files:
             state, stored = states.get(file.path), known.get(self._place(file.path))
-            if state is None or stored is None or not _is_same(file.path, state, stored):
+            if state is None or stored is None:
                 yield file, None
-            else:
+            elif state.is_whole and _is_same(file.path, state, stored):
                 yield file, _report(file, stored)
+            else:
+                is_grown = state.size_bytes > stored.size_bytes and _begins_with(file.path, stored)
+                yield structs.replace(file, is_grown=is_grown), None
 
     def add(self, file: PlacedFile, report: FileReport) -> None:
         """Remember a file that `reports` did not know and that is in the database now, unless it changed meanwhile."""
         state, seen_ns = self._states.pop(file.path, (None, 0))
-        if state is None or report.refused is not None or reads_together(report.source):
+        if state is None or not state.is_whole or report.refused is not None or reads_together(report.source):
             return
         try:
             with Path(file.path).open("rb") as stream:
@@ -111,7 +121,7 @@ class UnchangedFiles:
 
 
 def _state(file: PlacedFile) -> _SizeAndTime | None:
-    """The state of a file that may be left out; None for any other."""
+    """The state of a file that may be left out if it is read as a whole; None for any other."""
     if file.content is not None or file.with_it or file.numbering is not None:
         return None
     try:
@@ -120,8 +130,9 @@ def _state(file: PlacedFile) -> _SizeAndTime | None:
         found = os.stat(file.path)  # noqa: PTH116  # the same
     except (OSError, ValueError):  # ValueError: a path that no file can have
         return None
-    is_whole = file.size_bytes is None or file.size_bytes == found.st_size
-    return _SizeAndTime(found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) and is_whole else None
+    size_bytes = found.st_size if file.size_bytes is None else file.size_bytes
+    state = _SizeAndTime(size_bytes, found.st_mtime_ns, size_bytes == found.st_size)
+    return state if stat.S_ISREG(found.st_mode) else None
 
 
 def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:
@@ -134,6 +145,19 @@ def _is_same(path: str, state: _SizeAndTime, stored: ImportedFile) -> bool:
             return hashlib.file_digest(stream, "sha256").digest() == stored.sha256
     except OSError:
         return False
+
+
+def _begins_with(path: str, stored: ImportedFile) -> bool:
+    """Whether a file begins with what was imported from it."""
+    digest, left = hashlib.sha256(), stored.size_bytes
+    try:
+        with Path(path).open("rb") as stream:
+            while block := stream.read(min(left, _BLOCK)):
+                digest.update(block)
+                left -= len(block)
+    except OSError:
+        return False
+    return digest.digest() == stored.sha256
 
 
 def _report(file: PlacedFile, stored: ImportedFile) -> FileReport | None:

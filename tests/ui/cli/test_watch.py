@@ -14,9 +14,12 @@ import pytest
 
 from tests.ui.cli.test_discovery import environment as agents_environment
 from tests.ui.conftest import START, environment
-from weaklink.storage import Verdict, open_store
+from weaklink.storage import Store, Verdict, open_store
 from weaklink.ui.cli import watch as watching
+from weaklink.ui.cli.import_rounds import FileCallback as Done
+from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import BreakNews, LiveImport, PathWatcher, watched_paths
+from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line
@@ -113,6 +116,25 @@ def test_while_another_program_locks_the_database_files_stay_due(
         assert watch.reports == []
         other.rollback()
         assert watch() == ["openai-messages  -  trace 1  broken at #1 J102 truncated-json tide"]
+
+
+def test_a_session_that_grows_is_read_in_this_process(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[int | None] = []
+
+    def round_with(
+        store: Store, files: list[PlacedFile], options: ImportOptions, count: int | None, done: Done
+    ) -> None:
+        jobs.append(count)
+        import_round(store, files, options, count, done)
+
+    monkeypatch.setattr(watching, "import_round", round_with)
+    path = logs / "session.jsonl"
+    path.write_text(USER)
+    with rounds(logs) as watch:
+        watch()
+        path.write_text(USER + MALFORMED)
+        watch()
+    assert jobs == [None, 1]
 
 
 def test_a_file_that_is_refused_is_told_once(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
