@@ -108,7 +108,13 @@ class Segmenter:
         self._turn, self._part = turn, part
         self._prompt, self._role = prompt, role
         self._parser = self.format.new_parser(prompt, role)
-        self._assembler = Assembler(self.format.readers, calls_only=self.format.calls_only)
+        markers = markers_of(self.format)
+        self._assembler = Assembler(
+            self.format.readers,
+            calls_only=self.format.calls_only,
+            wrappers=markers.wrappers,
+            on_own_lines=markers.on_own_lines,
+        )
         self._taken = (0, 0)
         self._has_ended = False
         self._fed: list[str] = []

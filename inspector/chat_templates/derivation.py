@@ -36,6 +36,7 @@ _VARIABLES: dict[str, Json] = {
     "functions": json.dumps(probes.TOOLS),
     "datetime": "2026-01-01",
 }
+_THINKING: dict[str, Json] = {"enable_thinking": True, "thinking": True}
 _PROMPT_CHARS = 200
 _EMPTY_REASONING = lazy_pattern(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
 _ROLE = r"(?i:system|user|human|assistant|chatbot|model|bot|ai)"
@@ -56,6 +57,7 @@ class _Rendered(Struct, frozen=True):
     typed: Rendering
     with_reasoning: Rendering
     prompt: Rendering
+    thinking_prompt: Rendering
     answer: Rendering
     roles: Rendering
     checks: tuple[Rendering, ...]
@@ -97,6 +99,7 @@ def _contexts(style: ProbeStyle) -> list[dict[str, Json]]:
         context((probes.TYPED,)),
         context((probes.PLAIN,), reasoning=probes.THOUGHT),
         {"messages": question, "tools": probes.TOOLS, "add_generation_prompt": True},
+        {"messages": question, "tools": probes.TOOLS, "add_generation_prompt": True, **_THINKING},
         {"messages": [*question, *answer], "tools": probes.TOOLS, "add_generation_prompt": False},
         {
             "messages": [message("system", probes.SYSTEM), *question, *answer],
@@ -112,10 +115,9 @@ def _render(template: ChatTemplate) -> list[_Rendered]:
     renderings = iter(render_all(template, [context for group in contexts for context in group]))
     rendered = []
     for style, group in zip(probes.STYLES, contexts, strict=True):
-        plain, with_content, typed, with_reasoning, prompt, answer, roles, *checks = (next(renderings) for _ in group)
-        rendered.append(
-            _Rendered(style, plain, with_content, typed, with_reasoning, prompt, answer, roles, tuple(checks))
-        )
+        named = [next(renderings) for _ in _Rendered.__struct_fields__[1:-1]]  # all but the style and the checks
+        checks = tuple(next(renderings) for _ in group[len(named) :])
+        rendered.append(_Rendered(style, *named, checks))
     return rendered
 
 
@@ -329,7 +331,8 @@ def _reasoning(rendered: _Rendered) -> tuple[MarkerPair, bool]:
     answer = _answer(rendered)
     if not opener or not closer or (opener in answer and closer not in answer):
         return MarkerPair(), False
-    return MarkerPair(opener, closer), rendered.prompt.text.rstrip().endswith(opener)
+    prompts = (rendered.prompt, rendered.thinking_prompt)
+    return MarkerPair(opener, closer), any(prompt.text.rstrip().endswith(opener) for prompt in prompts)
 
 
 def _answer(rendered: _Rendered) -> str:

@@ -10,7 +10,7 @@ Where the call that they edit cannot be read even then, they are not safe; and n
 is not what a model means with all fixes, suggestions included, nor with this one alone: it is not valid, its payload
 still has an error, its name is no name, or a value that the fix touches has swallowed syntax (`Oslo'`, `x", "y`, half
 a marker). Neither is a fix that deletes what may be a call. Its hint goes too if the fix leaves its fault, or brings
-new ones.
+new ones. A fix that completes the payload of a cut call also writes the markers that close it.
 
 Cost: a text without fixes is not parsed again. Else it is parsed once for each, up to `_MOST_WORK` code points or
 `_LEAST_TRIALS` trials, whichever is more. If that is not enough for every fix, groups of them are tried, and a group
@@ -37,7 +37,7 @@ from weaklink.inspector.rules.json_syntax import (
     TRAILING_DATA,
     UNBALANCED_BRACKET,
 )
-from weaklink.inspector.rules.markers import STRAY_END_MARKER
+from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER, UNTERMINATED_SPAN
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -79,7 +79,7 @@ def with_tried_fixes(
     safe = set(map(id, trials.repairing(sound)))
     useless = trials.useless(fixes)
     without_fix, without_hint = set(map(id, useless)), trials.harmful(useless)
-    return [
+    tried = [
         structs.replace(fault, fix=None, hint=None if id(fault) in without_hint else fault.hint)
         if id(fault) in without_fix
         else fault
@@ -87,6 +87,37 @@ def with_tried_fixes(
         else _suggested(fault)
         for fault in faults
     ]
+    return [_closing_too(fault, text, read) for fault in tried] if _is_cut(tried) else tried
+
+
+def _is_cut(faults: Iterable[Fault]) -> bool:
+    """Whether a span is not closed, and nothing can close it before its payload is completed."""
+    return any(fault.rule is UNTERMINATED_SPAN and fault.fix is None for fault in faults)
+
+
+def _closing_too(fault: Fault, text: str, read: Callable[[str], TrialResult]) -> Fault:
+    """The fault; a fix that completes the payload at the end of a cut text also writes the markers that follow."""
+    last = fault.fix.edits[-1] if fault.fix is not None and fault.fix.edits else None
+    if fault.fix is None or last is None or last.range.start < len(text.rstrip()) or not last.text.strip():
+        return fault
+    repaired = edited(text, fault.fix.edits)
+    rest = len(text) - last.range.end
+    start = len(repaired) - rest - len(last.text)
+    for _ in range(_MAX_CLOSERS):
+        closing = next((fix for left in read(repaired).faults if (fix := _closing_fix(left, start)) is not None), None)
+        if closing is None:
+            break
+        repaired = edited(repaired, closing.edits)
+    edits = (*fault.fix.edits[:-1], Edit(last.range, repaired[start : len(repaired) - rest]))
+    return structs.replace(fault, fix=Fix(edits, safe=fault.fix.safe))
+
+
+def _closing_fix(fault: Fault, start: int) -> Fix | None:
+    """The fix of a fault that closes a call, or the fence around its arguments, at an offset or after it."""
+    is_closing = fault.rule in (UNTERMINATED_SPAN, MALFORMED_HEADER) and fault.fix is not None
+    return (
+        fault.fix if is_closing and fault.fix and all(edit.range.start >= start for edit in fault.fix.edits) else None
+    )
 
 
 def _suggested(fault: Fault) -> Fault:
@@ -387,6 +418,7 @@ _MAX_BALANCED_CHARS = 2_000
 _MAX_SPACE_CHARS = 100
 _MAX_DOUBTFUL = 20
 _MAX_ROUNDS = 6
+_MAX_CLOSERS = 3
 _MAX_ALTERNATIVES = 24
 _MAX_COMPARED_CHARS = 2_000
 _AMBIGUOUS = (MISSING_QUOTE, TRAILING_DATA, UNBALANCED_BRACKET)

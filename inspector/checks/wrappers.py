@@ -54,7 +54,7 @@ class Wrappers:
         if not (self._opener and self._is_cut) or closing is None or closing.fix is None:
             return list(faults)
         *edits, last = closing.fix.edits
-        both = Fix((*edits, Edit(last.range, f"{last.text}\n{self._closers[self._opener]}")), safe=closing.fix.safe)
+        both = Fix((*edits, Edit(last.range, f"{last.text}{self._closing()}")), safe=closing.fix.safe)
         return [replace(fault, fix=both) if fault.fix == closing.fix else fault for fault in faults]
 
     def _at_markup(self, event: SpanClosed) -> Iterator[Fault]:
@@ -103,8 +103,13 @@ class Wrappers:
             self._place,
             f"{what} before `{closer}`, which closes the list of calls that `{self._opener}` opens.",
             f"Close them with `{closer}`, unless a stop sequence of the request removes it.",
-            Fix((Edit(Range(self._end, self._end), f"\n{closer}"),), safe=True),
+            Fix((Edit(Range(self._end, self._end), self._closing()),), safe=True),
         )
+
+    def _closing(self) -> str:
+        """What closes the open wrapper, on its own line if the template writes it so."""
+        closer = self._closers[self._opener]
+        return f"\n{closer}" if closer in markers_of(self._own).on_own_lines else closer
 
     def _in_text(self, text: str, start: int) -> Iterator[Fault]:
         content = text.strip()

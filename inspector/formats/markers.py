@@ -7,10 +7,11 @@ from msgspec import Struct, field
 
 from weaklink.inspector.formats.api.parser import ApiOrText, may_be_api
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.model import Role
+from weaklink.inspector.model import Role, ToolCall
 from weaklink.inspector.segmenter.fast_lane import FastLane
 from weaklink.inspector.segmenter.machine import Machine
 from weaklink.inspector.segmenter.table import Lookahead
+from weaklink.inspector.text import Range
 
 
 class FormatMarkers(Struct, frozen=True):
@@ -18,13 +19,17 @@ class FormatMarkers(Struct, frozen=True):
 
     `all` is every marker. `call_openers` open a call or a block of calls, sorted. `bare_calls` begin a call without a
     marker: a bracket, and what must follow it. `wrappers` are the markers that open a wrapper around calls, each with
-    the one that closes it.
+    the one that closes it. `on_own_lines` are those that the format's template writes at the beginning of a line.
     """
 
     all: frozenset[str] = frozenset()
     call_openers: tuple[str, ...] = ()
     bare_calls: tuple[tuple[str, Lookahead], ...] = ()
     wrappers: Mapping[str, str] = field(default_factory=dict)
+    on_own_lines: frozenset[str] = frozenset()
+
+
+_CALLS = tuple(ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in ({"a": "x"}, {}))
 
 
 @lru_cache(maxsize=128)
@@ -39,7 +44,14 @@ def markers_of(own: Format) -> FormatMarkers:
         for transition in machine.home_transitions
         if transition.marker in ("{", "[") and transition.ahead is not None
     )
-    return FormatMarkers(machine.markers, tuple(sorted(machine.call_openers)), tuple(bare), machine.wrappers)
+    written = own.write_calls(_CALLS)
+    return FormatMarkers(
+        machine.markers,
+        tuple(sorted(machine.call_openers)),
+        tuple(bare),
+        machine.wrappers,
+        frozenset(marker for marker in machine.markers if f"\n{marker}" in written),
+    )
 
 
 @lru_cache(maxsize=512)

@@ -1,7 +1,7 @@
 """Assembles a parser's events: spans with children, calls, results, definitions, and faults."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -47,11 +47,20 @@ class _CallInReasoning(NamedTuple):
 class Assembler:
     """Takes events in order; its lists grow with each event, and are complete once the text has ended.
 
-    `calls_only` says that servers accept a reply as calls only if it contains nothing else (F318). Spans in `readings`
-    were read before, and are not read again.
+    `calls_only` says that servers accept a reply as calls only if it contains nothing else (F318). Fixes know the
+    format's `wrappers` around calls, and the markers that it writes `on_own_lines`. Spans in `readings` were read
+    before, and are not read again.
     """
 
-    def __init__(self, readers: Mapping[SpanKind, SpanReader], *, calls_only: bool = False) -> None:
+    def __init__(
+        self,
+        readers: Mapping[SpanKind, SpanReader],
+        *,
+        calls_only: bool = False,
+        wrappers: Iterable[str] = (),
+        on_own_lines: Container[str] = (),
+    ) -> None:
+        self._wrappers, self._on_own_lines = tuple(wrappers), on_own_lines
         self.readings: Readings = {}
         self._calls_only = calls_only
         self._before = ""
@@ -154,7 +163,8 @@ class Assembler:
             self.faults.append(messages.open_reasoning(event))
         elif event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
             end = self._payload_end(event)
-            fault = messages.unterminated(event, reading, end=end, repeats=self._repeated_by(event))
+            line = self._line_before(event)
+            fault = messages.unterminated(event, reading, end=end, line=line, repeats=self._repeated_by(event))
             self.faults.append(fault)
             if event.span.kind is SpanKind.TOOL_CALL:
                 self._unclosed_call = fault
@@ -243,7 +253,12 @@ class Assembler:
             calls=tuple(call for one in calls for call in one.reading.calls),
             faults=(
                 *others,
-                *(messages.call_in_open_reasoning(one.opener, event, is_first=one is calls[0]) for one in calls),
+                *(
+                    messages.call_in_open_reasoning(
+                        call.opener, event, is_first=call is calls[0], wrappers=self._wrappers
+                    )
+                    for call in calls
+                ),
             ),
         )
 
@@ -282,12 +297,19 @@ class Assembler:
         if reading.results:
             self.results += (replace(result, span=index) for result in reading.results)
         self.definitions += reading.definitions
-        self.faults += reading.faults if _is_closed(event) else _outside_payload(event, reading)
+        self.faults += (
+            reading.faults if _is_closed(event) else _outside_payload(event, reading, self._line_before(event))
+        )
         if reading.decoded is not None:
             self.decoded[index] = reading.decoded
         if reading.children:
             return msgspec.structs.replace(event.span, children=reading.children), reading
         return event.span, reading
+
+    def _line_before(self, event: SpanClosed) -> str:
+        """The line end that belongs before a span's closing marker; "" for calls in a template that writes none."""
+        is_tight = event.span.kind is SpanKind.TOOL_CALL and event.wanted not in self._on_own_lines
+        return "" if is_tight else "\n"
 
     def _payload_end(self, event: SpanClosed) -> int:
         """The end of the payload of an unclosed span: before the words that are addressed to the user."""
@@ -369,14 +391,14 @@ def _is_closed(event: SpanClosed) -> bool:
     return event.span.range.end > event.span.inner.end or event.span.kind is not SpanKind.TOOL_CALL
 
 
-def _outside_payload(event: SpanClosed, reading: ParseResult) -> Iterable[Fault]:
+def _outside_payload(event: SpanClosed, reading: ParseResult, line: str) -> Iterable[Fault]:
     """The faults of an unclosed call: words after its payload are addressed to the user, and are kept.
 
     The repair for words at the call's end is to close the call before them, if it is complete and has a closer.
     """
     for fault in reading.faults:
         if fault.rule is TRAILING_DATA and fault.fix is not None and _trails_words(event, fault):
-            yield messages.closed_before(event, fault, complete=reading.complete)
+            yield messages.closed_before(event, fault, complete=reading.complete, line=line)
         else:
             yield fault
 

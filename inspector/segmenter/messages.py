@@ -1,5 +1,6 @@
 """The messages and hints of marker faults."""
 
+from collections.abc import Iterable
 from types import MappingProxyType
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.text import Range
 
-_WRAPPERS_BEFORE = lazy_pattern(r"(?:<[^<>/\s][^<>\n]{0,60}>\s{0,4})+\Z")
+_TAGS_BEFORE = lazy_pattern(r"(?:<[^<>/\s][^<>\n]{0,60}>\s{0,4})+\Z")
 _LONGEST_WRAPPERS = 200
 _UNCLOSED = MappingProxyType(
     {
@@ -130,16 +131,18 @@ def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
     return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{expected}`.", fix)
 
 
-def call_in_open_reasoning(opener: Range, closed: SpanClosed, *, is_first: bool) -> Fault:
+def call_in_open_reasoning(opener: Range, closed: SpanClosed, *, is_first: bool, wrappers: Iterable[str] = ()) -> Fault:
     """The fault of a whole call at `opener`, inside reasoning that never closed: it still counts as a call.
 
-    The fix of the first such call closes the reasoning, before the wrapper around the calls if there is one.
+    The fix of the first such call closes the reasoning, before the wrapper around the calls if there is one: one of
+    `wrappers`, or other tags.
     """
     start = closed.span.inner.start
-    wrapper = _WRAPPERS_BEFORE.search(
-        closed.inner_text[max(opener.start - start - _LONGEST_WRAPPERS, 0) : opener.start - start]
-    )
-    at = opener.start - (len(wrapper[0]) if wrapper is not None else 0)
+    before = closed.inner_text[max(opener.start - start - _LONGEST_WRAPPERS, 0) : opener.start - start]
+    own = next((wrapper for wrapper in wrappers if before.rstrip().endswith(wrapper)), "")
+    tags = _TAGS_BEFORE.search(before)
+    wrapped = before[before.rindex(own) :] if own else tags[0] if tags is not None else ""
+    at = opener.start - len(wrapped)
     return Fault(
         markers.CALL_INSIDE_REASONING,
         opener,
@@ -171,7 +174,7 @@ def open_reasoning(closed: SpanClosed) -> Fault:
     )
 
 
-def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
+def closed_before(closed: SpanClosed, words: Fault, *, complete: bool, line: str) -> Fault:
     """The fault of words after the payload of a call without a closing marker.
 
     The words are addressed to the user, so the repair keeps them: it closes the call before them. If the call is not
@@ -179,11 +182,13 @@ def closed_before(closed: SpanClosed, words: Fault, *, complete: bool) -> Fault:
     """
     last = closed.span.inner.start + len(closed.inner_text.rstrip())
     if complete and closed.wanted and words.range.end == last:
-        return replace(words, hint=f"Close the call with `{closed.wanted}`.", fix=_closing(closed, words.range.start))
+        return replace(
+            words, hint=f"Close the call with `{closed.wanted}`.", fix=_closing(closed, words.range.start, line)
+        )
     return replace(words, fix=Fix(words.fix.edits, safe=False)) if words.fix is not None else words
 
 
-def _closing(closed: SpanClosed, payload_to: int) -> Fix:
+def _closing(closed: SpanClosed, payload_to: int, line: str) -> Fix:
     """The fix that closes a call whose payload ends at `payload_to`; a partial closing marker there is completed."""
     start = closed.span.inner.start
     text = closed.inner_text.rstrip()
@@ -192,14 +197,16 @@ def _closing(closed: SpanClosed, payload_to: int) -> Fix:
         end = start + len(text)
         return Fix((Edit(Range(end, end), closed.wanted[begun:]),), safe=True)
     end = start + len(text[: payload_to - start].rstrip())
-    return Fix((Edit(Range(end, end), f"\n{closed.wanted}"),), safe=True)
+    return Fix((Edit(Range(end, end), f"{line}{closed.wanted}"),), safe=True)
 
 
-def unterminated(closed: SpanClosed, reading: ParseResult, *, end: int, repeats: Span | None = None) -> Fault:
+def unterminated(
+    closed: SpanClosed, reading: ParseResult, *, end: int, line: str, repeats: Span | None = None
+) -> Fault:
     """The fault of a span without its closing marker.
 
-    `reading` is its content, up to `end` if it is nevertheless whole; `repeats` is an earlier span whose text it begins
-    to repeat.
+    `reading` is its content, up to `end` if it is nevertheless whole; `line` is a line end if the template writes one
+    before the marker; `repeats` is an earlier span whose text it begins to repeat.
     """
     complete = reading.complete
     content = closed.inner_text.rstrip()
@@ -213,7 +220,7 @@ def unterminated(closed: SpanClosed, reading: ParseResult, *, end: int, repeats:
         message = f"{_UNCLOSED[closed.span.kind]} is not closed: the stream ends before `{closed.wanted}`."
         if repeats is not None:
             message = f"{message[:-1]}; the truncated text repeats an earlier call, so nothing was lost."
-    fix = _closing(closed, end) if complete else None
+    fix = _closing(closed, end, line) if complete else None
     if fix is not None and reading.open_ended:
         fix = Fix(fix.edits, safe=False)
     hint = f"Close it with `{closed.wanted}`." if complete else None

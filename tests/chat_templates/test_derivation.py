@@ -46,6 +46,21 @@ def test_a_format_is_derived_written_and_read_again(call: str, kind: str, text: 
     assert not read.diagnostics
 
 
+_THINK = "{% if m.reasoning_content %}<think>\n{{ m.reasoning_content }}\n</think>\n{% endif %}{{ m.content or '' }}"
+
+
+@pytest.mark.parametrize("switch", ["enable_thinking", "thinking"])
+def test_a_prompt_that_opens_reasoning_only_where_thinking_is_on_is_known_to_open_it(switch: str) -> None:
+    turns = _TURNS.replace("{{ m.content or '' }}", _THINK).replace(
+        "assistant\n{% endif %}", f"assistant\n{{% if {switch} %}}<think>\n{{% endif %}}{{% endif %}}"
+    )
+    table = derive_format(ChatTemplate(turns.replace("CALL", _JSON), "own.jinja"), "own")
+    assert (table.reasoning.opener, table.reasoning.closer, table.prompt_end) == ("<think>", "</think>", "<think>")
+    read = segment_whole("I look.\n</think>\nYes.", format_of(table))
+    assert read.reasoning.strip() == "I look."
+    assert [diagnostic.rule.code for diagnostic in read.diagnostics] == ["F319"]
+
+
 def test_a_template_without_calls_is_not_derivable() -> None:
     with pytest.raises(NotDerivableError, match="it shows no calls"):
         derive_format(template(""), "own")
