@@ -75,7 +75,7 @@ class RecoveryAnalysis:
         if not facts.goes_on_after(failed):
             return Judged(None)
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
-        is_wanted = not is_aside or self._necessity.is_wanted(failed)
+        is_wanted = not is_aside or self._necessity.is_requested(failed)
         call = FailedCall(
             failed,
             main_effect(effects_of(failed.call)),
