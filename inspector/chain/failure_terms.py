@@ -211,6 +211,15 @@ class FailedCall(Struct, frozen=True):
         return not frozenset(_stems(_tokens(self.request), 4)).isdisjoint(_stems(_tokens(text), 4))
 
 
+def says_already(failed: Step, sentence: str) -> bool:
+    """Whether the error of a failed step and a sentence both say that something is so already."""
+    error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
+    return _ALREADY.search(error) is not None and _ALREADY.search(sentence) is not None
+
+
+_ALREADY = lazy_pattern(r"\b(?:already|bereits|schon|déjà|ya|já|уже)\b|已经|已經|すでに|既に|이미", re.IGNORECASE)
+
+
 def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     """The words and numbers of what a failed call acted on that the call which repaired it does not have."""
     if repaired_by is None:

@@ -20,6 +20,7 @@ The verdict is a guess, and has low certainty.
 import re
 from collections.abc import Iterator
 
+from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -30,6 +31,7 @@ from weaklink.inspector.chain.effects import (
     main_effect,
 )
 from weaklink.inspector.chain.endings import source_says_success
+from weaklink.inspector.chain.failure_terms import says_already
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
@@ -91,8 +93,8 @@ class Necessity:
     def _may_be_aside(self, failed: Step) -> bool:
         """Whether a call may have been made on the side: a look, a program that is not there, or what nobody spoke of.
 
-        Its result must have told the agent that it failed, and something else must have worked. A tool that changes something is never called on the side, unless it is an
-        editor or a shell.
+        Its result must have told the agent that it failed, and something else must have worked. A tool that changes
+        something is never called on the side, unless it is an editor or a shell.
         """
         if failed.outcome is not StepOutcome.ERROR_RESULT:
             return False
@@ -113,6 +115,9 @@ class Necessity:
         if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
+            return True
+        words = judged.statement.text if judged.statement is not None else ""
+        if says_already(failed, words) and not denies(words):
             return True
         return (
             effect.kind is not EffectKind.WRITE

@@ -236,7 +236,7 @@ def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, anal
     if step.outcome.failed:
         rule = recovered.rule if recovered is not None else VerdictRule.UNREPAIRED
         step = structs.replace(step, rules=(*step.rules, rule))
-    if judged is None or judged.said is None or judged.rule is None:
+    if judged is None or judged.rule is None:
         return step
     place = analysis.place_of(judged.statement)
     return structs.replace(step, said=judged.said, said_at=place, rules=(*step.rules, judged.rule))
