@@ -163,7 +163,7 @@ def with_recoveries(
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
     said: dict[int, Judged] = {}
     answers: set[int] = set()
-    lost = {step.retry_of or step.number for step in failed if step.number not in found}
+    lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found

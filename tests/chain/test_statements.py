@@ -229,3 +229,16 @@ def test_a_failure_that_is_told_of_in_a_language_that_is_not_read_is_a_break_of_
     failed = 'call a: yazdir {"belge": "fis-77.pdf"}', "result a!: printer_offline"
     chain = chain_of("user: fişi yazdır", *failed, "say: Fişi yazdıramadım, yazıcı kapalıymış.")
     assert (chain.status, chain.certainty, chain.steps[0].said) == ("broken", "low", None)
+
+
+def test_a_target_is_found_in_a_sentence_without_spaces() -> None:
+    failed = 'call a: notify_channel {"channel": "倉庫"}', 'result a: {"ok": false, "error": "channel_not_found"}'
+    assert chain_of("user: 倉庫に通知してください。", *failed, "say: 倉庫に通知しました。").steps[0].said == "concealed"
+    assert chain_of("user: 倉庫に通知してください。", *failed, "say: 雨が降っています。").steps[0].said == "silent"
+
+
+def test_failures_of_one_tool_are_reported_together() -> None:
+    upload = 'call {0}: cms_upload {{"file": "{1}", "page": "events"}}'
+    lost = [line for name in ("a.png", "a.jpg") for line in (upload.format(name[2:], name), f"result {name[2:]}!: 413")]
+    chain = chain_of("user: Put the poster on our site.", *lost, "say: The site takes no files above 2 MB.")
+    assert [step.said for step in chain.steps] == ["reported", "reported"]
