@@ -126,13 +126,26 @@ def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery:
         certainty = _certainty_of_recoveries(failed)
         return Chain(steps, Status.RECOVERED, certainty=certainty, rule=VerdictRule.ALL_REPAIRED)
     is_known = keeps_last_answer(trace) and not lacks_last_answer(trace, steps)
-    return Chain(steps, Status.OK) if is_known else Chain(steps, Status.UNKNOWN, rule=VerdictRule.NO_LAST_ANSWER)
+    is_unread = any(VerdictRule.UNREAD_LANGUAGE in step.rules for step in steps if is_unfinished(step))
+    certainty = VerdictCertainty.LOW if is_unread else VerdictCertainty.HIGH
+    return (
+        Chain(steps, Status.OK, certainty=certainty)
+        if is_known
+        else Chain(steps, Status.UNKNOWN, rule=VerdictRule.NO_LAST_ANSWER)
+    )
 
 
 def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:
-    """Low if only words say that the step failed, or if the agent went on in silence: it may not have needed it."""
+    """Low if only words say that the step failed, or if the agent went on in silence: it may not have needed it.
+
+    Also if what the agent said of it is in a language that is not read.
+    """
     went_on = lost.said is Said.SILENT and any(step.is_good for step in steps[lost.number :])
-    is_low = lost.certainty is Certainty.TEXTUAL or (went_on and lost.outcome is StepOutcome.ERROR_RESULT)
+    is_low = (
+        lost.certainty is Certainty.TEXTUAL
+        or (went_on and lost.outcome is StepOutcome.ERROR_RESULT)
+        or VerdictRule.UNREAD_LANGUAGE in lost.rules
+    )
     return VerdictCertainty.LOW if is_low else VerdictCertainty.HIGH
 
 
@@ -143,8 +156,12 @@ def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
 
 
 def is_unfinished(step: Step) -> bool:
-    """Whether a step is a finding that was never repaired, and that the agent reported: work left, and no break."""
-    return step.result_kind is ResultKind.FINDING and step.recovery is None and step.said is Said.REPORTED
+    """Whether a step is a finding that was never repaired, and that the agent may have reported: work left, no break.
+
+    It may have in a language that is not read.
+    """
+    may_be_told = step.said is Said.REPORTED or VerdictRule.UNREAD_LANGUAGE in step.rules
+    return step.result_kind is ResultKind.FINDING and step.recovery is None and may_be_told
 
 
 def broken_step(steps: Sequence[Step]) -> Step | None:

@@ -86,7 +86,7 @@ _FAILING = (
         r"fail(?!over|safe|back)\w*|"
         r"refus\w+|reject\w*|den(?:ied|ies)|declin\w+|turned down|forbid\w*|forbad\w*|block(?:ed|s|ing)?|"
         r"prevent\w*|"
-        r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|red|"
+        r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|(?<!\ba )(?<!\bthe )red|"
         r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
         r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
         r"invalid|incorrect|wrong\w*|mismatch\w*|errors?|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
@@ -242,6 +242,23 @@ _WELL = lazy_pattern(
     r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
     r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких)\b|[^\x00-\u024f]",
     re.IGNORECASE,
+)
+
+
+def is_read(text: str) -> bool:
+    """Whether a text may be in a language whose words the tables have: by its alphabet, so Dutch and Finnish pass.
+
+    Two words in small letters with a letter of no such language decide; a name in an English text has a capital.
+    """
+    words = (word for word in _LETTERS.findall(_CODE.sub(" ", text)) if _FOREIGN_LETTER.search(word))
+    return sum(len(word) > 1 and not word[0].isupper() for word in words) < _FOREIGN_WORDS
+
+
+_FOREIGN_WORDS = 2
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+# No letter of English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean.
+_FOREIGN_LETTER = lazy_pattern(
+    r"[^A-Za-zÀ-ÄÇ-ÏÑ-ÖÙ-Üß-äç-ïñ-öù-üÿŒœ\u0401\u0410-\u0451\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 
 

@@ -85,6 +85,8 @@ class Corrections:
             return True
         if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
             return False
+        if len(mine & theirs) > max(1, len(dropped)) and len(new) <= len(dropped):
+            return False  # most stays as it was: the same payment from another account
         return self._is_series(failed) or self.are_both_named(step, failed)
 
     def are_both_named(self, step: Step, failed: Step) -> bool:

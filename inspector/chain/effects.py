@@ -122,12 +122,13 @@ _CHECKERS = _words(
 _TASK_RUNNERS_TABLE = (
     "npm yarn pnpm bun make gmake just task rake gradle gradlew mvn mvnw dotnet bazel cargo go swift mix stack "
     "cabal sbt deno turbo nx lerna composer invoke inv hatch rye flutter dart zig lein ant buck pants manage.py "
-    "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon"
+    "ng expo playwright vite next nuxt tauri wrangler truffle hardhat forge foundry helm terraform mise moon dune lake "
+    "meson"
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
     test="test tests tst spec specs e2e unit integration check checks ci verify validate vet coverage t",
-    lint="lint lints clippy eslint style format fmt prettier stylecheck",
+    lint="lint lints clippy eslint style format fmt prettier stylecheck analyze analyse",
     types="types type typecheck tsc mypy typing",
     build="build compile assemble package dist bundle typings kaniko all",
 )
@@ -245,7 +246,7 @@ _TOOLS = _words(
     ),
     check=(
         "run_tests run_test test lint check typecheck build compile get_diagnostics diagnostics get_errors "
-        "run_linter run_checks execute_tests test_failure read_lints problems"
+        "run_linter run_checks execute_tests test_failure read_lints problems read_console"
     ),
     nothing="todo_write todowrite update_plan task_tracker think write_todos set_plan update_todo_list",
 )
@@ -401,7 +402,7 @@ def _family(command: ShellCommand) -> str:
     known = _CHECKERS.get(program)
     if known is not None:
         return known
-    if "--check" in words or words[:1] == ("audit",) or "check-only" in words:
+    if any(word.startswith("--check") for word in words) or words[:1] == ("audit",):
         return "lint"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
@@ -471,7 +472,7 @@ def _normal(targets: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) -> Effect:
-    listed = _TOOLS.get(tool)
+    listed = _listed_kind(tool)
     if is_interpreter(tool):
         return _effect_of_other(tool)
     if listed is None:
@@ -487,6 +488,13 @@ def _effect_of_tool(tool: str, arguments: Mapping[str, Json], call: ToolCall) ->
     if targets or listed != "write" or tool in ("apply_patch", "file_change"):
         return Effect(EffectKind(listed), tool, _normal(targets))
     return _effect_of_other(tool)
+
+
+def _listed_kind(tool: str) -> str | None:
+    """The kind of a tool in the table, or of one that is a program's task: `lake_build`, `cargo_test`."""
+    program, _, task = tool.partition("_")
+    is_task = program in _TASK_RUNNERS or program in _CHECKERS
+    return _TOOLS.get(tool) or ("check" if is_task and task in _TASK_WORDS else None)
 
 
 @lru_cache(1_024)
@@ -517,7 +525,11 @@ def has_known_effect(call: ToolCall) -> bool:
         return False
     tool = bare_name(call.name)
     arguments = call.arguments if isinstance(call.arguments, dict) else {}
-    return tool in _TOOLS or is_interpreter(tool) or (bool(arguments) and is_shell(tool, arguments) is not None)
+    return (
+        _listed_kind(tool) is not None
+        or is_interpreter(tool)
+        or (bool(arguments) and is_shell(tool, arguments) is not None)
+    )
 
 
 _IMPORTS = lazy_pattern(

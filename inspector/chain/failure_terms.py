@@ -38,6 +38,7 @@ _STEM = 5
 _TOKEN = lazy_pattern(
     r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+(?:[.@+'’-][^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)*"
 )
+_CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+\Z")
 _WORD = lazy_pattern(r"\w+")
 _CODE = lazy_pattern(r"`([^`\n]{3,80})`")
 _RARE = lazy_pattern(r"[a-z][A-Z]|_\w|\d[A-Za-z]|[A-Za-z]\d|[A-Z]{4}")
@@ -127,7 +128,12 @@ class FailureTerms(Struct, frozen=True):
 
     def names_target(self, sentence: str) -> bool:
         """Whether a sentence names what the call was to act on."""
-        return not self.targets.isdisjoint(_tokens(sentence))
+        return not self.targets.isdisjoint(_tokens(sentence)) or any(name in sentence for name in self._without_spaces)
+
+    @property
+    def _without_spaces(self) -> Iterator[str]:
+        """The targets in Chinese, Japanese and Korean, which sentences do not set apart."""
+        return (target for target in self.targets if _CJK.match(target) is not None)
 
     def names_tool(self, sentence: str) -> bool:
         """Whether a sentence names the tool, the program, or what it does."""
@@ -139,7 +145,7 @@ class FailureTerms(Struct, frozen=True):
     def are_named(self, sentence: str) -> bool:
         """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
         tokens = _tokens(sentence)
-        if not self.targets.isdisjoint(tokens) or not self.rare.isdisjoint(tokens):
+        if self.names_target(sentence) or not self.rare.isdisjoint(tokens):
             return True
         stems = set(_stems(tokens, 3))
         return self.names_tool(sentence) or len(stems & self.words) > 1
@@ -147,7 +153,7 @@ class FailureTerms(Struct, frozen=True):
     def are_touched(self, sentence: str) -> bool:
         """Whether a sentence shares a word with the call, its arguments, or the beginning of its result."""
         tokens = _tokens(sentence)
-        if not self.targets.isdisjoint(tokens) or not self.context.isdisjoint(_stems(tokens, 3)):
+        if self.names_target(sentence) or not self.context.isdisjoint(_stems(tokens, 3)):
             return True
         if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
             return True
@@ -159,11 +165,11 @@ class FailedCall(Struct, frozen=True):
 
     `reply` is the agent's first turn after the failure, 0 if there is none. `is_alone` is whether no later call changed
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
-    its target. `is_only` is whether no other call failed, `is_only_lost` whether no other is unrepaired; `is_lost`
-    whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the
-    other tools that the agent called, `request` is what the user last said before; `dropped` are the words of the
-    failed call that the one which repaired it does not have; `written` are the names of the files that the agent wrote;
-    `is_wanted` is whether the user's words may speak of the call.
+    its target. `is_only` is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired;
+    `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
+    names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
+    of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
+    wrote; `is_wanted` is whether the user's words may speak of the call.
     """
 
     step: Step
@@ -211,6 +217,15 @@ class FailedCall(Struct, frozen=True):
         return not frozenset(_stems(_tokens(self.request), 4)).isdisjoint(_stems(_tokens(text), 4))
 
 
+def says_already(failed: Step, sentence: str) -> bool:
+    """Whether the error of a failed step and a sentence both say that something is so already."""
+    error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
+    return _ALREADY.search(error) is not None and _ALREADY.search(sentence) is not None
+
+
+_ALREADY = lazy_pattern(r"\b(?:already|bereits|schon|déjà|ya|já|уже)\b|已经|已經|すでに|既に|이미", re.IGNORECASE)
+
+
 def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     """The words and numbers of what a failed call acted on that the call which repaired it does not have."""
     if repaired_by is None:
@@ -243,7 +258,7 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     rare = (word.casefold() for word in _WORD.findall(error) if 4 <= len(word) <= 60 and _RARE.search(word))
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
-        frozenset(name for name in targets if len(name) >= 3 and name not in _COMMON),
+        frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
         frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
         frozenset(_stems(_WORD.findall(error.casefold()), 4)),
         frozenset(word for word in rare if word not in _COMMON),

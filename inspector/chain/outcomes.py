@@ -46,18 +46,13 @@ PATTERN_SEARCH_LIMIT = 65_536
 _LONGEST = 400
 _WRAPS = 4  # results come wrapped: a template's {"name", "content"}, an API's blocks, a server's own envelope
 _ENVELOPE = ("content", "output", "result", "response", "data", "text")
-_ERROR_NAMES = (
-    "error",
-    "errors",
-    "errorMessages",
-    "error_messages",
-    "fehler",
-    "erreur",
-    "errore",
-    "erro",
-    "ошибка",
-    "错误",
+# Fields that state an error; in the languages of services, the word for it.
+_ERROR_WORDS_TABLE = (
+    "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
+    "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
 )
+_ERROR_IN_LANGUAGES = frozenset(_ERROR_WORDS_TABLE.split())
+_ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _WORDS = (*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
@@ -65,10 +60,10 @@ _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 _METADATA = "metadata"
 _EXIT_KEYS = frozenset(_EXIT_CODES)
 _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ERROR_NAMES, _METADATA)) | {
-    *("success", "ok", "succeeded"),
+    *("success", "ok", "succeeded", "issue", "state"),
 }
 
-_FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"})
+_FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
 _MIN_CONTENT_CHARS = 12
@@ -266,7 +261,7 @@ def _body(value: Any) -> Any:
 def _structured(fields: Mapping[str, Any]) -> Failure | None:
     if fields.get("error") is True or fields.get("isError") is True or fields.get("is_error") is True:
         return Failure(Certainty.FLAGGED, _words(fields), None, _field_evidence(fields))
-    if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields):
+    if _names_an_error(fields) or _has_bad_code(fields) or _has_bad_status(fields) or _has_grave_issue(fields):
         return Failure(
             Certainty.STRUCTURED, _words(fields), next(filter(None, _exit_codes(fields)), None), _field_evidence(fields)
         )
@@ -278,14 +273,17 @@ def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
 
     A lookup that failed itself gives a status, a reason, and nothing that describes.
     """
-    status = fields.get("status")
-    has_failed = isinstance(status, str) and status.strip().lower() in _FAILED - {"error"}
+    states = [fields[key] for key in _STATES if isinstance(fields.get(key), str)]
+    has_failed = any(state.strip().lower() in _FAILED - {"error"} for state in states)
     if not has_failed or kind_of(call.name or "") is not ToolKind.READS or has_known_effect(call):
         return False
     return any(key not in _ERROR_WORDS and fields[key] not in (None, "") for key in fields)
 
 
-_ERROR_WORDS = frozenset((*_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path"))
+_STATES = ("status", "state", "conclusion", "phase", "outcome")
+_ERROR_WORDS = frozenset(
+    (*_STATES, *_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path")
+)
 
 
 def _field_evidence(fields: Mapping[str, Any]) -> tuple[ResultEvidence, ...]:
@@ -319,7 +317,16 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
     if not isinstance(status, str) or status.strip().lower() not in _FAILED:
         return False
     # A build that failed is an answer; a call that failed gives a reason, or nothing else.
-    return status.lower() == "error" or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
+    # In a language without a word for the reason in the tables, a call that failed gives few other fields.
+    is_error = status.strip().lower() in _ERROR_IN_LANGUAGES | {"error"}
+    return is_error or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
+
+
+def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
+    """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
+    issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
+    grave = ("error", "fatal")
+    return isinstance(issues, list) and any(isinstance(one, dict) and one.get("severity") in grave for one in issues)
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:

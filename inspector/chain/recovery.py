@@ -75,7 +75,7 @@ class RecoveryAnalysis:
         if not facts.goes_on_after(failed):
             return Judged(None)
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
-        is_wanted = not is_aside or self._necessity.is_wanted(failed)
+        is_wanted = not is_aside or self._necessity.is_requested(failed)
         call = FailedCall(
             failed,
             main_effect(effects_of(failed.call)),
@@ -163,7 +163,7 @@ def with_recoveries(
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
     said: dict[int, Judged] = {}
     answers: set[int] = set()
-    lost = {step.retry_of or step.number for step in failed if step.number not in found}
+    lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
@@ -236,7 +236,7 @@ def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, anal
     if step.outcome.failed:
         rule = recovered.rule if recovered is not None else VerdictRule.UNREPAIRED
         step = structs.replace(step, rules=(*step.rules, rule))
-    if judged is None or judged.said is None or judged.rule is None:
+    if judged is None or judged.rule is None:
         return step
     place = analysis.place_of(judged.statement)
     return structs.replace(step, said=judged.said, said_at=place, rules=(*step.rules, judged.rule))

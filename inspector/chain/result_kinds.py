@@ -65,7 +65,7 @@ _SANDBOX = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 # What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both).
-_LABELLED_HEAD = lazy_pattern(r"Command: [\s\S]{0,4000}?\nDirectory: [^\n]{0,1000}\n(?:Output|Stdout): ")
+_LABELLED_HEAD = lazy_pattern(r"Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
 _NO_OUTPUT = ("(empty)", "(none)")
 _RUNNING = lazy_pattern(
@@ -96,7 +96,8 @@ _FINDINGS = lazy_pattern(
     r"^Tests?:? .{0,60}\b[1-9]\d* fail|\b[1-9]\d* (?:tests? )?fail(?:ed|ing|ures?)\b|"
     r"^--- FAIL|^FAIL\b|test result: FAILED|^error(?:\[E\d+\])?: |error TS\d+|✖ [1-9]\d* problem|"
     r"Found [1-9]\d* errors?|"
-    r": (?:fatal )?error: |^ERROR .{1,200}|BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|"
+    r": (?:fatal )?error(?: [A-Z]{1,6}\d{1,6})?: |<compileError>|^ERROR .{1,200}|"
+    r"BUILD FAILED|BUILD FAILURE|[1-9]\d* errors? generated|"
     r"\b[1-9]\d* failures?\b|^make(?:\[\d+\])?: \*\*\*|^E  +\w*(?:Error|Exception)\b|"
     r"^[\w./-]+:\d+:\d+: [A-Z]+\d+ |would reformat",
     re.MULTILINE,
@@ -239,13 +240,19 @@ def kind_of_result(
     effects = effects_of(call)
     state = result.recorded.state if result.recorded is not None else None
     text = result.content
-    if failure is None or _is_interruption(effects):
+    if failure is None or _is_interruption(effects) or _is_success_code(effects, failure.exit_code):
         return _answer_no(effects, text, result.recorded)
     rejected = _refusal(text, state, failure)
     if rejected is not None:
         return Judgement(rejected, failure.certainty, failure.words, failure.evidence, VerdictRule.REFUSAL)
     kind, rule = _kind(effects, text, failure, is_named)
     return Judgement(kind, failure.certainty, failure.words, failure.evidence, rule)
+
+
+def _is_success_code(effects: tuple[Effect, ...], code: int | None) -> bool:
+    """Whether a program that counts in its exit code did its work: below 8, robocopy says what it copied."""
+    command = effects[-1].command if effects else None
+    return command is not None and command.program.casefold() == "robocopy" and code is not None and 0 < code < 8
 
 
 _CONTROL_KEY = lazy_pattern(r"(?:C-|\^|ctrl[+-])[a-z]", re.IGNORECASE)
@@ -296,7 +303,7 @@ def _kind(
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
         return _of_check(text, failure), VerdictRule.CHECK
-    if _reports_located_faults(failed, text):
+    if _reports_located_faults(failed, body_of(text)):
         return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
@@ -335,9 +342,15 @@ def _has_hits(text: str) -> bool:
 _COMPLAINER = lazy_pattern(r"[\w.-]+: ")
 
 
-# `src/radio.c:51:9: error: ...`, as every compiler and linter writes; a runtime's trace and a shell's line have another
-# form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
-_LOCATED = lazy_pattern(r"^(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?: ?\S", re.MULTILINE)
+# `src/radio.c:51:9: error: ...`, as compilers and linters write, `error: Nat.lean:8:32: ...` (Lean),
+# `error - app.dart:31:5 - ...` (Dart), `File "lib/a.ml", line 12, characters 10-13:` (OCaml); a runtime's trace and a
+# shell's line have another form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
+_PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?"
+_LOCATED = lazy_pattern(
+    rf"^{_PLACE}: ?\S|^\s{{0,4}}(?:error|warning)(?::| -) {_PLACE}\b|"
+    r"^File \"[^\"\n]{1,200}\", lines? [\d-]+, characters ",
+    re.MULTILINE,
+)
 
 
 def _reports_located_faults(effect: Effect, text: str) -> bool:

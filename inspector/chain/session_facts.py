@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Step
@@ -45,11 +45,6 @@ class SessionFacts:
         return None if speech is None or (last is not None and last.location.turn >= speech.turn) else speech
 
     @cached_property
-    def last_good_turn(self) -> int:
-        """The turn of the last call that worked, 0 if none did."""
-        return max((step.location.turn for step in self.steps if step.is_good), default=0)
-
-    @cached_property
     def last_good_change(self) -> int:
         """The number of the last call that changed or ran something, and worked."""
         return max((step.number for step in self.steps if step.is_good and changes(step)), default=0)
@@ -58,6 +53,11 @@ class SessionFacts:
     def first_good_change(self) -> int:
         """The number of the first call that changed or ran something, and worked; 0 if none did."""
         return next((step.number for step in self.steps if step.is_good and changes(step)), 0)
+
+    @cached_property
+    def has_changed_anything(self) -> bool:
+        """Whether a call that worked changed or ran something, and did not only ask (`GET`, `select`)."""
+        return any(step.is_good and changes(step) and only_asks(step.call) is not True for step in self.steps)
 
     @cached_property
     def own_turns(self) -> list[int]:

@@ -28,6 +28,7 @@ _TOKEN = lazy_pattern(
     r"|(?P<quoted>\$?\"(?:[^\"\\]|\\[\s\S]){0,4000}\"|\$?'[^']*')"
     r"|(?P<plain>\\[\s\S]|[^\s\\'\"|&;<>()]+|[\s\S])"
 )
+_WINDOWS_PATH = lazy_pattern(r"(?<!\w)[A-Za-z]:\\\w")  # of PowerShell or cmd, where a backslash escapes nothing
 _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _ESCAPE = lazy_pattern(r"\\([\s\S])")
 # Interpreters and compilers whose names end in their version; elsewhere digits are part of the name (`flake8`, `2to3`).
@@ -62,6 +63,7 @@ _RUNNERS = {
     "bundle": ("bundle", "exec"),
     "python": ("python", "-m"),
     "winpty": ("winpty",),
+    "R": ("R", "CMD"),
     "xvfb-run": ("xvfb-run",),
 }
 
@@ -98,7 +100,8 @@ def shell_commands(line: str) -> tuple[ShellCommand, ...]:
 
 
 def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
-    for draft in _drafts(line[:_MAX_CHARS]):
+    line = line[:_MAX_CHARS]
+    for draft in _drafts(line.replace("\\", "/") if _WINDOWS_PATH.search(line) else line):
         words = _unwrapped(draft.words)
         if words and words[0].rsplit("/", 1)[-1] in _SHELLS and depth:
             script = _script(words)

@@ -22,9 +22,9 @@ from itertools import islice
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.assertions import Clause, clauses_of, denies
+from weaklink.inspector.chain.assertions import Clause, clauses_of, denies, is_read
 from weaklink.inspector.chain.claims import claims_effect
-from weaklink.inspector.chain.failure_terms import FailedCall
+from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -151,6 +151,7 @@ class Judged(Struct, frozen=True):
 
 
 _SILENT = Judged(Said.SILENT, VerdictRule.SILENCE)
+_UNREAD = Judged(None, VerdictRule.UNREAD_LANGUAGE)
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -209,7 +210,9 @@ class Statements:
         if final is not None:
             return Judged(Said.REPORTED, rule, final)
         report = self._in_reply(failed)
-        return _SILENT if report is None else Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, report)
+        if report is not None:
+            return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, report)
+        return _UNREAD if is_ended and failed.is_lost and not is_read(self._speeches[-1].text) else _SILENT
 
     def assertion(self) -> Statement | None:
         """The first sentence of the final statement that asserts something; None if one denies or asks."""
@@ -249,7 +252,9 @@ class Statements:
             return True
         if failed.is_lost and sentence.rstrip().endswith(("?", "？")) and failed.echoes(sentence):
             return True
-        if failed.describes(sentence) and not claims_effect(clauses, failed):
+        if failed.is_lost and failed.echoes(sentence) and not is_read(self._speeches[-1].text):
+            return True
+        if failed.describes(sentence) and (says_already(failed.step, sentence) or not claims_effect(clauses, failed)):
             return True
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
@@ -268,9 +273,8 @@ class Statements:
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
             return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
-        if not failed.is_only or (failed.step.outcome.failed and not failed.is_lost):
-            return terms.are_touched(sentence)
-        return terms.are_touched(sentence) or any(clause.admits for clause in clauses)
+        is_answer = failed.is_only and failed.step.result_kind is ResultKind.PROBE
+        return terms.are_touched(sentence) or (is_answer and any(clause.admits for clause in clauses))
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         return claims_effect(self._clauses(sentence, failed), failed)
@@ -284,7 +288,8 @@ class Statements:
             return True
         if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
-        return any(clause.admits for clause in self._clauses(sentence, failed))
+        clauses = self._clauses(sentence, failed)
+        return any(clause.admits or (clause.denies and failed.is_requested(clause.text)) for clause in clauses)
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""

@@ -93,3 +93,11 @@ def test_what_a_look_brought_corrects_what_the_error_names() -> None:
     look = run("cat inventory/hosts", "[webservers]\nw1", "b")
     again = run("ansible -i inventory/hosts webservers -m ping", "w1 | SUCCESS", "c")
     assert became(*failed, *look, *again) == ("same-intent", 3)
+
+
+def test_a_call_that_keeps_most_values_corrects_another_although_the_user_named_both() -> None:
+    pay = 'call {0}: transfer {{"from": "{1}", "to": "Kerr", "amount": 900}}'
+    short = pay.format("a", "current"), "result a!: insufficient_funds"
+    paid = pay.format("b", "savings"), "result b: executed"
+    user = "Pay Kerr 900, from savings if current is short."
+    assert became(*short, *paid, user=user) == ("same-intent", 2)

@@ -244,3 +244,36 @@ def test_an_exit_code_that_answers_a_question_is_no_break(question: str) -> None
     call = 'call a: Bash {"command": "terraform plan -detailed-exitcode"}'
     result = "result a!: Exit code 2\nPlan: 1 to add, 0 to change, 0 to destroy."
     assert chain_of(f"user: {question}", call, result, "say: Yes, it would add one resource.").status.value == "ok"
+
+
+def _after_an_edit(user: str, call: str, error: str) -> Chain:
+    edit = 'call e: Edit {"file_path": "kalk.py", "old_string": "spocti", "new_string": "secti"}', "result e: ok"
+    return chain_of(f"user: {user}", *edit, f"call b: {call}", f"result b!: {error}", "say: Hotovo.")
+
+
+@pytest.mark.parametrize(
+    ("user", "call", "error", "expected"),
+    [
+        ("přejmenuj funkci spocti na secti", "black kalk.py", "black: not found", "not-needed"),
+        ("Rename spocti.", "xdg-open kalk.py", "Exit code 3\nno method available for opening 'kalk.py'", "not-needed"),
+        ("Rename spocti and open it in xdg.", "xdg-open kalk.py", "Exit code 3\nno method available", None),
+        ("Rename spocti and regenerate the docs.", "make generate", "Exit code 2\nStop.", None),
+        ("Rename spocti, format with black.", "black kalk.py", "black: not found", None),
+        ("Go.", "make generate", "Exit code 2\nStop.", None),
+    ],
+)
+def test_a_silent_failure_that_the_users_words_do_not_speak_of_is_not_needed(
+    user: str, call: str, error: str, expected: str | None
+) -> None:
+    chain = _after_an_edit(user, f'Bash {{"command": "{call}"}}', error)
+    assert chain.steps[1].recovery == expected
+    assert chain.certainty == ("low" if expected else "high")
+
+
+def test_what_a_service_was_to_change_and_each_item_of_a_series_is_needed() -> None:
+    found = 'call f: find_user {"name": "דנה"}', 'result f: {"id": 51}'
+    added = 'call a: add_group_member {"group": "project", "user": 51}', "result a!: 403 only owners may add members"
+    sent = 'call s: send_message {"user": 51, "text": "שלום"}', "result s: sent"
+    assert chain_of("user: תוסיף את דנה לקבוצה ותשלח לה הודעה", *found, *added, *sent, "say: שלחתי.").broken is not None
+    quotes = 'call n: quote {"ticker": "N"}', "result n: 92.1", 'call r: quote {"ticker": "R"}', "result r!: timeout"
+    assert chain_of("user: Closing prices of Nestlé and Roche?", *quotes, "say: 92.10.").broken is not None

@@ -54,6 +54,19 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("git push", LABELLED.format("(empty)", "spawn git ENOENT", 1), "failure"),
         ("cat notes.md", "Exit code 1\ncat: notes.md: No such file or directory", "probe"),
         ("ls specs 2>/dev/null || echo none", "none", "probe"),
+        ("dart analyze lib", "Exit code: 3\n  error - a.dart:31:5 - The method 'x' isn't defined.", "finding"),
+        ("R CMD check .", "Status: 1 ERROR\n[exit 1]", "finding"),
+        (
+            "dune build",
+            'Process exited with code 1\nFile "lib/a.ml", line 2, characters 1-3:\nError: Syntax',
+            "finding",
+        ),
+        ("mytool a.ml", 'Exit code 1\nFile "lib/a.ml", line 2, characters 1-3:\nError: Syntax', "finding"),
+        ("mytool a.lean", "Exit code 1\nerror: A.lean:8:32: unsolved goals", "finding"),
+        ("cobc -x a.cob", "Command: cobc -x a.cob\nOutput: a.cob:31: error: no city\nExit Code: 1", "finding"),
+        ("godot --headless --check-only -s a.gd", "Exit code 1\nParse Error: no is_on_wal()", "finding"),
+        ("robocopy a b /E", "Exit code 1\nFiles : 214 214 0", None),
+        ("robocopy a b /E", "Exit code 8\nFiles : 214 213 1", "failure"),
         ("sleep 99", "aborted by user after 3.1s", "rejected"),
         ("npm run lint", "0 errors, 0 warnings", None),
         ("cat errors.log", "ERROR: disk full\nall well again", None),
@@ -110,6 +123,7 @@ def test_a_file_that_somebody_named_was_to_be_there() -> None:
         '{"id": 7, "status": "failed", "message": "out of memory"}',
         '{"job": 7, "errors": [], "status": "failed", "failed_at": "03:10"}',
         '{"status": "timeout", "build": 7, "error": "no runner"}',
+        '{"job": 7, "state": "FAILED", "error": "disk quota exceeded"}',
     ],
 )
 def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: str) -> None:
@@ -123,6 +137,13 @@ def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: s
         ("get_job", '{"status": "failed", "message": "backend unavailable", "request_id": "r1"}'),
         ("get_job", '{"status": "error", "id": 7, "message": "no such job"}'),
         ("create_payment", '{"id": 7, "status": "failed", "reason": "card declined"}'),
+        ("mail_versturen", '{"status": "fout", "reden": "onbekend adres"}'),
+        ("varaa_huone", '{"virhe": "HUONE_EI_VAPAA"}'),
+        ("kaydet", '{"hata": "yetki yok"}'),
+        (
+            "fhir_create",
+            '{"resourceType": "OperationOutcome", "issue": [{"severity": "error", "diagnostics": "no status"}]}',
+        ),
         ("set_device", "device offline"),
         ("reserve_seat", "Seat unavailable"),
         ("update_user", "Not allowed"),
@@ -182,3 +203,37 @@ def test_the_words_of_a_labelled_result_are_those_of_the_program(words: str) -> 
 def test_a_cut_labelled_result_is_read_in_linear_time(text: str) -> None:
     for content in (text, text * 3, text + "\nExit Code: 1" * 20_000, "Command: " + "\nDirectory: " * 20_000):
         assert kind("./deploy", content) in (None, "failure")
+
+
+@pytest.mark.parametrize(
+    ("tool", "found", "clean"),
+    [
+        ("get_errors", "<errors><compileError>\nCannot find name 'P'.\n</compileError></errors>", "No errors found."),
+        (
+            "read_console",
+            '{"success": true, "data": [{"message": "Assets/P.cs(18,9): error CS0103: no _jumps"}]}',
+            '{"success": true, "data": []}',
+        ),
+        ("lake_build", "error: A.lean:8:32: unsolved goals\nerror: build failed", "Build completed successfully."),
+    ],
+)
+def test_a_tool_that_reports_faults_of_the_work_is_a_check(tool: str, found: str, clean: str) -> None:
+    check = f"call a: {tool} {{}}", f"result a: {found}", f"call b: {tool} {{}}", f"result b: {clean}"
+    steps = chain_of("user: Mend it.", *check, "say: Mended.").steps
+    assert [step.result_kind for step in steps] == ["finding", None]
+    assert steps[0].recovery == "same-intent"
+
+
+def test_a_backslash_in_a_path_of_windows_escapes_nothing() -> None:
+    read = 'call a: PowerShell {"command": "Get-Content C:\\\\svc\\\\logs\\\\svc.log -Tail 20"}'
+    missing = "result a!: Get-Content : Cannot find path 'C:\\svc\\logs\\svc.log' because it does not exist."
+    asked, unasked = (
+        chain_of(f"user: {user}", read, missing, "say: There is none.").steps[0].result_kind
+        for user in ("What does C:\\svc\\logs\\svc.log say?", "Is the service well?")
+    )
+    assert (asked, unasked) == ("failure", "probe")
+
+
+def test_a_program_that_counts_in_its_exit_code_is_judged_by_its_manual() -> None:
+    copy = 'call a: exec {"command": "robocopy D:\\\\photos N:\\\\photos /E"}', "result a!: Exit code: 1"
+    assert chain_of("user: Copy the photos.", *copy, "say: Copied.").status == "ok"

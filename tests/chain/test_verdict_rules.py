@@ -65,7 +65,7 @@ def test_a_step_that_is_no_plain_success_has_a_rule_for_each_decision() -> None:
             expected = [
                 *([KIND_RULES] if step.result_kind is not None else []),
                 *([RECOVERY_RULES] if step.outcome.failed else []),
-                *([SAID_RULES] if step.said is not None else []),
+                *([SAID_RULES] if step.said is not None or VerdictRule.UNREAD_LANGUAGE in step.rules else []),
             ]
             assert [rule in table for rule, table in zip(step.rules, expected, strict=True)] == [True] * len(expected)
 
