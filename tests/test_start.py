@@ -77,7 +77,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 190),
         (_segment, 145),
-        (_check, 332),
+        (_check, 334),
         (_list, 139),
     ],
 )
