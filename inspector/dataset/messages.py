@@ -22,7 +22,7 @@ LISTS = ("messages", "conversations")
 _NO_RANGE = Range(0, 0)
 _ROLES = {
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),
-    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent"), Role.ASSISTANT),
+    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent", *CALL_ROLES), Role.ASSISTANT),
     **dict.fromkeys(
         ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
     ),

@@ -10,7 +10,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, present_tools
 from weaklink.inspector.formats.templates.registry import find_template
-from weaklink.inspector.model import ToolDefinition
+from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import segment
 
 HERMES, PHI4 = find_format("hermes"), find_format("phi4")
@@ -198,7 +198,7 @@ def test_the_turns_of_calls_of_llama_factory_are_answers_in_the_target_format() 
 
 
 def test_a_turn_of_calls_that_cannot_be_read_is_kept_as_it_is_written() -> None:
-    broken = [{"from": "human", "value": "Go."}, {"from": "function_call", "value": "f a=1"}]
+    broken: list[Json] = [{"from": "human", "value": "Go."}, {"from": "function_call", "value": "f a=1"}]
     converted = convert_row({**LLAMA_FACTORY, "conversations": broken}, None, find_format("qwen"))
     turns: Any = converted["conversations"]
     assert turns[-1] == {"from": "gpt", "value": "f a=1"}
