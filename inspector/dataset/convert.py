@@ -19,6 +19,7 @@ from weaklink.inspector.dataset.messages import (
     sorted_results,
     text_of,
     with_object,
+    with_structured_calls,
     with_text,
 )
 from weaklink.inspector.formats.completion import (
@@ -140,8 +141,9 @@ def _text(
 def _conversation(
     row: dict[str, Json], key: str, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
 ) -> dict[str, Json]:
-    messages = row[key]
-    assert isinstance(messages, list)
+    listed = row[key]
+    assert isinstance(listed, list)
+    messages = [with_structured_calls(message) for message in listed]
     if not any(isinstance(message, dict) for message in messages):
         raise ValueError(f"`{key}` contains no messages")
     texts = (text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT)

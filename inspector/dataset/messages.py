@@ -10,6 +10,7 @@ from weaklink.inspector.dataset.fitting import ParsedOutput, parse_output
 from weaklink.inspector.formats.api.call_reading import read_structured_part
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, read_calls, split_thought
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
@@ -21,7 +22,7 @@ LISTS = ("messages", "conversations")
 _NO_RANGE = Range(0, 0)
 _ROLES = {
     **dict.fromkeys(("system", "developer"), Role.SYSTEM),
-    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent"), Role.ASSISTANT),
+    **dict.fromkeys(("assistant", "gpt", "chatgpt", "model", "bot", "agent", *CALL_ROLES), Role.ASSISTANT),
     **dict.fromkeys(
         ("tool", "observation", "function", "function_response", "tool_response", "ipython", "environment"), Role.TOOL
     ),
@@ -75,6 +76,23 @@ def with_object(message: dict[str, Json], api_message: dict[str, Json]) -> dict[
     """The message with all of its content replaced by an API's message object."""
     kept = {name: value for name, value in message.items() if name not in _STRUCTURED | {"content", "role", "from"}}
     return {**api_message, **kept}
+
+
+def with_structured_calls(message: Json) -> Json:
+    """LLaMA-Factory's turn of calls as an answer with `tool_calls`, and its thought; any other message unchanged.
+
+    The trainer's template writes the calls of such a turn, so its text is in no format of a model.
+    """
+    text = message.get("value") if isinstance(message, dict) else None
+    if not isinstance(message, dict) or message.get("from") not in CALL_ROLES or not isinstance(text, str):
+        return message
+    thought, written = split_thought(text)
+    calls: list[Json] = [
+        {"id": header.id, "type": "function", "function": {"name": header.name, "arguments": arguments}}
+        for header, arguments in read_calls(written)
+    ]
+    reasoning: dict[str, Json] = {"reasoning_content": thought} if thought else {}
+    return {**message, "from": "gpt", "value": "", **reasoning, CALLS: calls}
 
 
 def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:

@@ -32,6 +32,7 @@ from weaklink.inspector.dataset.no_tool_answers import no_tool_answer
 from weaklink.inspector.dataset.samples import Sample, definitions_in, read_sample
 from weaklink.inspector.formats.templates.template import openai_tool
 from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.model import Json, Role, ToolDefinition
@@ -314,9 +315,11 @@ def _first_question(sample: Sample) -> tuple[int, str] | None:
 
 def _assistant_message(sample: Sample, text: str) -> JsonObject:
     """An assistant message in the shape of the row's assistant messages."""
-    example = next((one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT), {})
-    shape = shape_of(example)
-    return {shape.role_key: example.get(shape.role_key, "assistant"), shape.text_key: text}
+    answers = [one for one in sample.messages if isinstance(one, dict) and role_of(one) is Role.ASSISTANT]
+    shape = shape_of(answers[0] if answers else {})
+    words = (one.get(shape.role_key) for one in answers)
+    word = next((one for one in words if one not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
+    return {shape.role_key: word, shape.text_key: text}
 
 
 def _unrelated(

@@ -122,8 +122,7 @@ def _in_call_order(turns: Sequence[TemplateMessage]) -> Iterator[TemplateMessage
 def _turns(
     message: JsonObject, source: Format, tools: tuple[ToolDefinition, ...], notes: list[str], number: int
 ) -> Iterator[TemplateMessage]:
-    word = message.get("from", message.get("role"))
-    if role_of(message) is Role.ASSISTANT or word in ("function_call", "tool_call"):
+    if role_of(message) is Role.ASSISTANT:
         read = read_answer(_as_structured(message), source, tools)
         notes += (f"Message {number}: {note}" for note in read.notes)
         yield TemplateMessage(Role.ASSISTANT, pieces=read.pieces)

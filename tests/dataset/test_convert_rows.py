@@ -10,7 +10,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, present_tools
 from weaklink.inspector.formats.templates.registry import find_template
-from weaklink.inspector.model import ToolDefinition
+from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import segment
 
 HERMES, PHI4 = find_format("hermes"), find_format("phi4")
@@ -169,3 +169,37 @@ def test_a_row_that_cannot_be_read_says_why(row: dict[str, Any], why: str) -> No
 def test_odd_messages_are_no_reason_to_raise(target: Format, odd: object) -> None:
     row = converted({"messages": [{"role": "user", "content": "Go."}, odd]}, target)
     assert row["messages"][0]["content" if "content" in row["messages"][0] else "parts"] == "Go."
+
+
+LLAMA_FACTORY: dict[str, Any] = {
+    "conversations": [
+        {"from": "human", "value": "Go."},
+        {
+            "from": "function_call",
+            "value": '<think>One, then two.</think>[{"name": "f", "arguments": {"a": 1}},'
+            ' {"name": "f", "arguments": {"a": 2}}]',
+            "weight": 0,
+        },
+        {"from": "observation", "value": '["one", "two"]'},
+        {"from": "gpt", "value": "Done."},
+    ],
+    "tools": json.dumps([OFFERED[0]["function"]]),
+}
+
+
+def test_the_turns_of_calls_of_llama_factory_are_answers_in_the_target_format() -> None:
+    converted = convert_row(LLAMA_FACTORY, None, find_format("qwen"))
+    turns: Any = converted["conversations"]
+    assert [turn["from"] for turn in turns] == ["system", "human", "gpt", "observation", "gpt"]
+    assert turns[2] == {"from": "gpt", "value": f"<think>\nOne, then two.\n</think>\n\n{CALLS}", "weight": 0}
+    read = segment(turns[2]["value"], "qwen")
+    assert [call.arguments for call in read.calls] == [{"a": 1}, {"a": 2}]
+    assert converted["dropped"] == []
+
+
+def test_a_turn_of_calls_that_cannot_be_read_is_kept_as_it_is_written() -> None:
+    broken: list[Json] = [{"from": "human", "value": "Go."}, {"from": "function_call", "value": "f a=1"}]
+    converted = convert_row({**LLAMA_FACTORY, "conversations": broken}, None, find_format("qwen"))
+    turns: Any = converted["conversations"]
+    assert turns[-1] == {"from": "gpt", "value": "f a=1"}
+    assert converted["dropped"] == ["Message 2: `call:0` could not be parsed and was kept as raw text."]

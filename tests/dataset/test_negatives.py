@@ -106,6 +106,20 @@ def test_an_answer_that_is_given_already_needs_no_call() -> None:
     assert run_verifier(TOOL_USE, row_candidate(found.value)).passed
 
 
+@pytest.mark.parametrize("kind", ["already-given", "tool-removed"])
+def test_the_turns_of_calls_of_llama_factory_are_answers(kind: str) -> None:
+    said = [("human", "What is the weather in Oslo?")]
+    said += [("function_call", '{"name": "get_weather", "arguments": {"city": "Oslo"}}')]
+    said += [("observation", '{"temperature": 4}'), ("gpt", "It is 4 degrees.")]
+    turns = [{"from": role, "value": text} for role, text in said]
+    value: dict[str, Any] = {"conversations": turns, "tools": json.dumps([WEATHER["function"], ALARM["function"]])}
+    found = read_sample(DataRow("a.jsonl", "line 1", 1, value))
+    made = make_negative(found, NegativeOptions(1, (kind,)))
+    assert isinstance(made, NegativeRow)
+    conversations: Any = made.value["conversations"]
+    assert [turn["from"] for turn in conversations] == ["human", "gpt"]
+
+
 def test_the_result_is_only_given_in_a_conversation_of_one_question_and_of_a_tool_that_reads() -> None:
     longer = sample(WEATHER, INVOICE)
     messages = [*longer.row.value["messages"], {"role": "user", "content": "And you?"}]

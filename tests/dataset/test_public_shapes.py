@@ -317,6 +317,9 @@ def test_names_with_spaces_of_toolace_are_calls() -> None:
     conversation[1]["value"] = '[Market Trends API(country="five")]'
     codes = [one.rule.code for one in lint_sample(sample_of({"system": system, "conversations": conversation}))]
     assert "S202" in codes
+    conversation[1]["value"] = "[Market Trend API(country=5), get.news()]"
+    found = lint_sample(sample_of({"system": system, "conversations": conversation}))
+    assert any(one.fault.message.startswith("No tool `Market Trend API`") for one in found)
     plain: dict[str, Any] = {"system": system.replace("Market Trends API", "trends"), "conversations": conversation}
     assert public_row(plain) is None
 

@@ -345,14 +345,19 @@ def _toolace_message(message: JsonObject, plain: Mapping[str, str]) -> JsonObjec
     role, text = _TOOLACE_ROLES[str(message["from"])], str(message.get("value"))
     if role != "assistant" or not text.lstrip().startswith("["):
         return {"role": role, "content": text}
-    renamed = text
-    for name in sorted(plain, key=len, reverse=True):
-        renamed = renamed.replace(f"{name}(", f"{plain[name]}(")
-    original = {safe: name for name, safe in plain.items()}
-    calls = segment(renamed, "pythonic").calls
-    if not calls or not all(call.valid and isinstance(call.arguments, dict) for call in calls):
-        return {"role": role, "content": text}
-    return _answer([_call(original.get(call.name or "", call.name), call.arguments) for call in calls])
+    unknown = {name: re.sub(r"\W", "_", name) for name in _SPACED_NAME.findall(text)}
+    for names in (plain, {**unknown, **plain}):  # a misspelt name is one of no tool, and still a call
+        renamed = text
+        for name in sorted(names, key=len, reverse=True):
+            renamed = renamed.replace(f"{name}(", f"{names[name]}(")
+        original = {safe: name for name, safe in names.items()}
+        calls = segment(renamed, "pythonic").calls
+        if calls and all(call.valid and isinstance(call.arguments, dict) for call in calls):
+            return _answer([_call(original.get(call.name or "", call.name), call.arguments) for call in calls])
+    return {"role": role, "content": text}
+
+
+_SPACED_NAME = lazy_pattern(r"(?:^\s*\[|\),\s*)([A-Za-z][\w./-]*(?: [\w./-]+){1,8})(?=\()")  # [Market Trends API(
 
 
 def _blocks(row: JsonObject) -> JsonObject | None:

@@ -49,7 +49,8 @@ _ROLES = {
 }
 
 _LISTS = ("conversations", "conversation", "items", "messages")  # only few data sets use the last three
-_CALL_ROLES = frozenset({"function_call", "tool_call"})
+CALL_ROLES = frozenset({"function_call", "tool_call"})
+"""The roles of LLaMA-Factory's and ms-swift's turns of calls."""
 _THOUGHT = lazy_pattern(r"\s*<think>(.*?)</think>", re.DOTALL)
 
 
@@ -133,11 +134,11 @@ def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinitio
     generation = model.Generation(
         answered_model=model_name, tools=tools, tools_origin=model.ToolsOrigin.REQUEST if tools else None
     )
-    if source_role.lower() not in _CALL_ROLES:
+    if source_role.lower() not in CALL_ROLES:
         return model.Turn(role, (model.Part("text", text),), source_role, generation=generation)
-    thought = _THOUGHT.match(text)
-    calls = tuple(read_calls(text[thought.end() :] if thought is not None else text))
-    reasoning = (model.Part("reasoning", thought[1]),) if thought is not None else ()
+    thought, written = split_thought(text)
+    calls = tuple(read_calls(written))
+    reasoning = (model.Part("reasoning", thought),) if thought is not None else ()
     return model.Turn(
         role,
         (*reasoning, *(model.Part(header.part, arguments) for header, arguments in calls)),
@@ -158,6 +159,12 @@ def _result(message: JsonObject) -> model.ResultHeader | None:
     """The id and name in a tool message, which some writers add; everything else is in the value."""
     header = model.ResultHeader(text_of(message, "tool_call_id") or None, text_of(message, "name") or None)
     return header if header.call_id or header.name else None
+
+
+def split_thought(text: str) -> tuple[str | None, str]:
+    """The reasoning before the calls of a turn, None if there is none, and the text of the calls."""
+    thought = _THOUGHT.match(text)
+    return (None, text) if thought is None else (thought[1], text[thought.end() :])
 
 
 def read_calls(text: str) -> Iterator[tuple[model.CallHeader, str]]:
