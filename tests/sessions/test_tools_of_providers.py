@@ -85,7 +85,12 @@ def test_what_the_provider_ran_stays_in_its_answer() -> None:
     shell: Item = {"type": "shell_call", "id": "sh_1", "call_id": "call_1", "action": {"commands": ["ls"]}}
     output: Item = {"type": "shell_call_output", "id": "so_1", "call_id": "call_1", "output": []}
     found: Item = {**FOUND, **BY_SERVER, "id": "to_1", "call_id": None}
-    answer: list[Item] = [{**SEARCH, **BY_SERVER, "call_id": None}, found, {**shell, "environment": environment}, output]
+    answer: list[Item] = [
+        {**SEARCH, **BY_SERVER, "call_id": None},
+        found,
+        {**shell, "environment": environment},
+        output,
+    ]
     user = {"role": "user", "content": "And now?"}
     trace, inspection = inspected(responses_session([([*answer, said("A.")], [user]), END], TOOLS, stored=False))
     assert [turn.role.value for turn in trace.turns] == ["user", "assistant", "user", "assistant"]
