@@ -40,6 +40,7 @@ _INT_64 = 1 << 63
 _INTERNAL, _CLIENT = 1, 3
 _UNSET, _ERROR = 0, 2
 _SESSION = "session"
+_STEP_S = 0.000_001  # the resolution of `nanoseconds`
 VERDICT = "weaklink.status"
 """The name of the evaluation whose label is the verdict."""
 
@@ -77,16 +78,19 @@ class Times(Struct, frozen=True):
 
 
 def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
-    """The times of a trace; if its source kept none, all of them are `unknown_at_s`."""
+    """The times of a trace; if its source kept none, it begins at `unknown_at_s`.
+
+    An answer without a time of its own begins a microsecond after the turn before it: viewers sort spans by time.
+    """
     generations = [turn.generation for turn in trace.turns]
     moments = [trace.started, *(moment for one in generations if one for moment in (one.started, one.ended))]
     known = [moment.at_s for moment in moments if moment is not None]
     at_s = min(known) if known else unknown_at_s
-    whole = SpanTimes(at_s, max(known, default=at_s), TimeProvenance.RECORDED if known else TimeProvenance.UNKNOWN)
+    began_s = at_s
     turns: list[SpanTimes] = []
-    for one in generations:
+    for turn, one in zip(trace.turns, generations, strict=True):
         started, ended = (one.started, one.ended) if one else (None, None)
-        start_s = max(at_s, started.at_s) if started else at_s
+        start_s = max(at_s, started.at_s) if started else at_s + (_STEP_S if _is_answer(turn) else 0.0)
         at_s = max(start_s, ended.at_s) if ended else start_s
         is_recorded = started is not None and ended is not None
         turns.append(
@@ -96,7 +100,8 @@ def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
                 TimeProvenance.RECORDED if is_recorded else TimeProvenance.DERIVED if known else TimeProvenance.UNKNOWN,
             )
         )
-    return Times(whole, tuple(turns))
+    how = TimeProvenance.RECORDED if known else TimeProvenance.UNKNOWN
+    return Times(SpanTimes(began_s, max((*known, at_s)), how), tuple(turns))
 
 
 OtlpValue: TypeAlias = str | int | float | bool | list[str] | None

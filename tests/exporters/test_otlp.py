@@ -185,10 +185,13 @@ def test_malformed_arguments_stay_the_text_that_they_are() -> None:
     assert attributes(tool)["weaklink.outcome"] == "malformed"
 
 
-def test_unknown_times_are_told_as_such() -> None:
-    found = spans(whole_trace(started=None))
-    assert {span.start_time_unix_nano for span in found} == {int(NOW_S) * 1_000_000_000}
-    assert {attributes(span)["weaklink.times"] for span in found} == {"unknown"}
+def test_unknown_times_are_told_as_such_and_keep_the_order() -> None:
+    root, *found = spans(whole_trace(started=None))
+    starts = [span.start_time_unix_nano for span in (root, *found)]
+    assert starts == sorted(starts)
+    assert starts[0] == int(NOW_S) * 1_000_000_000
+    assert root.end_time_unix_nano == max(span.end_time_unix_nano for span in found) == starts[0] + 1_000
+    assert {attributes(span)["weaklink.times"] for span in (root, *found)} == {"unknown"}
 
 
 @pytest.mark.parametrize("name", ["hermes-sessions", "claude-code", "openai-messages"])

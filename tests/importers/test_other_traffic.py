@@ -162,6 +162,152 @@ def test_equal_names_are_told_apart_by_their_arguments_whatever_their_order(tmp_
     assert "(1)" in rest.reason
 
 
+QUESTION = {"confirm": {"method": "elicitation/create", "params": {"mode": "form", "message": "Which datum?"}}}
+
+
+def asks(*, id: Any = 7, state: str = "s1") -> bytes:
+    """An answer that asks for something first; revision 2026-07-28."""
+    result = {"resultType": "input_required", "inputRequests": QUESTION, "requestState": state}
+    return json.dumps(rpc(id=id, result=result)).encode()
+
+
+def again(*, id: Any = 8, state: str = "s1") -> dict[str, Any]:
+    """The same call with what was asked for."""
+    sent = ran(id=id)
+    answers = {"confirm": {"action": "accept", "content": {"datum": "LAT"}}}
+    return {**sent, "params": {**sent["params"], "inputResponses": answers, "requestState": state}}
+
+
+def polled(task_id: str, id: Any, *, method: str = "tasks/get") -> dict[str, Any]:
+    return rpc(id=id, method=method, params={"taskId": task_id})
+
+
+def answered(id: Any, **result: Any) -> bytes:
+    return json.dumps(rpc(id=id, result=result)).encode()
+
+
+CONTENT = {"content": [{"type": "text", "text": READ}], "isError": False}
+
+
+def test_without_sessions_ids_may_be_used_again(tmp_path: Path) -> None:
+    first, last = model_flows()
+    other = mcp_flow(ran("Nice", id=1), json.dumps(came("12:00", id=1)).encode(), at_s=1.0)
+    own = mcp_flow(ran("Brest", id=1), json.dumps(came(READ, id=1)).encode(), at_s=2.0)
+    trace, (rest,) = records_of(tmp_path, first, other, own, last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.result == READ
+    assert "calls of MCP tools without a matching call in a recorded answer (1)" in rest.reason
+
+
+def test_a_request_that_a_session_sends_again_is_one_run(tmp_path: Path) -> None:
+    first, last = model_flows()
+    runs = [mcp_flow(ran(), json.dumps(came(READ)).encode(), at_s=at_s, session="s1") for at_s in (1.0, 2.0)]
+    trace, skipped = records_of(tmp_path, first, *runs, last)
+    assert run_in(trace) is not None
+    assert skipped == []
+
+
+def test_a_tool_that_asks_before_it_answers_runs_once(tmp_path: Path) -> None:
+    first, last = model_flows()
+    twice = [
+        mcp_flow(ran(), asks(), at_s=1.0),
+        mcp_flow(again(), asks(id=8, state="s2"), at_s=2.0),
+        mcp_flow(again(id=9, state="s2"), json.dumps(came(READ, id=9)).encode(), at_s=3.0),
+    ]
+    trace, skipped = records_of(tmp_path, first, *twice, last)
+    run = run_in(trace)
+    assert run is not None
+    assert (run.result, run.failed, run.own_form) == (READ, False, ())
+    assert run.started is not None
+    assert run.started.at_s == 1_790_000_001.0
+    assert codes(trace) == []
+    assert skipped == []
+    notes = [one for one in trace.provenance.warnings if "MCP" in one]
+    assert notes == ["the MCP tool `at` asked before it answered: `confirm`: Which datum?"] * 2
+
+
+def test_a_tool_that_was_not_told_what_it_asked_has_no_result(tmp_path: Path) -> None:
+    first, last = model_flows("The user declined.")
+    trace, _ = records_of(tmp_path, first, mcp_flow(ran(), asks(), at_s=1.0), last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.failed is None
+    assert run.own_form == ("result",)
+    assert codes(trace) == []
+
+
+TASK = {"taskId": "t1", "createdAt": "2026-11-01T10:00:00Z", "lastUpdatedAt": "2026-11-01T10:00:00Z", "ttlMs": None}
+BEGUN_2026 = answered(7, resultType="task", status="working", **TASK)
+BEGUN_2025 = answered(7, task={**TASK, "status": "working"})
+TASKS = [
+    (BEGUN_2026, [(polled("t1", 8), answered(8, resultType="complete", status="completed", result=CONTENT, **TASK))]),
+    (
+        BEGUN_2026,
+        [
+            (polled("t1", 8), answered(8, status="input_required", inputRequests=QUESTION, **TASK)),
+            (polled("t1", 9), answered(9, status="completed", result=CONTENT, **TASK)),
+        ],
+    ),
+    (
+        BEGUN_2025,
+        [
+            (polled("t1", 8), answered(8, status="completed", **TASK)),
+            (polled("t1", 9, method="tasks/result"), answered(9, **CONTENT)),
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("begun", "polls"), TASKS, ids=["2026-07-28", "asks", "2025-11-25"])
+def test_a_run_that_becomes_a_task_has_the_result_of_the_task(
+    begun: bytes, polls: list[tuple[Any, bytes]], tmp_path: Path
+) -> None:
+    first, last = model_flows()
+    later = [mcp_flow(sent, came_back, at_s=2.0 + at) for at, (sent, came_back) in enumerate(polls)]
+    trace, _ = records_of(tmp_path, first, mcp_flow(ran(), begun, at_s=1.0), *later, last)
+    run = run_in(trace)
+    assert run is not None
+    assert (run.result, run.failed) == (READ, False)
+    assert codes(trace) == []
+    (states,) = (one for one in trace.provenance.warnings if "as a task" in one)
+    assert states.startswith("the MCP tool `at` ran as a task: working, ")
+    assert states.endswith("completed")
+
+
+def test_a_task_may_end_on_a_stream_of_notifications(tmp_path: Path) -> None:
+    first, last = model_flows()
+    note = rpc(method="notifications/tasks", params={**TASK, "status": "completed", "result": CONTENT})
+    listened = rpc(id=8, method="subscriptions/listen", params={"notifications": {"taskIds": ["t1"]}})
+    flows = [
+        mcp_flow(ran(), BEGUN_2026, at_s=1.0),
+        mcp_flow(listened, events(note), kind="text/event-stream", at_s=2.0),
+    ]
+    trace, _ = records_of(tmp_path, first, *flows, last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.result == READ
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        answered(8, status="failed", error={"code": -32603, "message": "no tides today"}, **TASK),
+        answered(8, status="cancelled", **TASK),
+    ],
+    ids=["failed", "cancelled"],
+)
+def test_a_task_that_has_no_result_has_failed(end: bytes, tmp_path: Path) -> None:
+    first, last = model_flows("That did not work.")
+    flows = [mcp_flow(ran(), BEGUN_2026, at_s=1.0), mcp_flow(polled("t1", 8), end, at_s=2.0)]
+    trace, _ = records_of(tmp_path, first, *flows, last)
+    run = run_in(trace)
+    assert run is not None
+    assert run.failed
+    assert run.own_form == ("result",)
+    assert codes(trace) == []
+
+
 def test_a_har_has_them_too_and_damaged_messages_are_other_traffic(tmp_path: Path) -> None:
     def entry(path: str, body: bytes, answer: bytes, kind: str, at: int) -> Any:
         url = f"https://127.0.0.1{path}"
