@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.openai.tool_lists import loaded_tools
 from weaklink.inspector.chain import layers
 from weaklink.inspector.chain.analysis import analyse
+from weaklink.inspector.chain.compaction import compaction_diagnostics
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
@@ -125,7 +126,11 @@ def analyse_parts(
     diagnostics += argument_diagnostics(trace, found.chain.steps, found.flow)
     diagnostics = layers.without_consequences(diagnostics, faults, CALL_WITHOUT_RESULT)
     diagnostics = _without_refusals(diagnostics, parts)
-    differences = [*layers.run_differences(trace, found.chain.steps), *history_diagnostics(trace)]
+    differences = [
+        *layers.run_differences(trace, found.chain.steps),
+        *history_diagnostics(trace),
+        *compaction_diagnostics(trace, found.chain.steps, found.flow),
+    ]
     from_server = (one for one in faults if one.rule.owner)
     chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
     return chain, diagnostics + differences

@@ -333,6 +333,8 @@ class Turn(Struct, frozen=True, omit_defaults=True):
     `source_role` is the source's own word for the role (`gpt`, `observation`, `ipython`). `calls` describe the parts
     named `call:N`, `result` the result of a tool turn; an assistant turn that was generated has a `generation`.
     `run` is the run of the tool whose result a tool turn has, if it was recorded in addition to the conversation.
+    `summarises` is the number of turns, from the first one on, that the model no longer reads because this turn is a
+    summary of them; 0 if it is none.
     """
 
     role: Role
@@ -343,6 +345,7 @@ class Turn(Struct, frozen=True, omit_defaults=True):
     generation: Generation | None = None
     flags: frozenset[TurnFlag] = frozenset()
     run: RecordedRun | None = None
+    summarises: int = 0
 
     def part(self, name: str) -> Part | None:
         """The part of that name, or None."""

@@ -175,7 +175,9 @@ HISTORY_COMPACTED = Rule(
     "history-compacted",
     Severity.INFO,
     "A request has a summary in place of messages of the previous request.",
-    "The agent compacted the history and marked it as a summary. The model no longer sees what the summary omits.",
+    "The agent compacted the history and marked it as a summary. The model no longer sees what the summary omits. In "
+    "logs of agents that mark their summaries, the message names the values of earlier results that later calls have "
+    "and the summary lacks.",
     "Check the summary: it must contain ids and values that later calls need.",
     bad=f"{_PARSED}@assistant sent=1,2,3\n4 degrees.\n@user\n"
     "Summary of the conversation so far: 4 degrees in Oslo.\n@user\nAnd Bergen?\n@assistant sent=1,5,6\n7 degrees.",

@@ -116,6 +116,18 @@ class AgentSession:
         flags = _INJECTED if is_injected else frozenset()
         self.turns.append(Turn(turn.role, turn.parts, turn.source_role, flags=flags))
 
+    def summary(self, content: Json, *, kept: int = 0) -> None:
+        """Add the agent's summary of all turns so far but the last `kept`, which the model still reads."""
+        replaced = max(len(self.turns) - kept, 0)
+        before = len(self.turns)
+        self.say("user", content, is_injected=True)
+        self.summarised(before, replaced)
+
+    def summarised(self, number: int, replaced: int) -> None:
+        """The turns added since there were `number` begin with a summary of the first `replaced` turns."""
+        if number < len(self.turns):
+            self.turns[number] = structs.replace(self.turns[number], summarises=replaced)
+
     def answer(
         self,
         content: Json,

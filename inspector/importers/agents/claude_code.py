@@ -477,6 +477,8 @@ class _ClaudeCodeSession(Struct):
         if not isinstance(message, dict | str):
             return "the row's `message` is neither an object nor a string"
         turns = with_run(list(user_turns(message, flags)), value.get("toolUseResult"), value.get("timestamp"))
+        if value.get("isCompactSummary") is True and turns:
+            turns[0] = structs.replace(turns[0], summarises=len(self.turns))
         self.turns += turns
         parent = text_of(value, "parentUuid")
         if parent and not flags and any(turn.role is Role.USER for turn in turns):

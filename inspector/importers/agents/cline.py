@@ -76,8 +76,14 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
     if agent not in ("", "lead") and named:
         session.parent = ParentTrace(ExternalId("session_id", named), ParentWhy.SUBAGENT)
     session.say("system", text_of(value, "system_prompt"))
+    replaced: dict[str, int] = {}  # by the summary of Roo Code that replaces them: how many turns
     for message in objects_of(value.get("messages")):
+        before = len(session.turns)
         _take(message, session)
+        if message.get("isSummary") is True:
+            session.summarised(before, replaced.get(text_of(message, "condenseId"), before))
+        elif parent := text_of(message, "condenseParent"):
+            replaced[parent] = len(session.turns)
     return session
 
 

@@ -331,7 +331,9 @@ class Rollout(Struct):
         """Add the summary that replaced the history."""
         self._open = None
         if text := text_of(payload, "message"):
-            self._turns.append(Turn(Role.USER, (Part("text", text),), "compacted", flags=_INJECTED))
+            before = len(self._turns)
+            summary = Turn(Role.USER, (Part("text", text),), "compacted", flags=_INJECTED, summarises=before)
+            self._turns.append(summary)
 
     def turns(self) -> tuple[Turn, ...]:
         """All turns; those of a fork's history are marked as copied."""

@@ -108,7 +108,7 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
         case "abort":
             session.answer(None, ended=at, error=failure(text_of(data, "reason") or "aborted", code="aborted"))
         case "session.compaction_complete":
-            session.say("user", text_of(data, "summaryContent"), is_injected=True)
+            session.summary(text_of(data, "summaryContent"))
 
 
 def _call(request: JsonObject) -> Json:

@@ -45,6 +45,7 @@ def _session(tables: LogTables, row: JsonObject) -> AgentSession:
         listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
         if listed is None:
             continue
+        before = len(session.turns)
         parts = [(text_of(part, "type"), object_of(part.get("data"))) for part in listed]
         words = "".join(text_of(data, "text") for kind, data in parts if kind == "text")
         match text_of(message, "role"):
@@ -53,12 +54,14 @@ def _session(tables: LogTables, row: JsonObject) -> AgentSession:
             case "tool":
                 _results(parts, session)
             case role:
-                is_summary = bool(message.get("is_summary_message"))
-                session.say("system" if role == "system" else "user", words, is_injected=is_summary)
+                is_injected = bool(message.get("is_summary_message"))
+                session.say("system" if role == "system" else "user", words, is_injected=is_injected)
                 for kind, data in parts:
                     if kind == "shell_command":
                         run = f"$ {text_of(data, 'command')}\n{text_of(data, 'output')}"
                         session.say("user", run, is_injected=True)
+        if message.get("is_summary_message"):
+            session.summarised(before, before)
     return session
 
 

@@ -53,7 +53,7 @@ def _take(row: JsonObject, session: AgentSession) -> None:
             session.title = text_of(row, "title")
             session.folder = text_of(row, "cwd")
         case "compaction_state":
-            session.say("user", text_of(row, "summary"), is_injected=True)
+            session.summary(text_of(row, "summary"))
         case "message":
             session.began(row.get("timestamp"))
             blocks = _blocks(message.get("content"))

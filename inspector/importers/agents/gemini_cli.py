@@ -30,6 +30,7 @@ _NOTES = (
 _PROMPTS_ONLY = (
     "this is Gemini CLI's list of prompts, without answers; its sessions are in the folder `chats` beside it"
 )
+_DROPPED = "$dropped"  # beside a summary, the id of the last message that it stands for
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 
 
@@ -66,9 +67,24 @@ class GeminiCliImporter:
                 record |= changed
                 if isinstance(changed.get("messages"), list):
                     listed = objects_of(changed["messages"])
-                    messages = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
+                    now = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
+                    messages = _compressed(messages, now) or now
         if record or messages:
             yield _session(record, messages).trace()
+
+
+def _compressed(before: dict[str, JsonObject], now: dict[str, JsonObject]) -> dict[str, JsonObject]:
+    """The messages before, and the new ones, if those begin with a summary of the oldest; empty if they do not.
+
+    The summary is a message of the user that was not there before; what follows the oldest messages is kept.
+    """
+    dropped = [id_ for id_ in before if id_ not in now]
+    first = next(iter(now), "")
+    is_summary = first not in before and text_of(now.get(first, {}), "type") == "user"
+    if not dropped or not is_summary or list(before)[: len(dropped)] != dropped:
+        return {}
+    marked: dict[str, JsonObject] = {first: {**now[first], _DROPPED: dropped[-1]}}
+    return {**before, **now, **marked}
 
 
 def _is_prompt(row: JsonObject) -> bool:
@@ -80,8 +96,12 @@ def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSessio
     session = AgentSession("gemini-cli", (("sessionId", text_of(record, "sessionId")),), "line 1", _NOTES)
     session.title = text_of(record, "summary")
     session.began(record.get("startTime"))
-    for message in messages.values():
+    turns_after: dict[str, int] = {}
+    for id_, message in messages.items():
         match text_of(message, "type"):
+            case "user" if _DROPPED in message:
+                kept = len(session.turns) - turns_after.get(text_of(message, _DROPPED), 0)
+                session.summary(texts(message.get("content"), "text"), kept=kept)
             case "user":
                 session.say("user", texts(message.get("content"), "text"))
             case "error":
@@ -90,6 +110,7 @@ def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSessio
                 )
             case "gemini":
                 _answer(message, session)
+        turns_after[id_] = len(session.turns)
     return session
 
 

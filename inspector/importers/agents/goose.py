@@ -67,6 +67,7 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     session.began(row.get("created_at"))
     if parent := text_of(row, "parent_session_id"):
         session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    hidden = 0  # turns that the model no longer reads
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
         record = f"{session.record}, message {message.get('id')}"
         shown = tables.json_object(message, "metadata_json", record, is_optional=True) or {}
@@ -74,7 +75,13 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
         if blocks is None or (shown.get("agentVisible") is False and shown.get("userVisible") is False):
             continue
         is_injected = shown.get("userVisible") is False
+        before = len(session.turns)
         _take(text_of(message, "role"), blocks, message.get("created_timestamp"), session, is_injected=is_injected)
+        if shown.get("agentVisible") is False:
+            hidden = len(session.turns)
+        elif is_injected and hidden:
+            session.summarised(before, hidden)
+            hidden = 0
     return session
 
 

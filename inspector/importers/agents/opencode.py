@@ -146,6 +146,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         error = failure(text_of(details, "message") or name, code=name, status=details.get("statusCode"))
     elif not finish and times.get("created") is not None and times.get("completed") is None:
         error = failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
+    before = len(session.turns)
     session.answer(
         "".join(text_of(part, "text") for part in words["text"]),
         reasoning="".join(text_of(part, "text") for part in words["reasoning"]),
@@ -163,6 +164,8 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         finish=finish,
         error=error,
     )
+    if info.get("summary") is True:
+        session.summarised(before, before)
     for part in words["tool"]:
         state = object_of(part.get("state"))
         if text_of(state, "status") in _ENDED:

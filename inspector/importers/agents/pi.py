@@ -108,8 +108,11 @@ def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentS
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
     elif parent := text_of(header, "parentSession"):
         session.parent = _parent(parent)
+    turns_before: dict[str, int] = {}
     for number, row in enumerate(branch):
-        _take(row.value, session)
+        turns_before[text_of(row.value, "id")] = len(session.turns)
+        kept_from = turns_before.get(text_of(row.value, "firstKeptEntryId"), len(session.turns))
+        _take(row.value, session, kept=len(session.turns) - kept_from)
         if number + 1 == shared:
             session.copied()
     return session
@@ -121,12 +124,14 @@ def _parent(path: str) -> ParentTrace:
     return ParentTrace(ExternalId("session_id", name.rpartition("_")[2]), ParentWhy.FORK)
 
 
-def _take(entry: JsonObject, session: AgentSession) -> None:
+def _take(entry: JsonObject, session: AgentSession, *, kept: int) -> None:
     message = object_of(entry.get("message"))
     match entry.get("type"):
         case "session_info":
             session.title = text_of(entry, "name") or session.title
-        case "compaction" | "branch_summary":
+        case "compaction":
+            session.summary(text_of(entry, "summary"), kept=kept)
+        case "branch_summary":
             session.say("user", text_of(entry, "summary"), is_injected=True)
         case "custom_message":
             session.say("user", entry.get("content"), is_injected=True)

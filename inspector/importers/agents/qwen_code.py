@@ -97,9 +97,23 @@ def _take(row: JsonObject, session: AgentSession) -> None:
                     is_error="error" in answered,
                     recorded=row,
                 )
+        case "system" if row.get("subtype") == "chat_compression":
+            _compression(objects_of(object_of(row.get("systemPayload")).get("compressedHistory")), session)
         case "system":
             event = object_of(object_of(row.get("systemPayload")).get("uiEvent"))
             if text_of(event, "event.name").endswith("api_error"):
                 message = text_of(event, "error_message", "error")
                 error = failure(message, code=text_of(event, "error_type"), status=event.get("status_code"))
                 session.answer(None, model=text_of(event, "model"), ended=row.get("timestamp"), error=error)
+
+
+def _compression(history: list[JsonObject], session: AgentSession) -> None:
+    """What the model reads from now on: a summary, an answer that takes note of it, and the last messages as before."""
+    if not history:
+        return
+    kept = 0
+    for content in history[2:]:
+        parts = objects_of(content.get("parts"))
+        results = sum("functionResponse" in part for part in parts)
+        kept += results + (len(parts) > results)
+    session.summary("".join(text_of(part, "text") for part in objects_of(history[0].get("parts"))), kept=kept)
