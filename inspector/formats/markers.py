@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from weaklink.inspector.formats.api.parser import ApiOrText, may_be_api
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.model import Role, ToolCall
+from weaklink.inspector.model import Json, Role, ToolCall
 from weaklink.inspector.segmenter.fast_lane import FastLane
 from weaklink.inspector.segmenter.machine import Machine
 from weaklink.inspector.segmenter.table import Lookahead
@@ -29,7 +29,8 @@ class FormatMarkers(Struct, frozen=True):
     on_own_lines: frozenset[str] = frozenset()
 
 
-_CALLS = tuple(ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in ({"a": "x"}, {}))
+_ARGUMENTS: tuple[dict[str, Json], ...] = ({"a": "x"}, {})
+_CALLS = tuple(ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in _ARGUMENTS)
 
 
 @lru_cache(maxsize=128)
