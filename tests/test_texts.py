@@ -6,13 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from weaklink.inspector.formats import registry
+from weaklink.inspector.formats.server_parsers import ServerParser, known_parsers
 from weaklink.inspector.importers import source_names
 from weaklink.inspector.importers.places import PLACES
 from weaklink.inspector.rules.catalogue import RULES
@@ -48,6 +49,7 @@ PAGES = (
 )
 PLACES_TABLE = re.compile(r"(?<=<!-- places -->\n).*?(?=<!-- /places -->)", re.DOTALL)
 FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
+SERVERS = re.compile(r"(?<=<!-- servers -->\n).*?(?=<!-- /servers -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
 EXAMPLE = """<think>
 The user wants the weather in Oslo.
@@ -163,6 +165,31 @@ def test_docs_list_every_format(update_goldens: bool) -> None:
         (DOCS / "formats.md").write_text(FORMATS.sub(lambda _: table, text), encoding="utf-8")
     else:
         assert FORMATS.findall(text) == [table], "run `make format-table`"
+
+
+def test_docs_list_every_format_whose_parsers_were_measured(update_goldens: bool) -> None:
+    versions = dict.fromkeys((parser.server, parser.version) for parser in known_parsers())
+    heads = ["format", *(f"parsers of {server} {version}" for server, version in versions), "kinds of texts"]
+    lines = [f"| {' | '.join(heads)} |", f"| {' | '.join('---' for _ in heads)} |"]
+    for format in dict.fromkeys(parser.format for parser in known_parsers()):
+        own = [parser for parser in known_parsers() if parser.format == format]
+        cells = [", ".join(_measured(parser for parser in own if parser.server == server)) for server, _ in versions]
+        lines.append(f"| {' | '.join([f'`{format}`', *cells, str(sum(len(parser.rows) for parser in own))])} |")
+    table = "\n".join(lines) + "\n"
+    text = _read("docs/formats.md")
+    if update_goldens:
+        (DOCS / "formats.md").write_text(SERVERS.sub(lambda _: table, text), encoding="utf-8")
+    else:
+        assert SERVERS.findall(text) == [table], "run `make format-table`"
+
+
+def _measured(parsers: Iterable[ServerParser]) -> Iterator[str]:
+    """The names of parsers, each with the reasoning parsers that it was measured with."""
+    reasoning: dict[str, list[str]] = {}
+    for parser in parsers:
+        reasoning.setdefault(parser.name, []).extend([f"`{parser.reasoning}`"] if parser.reasoning else [])
+    for name, others in reasoning.items():
+        yield f"`{name}` (alone, or with {' or '.join(others)})" if others else f"`{name}`"
 
 
 def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:

@@ -115,9 +115,12 @@ def _render(template: ChatTemplate) -> list[_Rendered]:
     renderings = iter(render_all(template, [context for group in contexts for context in group]))
     rendered = []
     for style, group in zip(probes.STYLES, contexts, strict=True):
-        named = {name: next(renderings) for name in _Rendered.__struct_fields__[1:-1]}  # between style and checks
-        checks = tuple(next(renderings) for _ in group[len(named) :])
-        rendered.append(_Rendered(style, **named, checks=checks))
+        plain, with_content, typed, with_reasoning, prompt, thinking, answer, roles, *checks = (
+            next(renderings) for _ in group
+        )
+        rendered.append(
+            _Rendered(style, plain, with_content, typed, with_reasoning, prompt, thinking, answer, roles, tuple(checks))
+        )
     return rendered
 
 

@@ -29,7 +29,7 @@ class FormatMarkers(Struct, frozen=True):
     on_own_lines: frozenset[str] = frozenset()
 
 
-_ARGUMENTS: tuple[Json, ...] = ({"a": "x"}, {})
+_ARGUMENTS: tuple[dict[str, Json], ...] = ({"a": "x"}, {})
 _CALLS = tuple(ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in _ARGUMENTS)
 
 

@@ -7,7 +7,9 @@ says what a parser did, without an exception, with all texts of one kind:
 
 A text's kind is exactly the set of faults of markers and JSON that weaklink finds in it (here J103 alone; "" for none;
 `J103+*` is J103 with or without other faults, for a text that no exact row is about, if all such rows agree) and facts
-about its layout that must hold, or must not (`-`): `FACTS` lists them. The outcomes of the whole text and of a stream
+about its layout that must hold, or must not (`-`): `FACTS` lists them. Where codes alone do not decide, a row names the
+wording of the messages too, without what they quote: "F301: The call is not closed: the stream ends before ``.".
+The outcomes of the whole text and of a stream
 follow, each one `ParserOutcome` or several that say the same of the measured texts ("" where those of the stream vary),
 and the number of texts. What varied among texts of one kind has no row, and nothing is said of a text without a row:
 silence is better than a wrong sentence. Texts with reasoning have rows of their own, measured with the reasoning parser
@@ -30,7 +32,7 @@ from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
-from weaklink.inspector.model.calls import ToolCall
+from weaklink.inspector.model.calls import Parameter, ToolCall
 from weaklink.inspector.model.trace import Span, SpanKind
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
 from weaklink.inspector.rules.markers import (
@@ -54,6 +56,7 @@ _NOT_OF_THE_TEXT = (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, REASONING_OPENED_BY_P
 _NAME = lazy_pattern(r"[\w./-]+")
 _OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
 """Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
+_QUOTED = lazy_pattern(r"`[^`]*`")
 _PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
 
 FACTS = {
@@ -72,6 +75,7 @@ FACTS = {
     "unknown": "a called tool was not offered",
     "bare": "a call has no arguments",
     "absent": "a call does not even write `{}` for its arguments",
+    "apart": "white space is between a parameter's name and its value",
     "lead": "the text begins with white space",
     "padded": "a value begins or ends with white space",
     "ended": "a token that ends a turn is in the text",
@@ -107,7 +111,8 @@ class BehaviourRow(Struct, frozen=True, array_like=True):
 
     def covers(self, kind: "TextKind") -> bool:
         """Whether the row is about texts of this kind."""
-        has_codes = self.leading in kind.codes.split("+") if self.leading else self.codes == kind.codes
+        is_about = self.codes in (kind.codes, kind.wordings)
+        has_codes = self.leading in kind.codes.split("+") if self.leading else is_about
         return has_codes and all(
             (fact.removeprefix("-") in kind.facts) is not fact.startswith("-") for fact in self.facts
         )
@@ -141,7 +146,8 @@ class ReadCall(Struct, frozen=True):
 class TextKind(Struct, frozen=True):
     """What decides which row is about a text: the codes of its faults, its facts, and its calls.
 
-    `drafts` are the names of the calls that are written in closed reasoning; all come before the calls.
+    `drafts` are the names of the calls that are written in closed reasoning; all come before the calls. `wordings` are
+    the codes, each with its message but for what that quotes from the text.
     """
 
     codes: str
@@ -149,6 +155,7 @@ class TextKind(Struct, frozen=True):
     calls: tuple[ReadCall, ...]
     has_reasoning: bool
     drafts: tuple[str, ...] = ()
+    wordings: str = ""
 
 
 PredictedCall: TypeAlias = tuple[str, str | None]
@@ -270,7 +277,7 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
     rows = [row for row in parser.rows if row.covers(kind)]
-    exact = [row for row in rows if not row.leading][:1]
+    exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
     first = made[0] if made else None
     return first if first is not None and all(one is not None and one.calls == first.calls for one in made) else None
@@ -333,10 +340,11 @@ def text_kind(
     if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(spans, calls):
         return None
     faults = list(faults)
-    codes, read = _read_calls(spans, calls, faults)
+    wordings, read = _read_calls(spans, calls, faults)
     drafts = list(_drafts(text, format, spans))
-    codes.update(fault.rule.code for _, draft in drafts for fault in draft.faults)
-    codes.update(UNTERMINATED_SPAN.code for span, _ in drafts if not span.closed)
+    wordings.update(_wording(fault) for _, draft in drafts for fault in draft.faults)
+    wordings.update((UNTERMINATED_SPAN.code, "") for span, _ in drafts if not span.closed)
+    codes = {code for code, _ in wordings}
     reasoning = any(span.kind is SpanKind.REASONING for span in spans)
     if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
         return None
@@ -352,6 +360,7 @@ def text_kind(
         "bare": any(not call.arguments for call in calls),
         "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
+        "apart": any(_is_apart(parameter, text) for call in calls for parameter in call.parameters),
         "lead": text[:1].isspace(),
         "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
         "ended": any(span.label == "turn_end" for span in spans),
@@ -363,14 +372,15 @@ def text_kind(
         read,
         reasoning,
         tuple(call.name or "" for call in drafted),
+        " + ".join(f"{code}: {words}" if words else code for code, words in sorted(wordings)),
     )
 
 
 def _read_calls(
     spans: Sequence[Span], calls: Sequence[ToolCall], faults: Iterable[Fault]
-) -> tuple[set[str], tuple[ReadCall, ...]]:
-    """The codes of a text's faults, and its calls."""
-    codes: set[str] = set()
+) -> tuple[set[tuple[str, str]], tuple[ReadCall, ...]]:
+    """The codes of a text's faults with the wording of their messages, and its calls."""
+    wordings: set[tuple[str, str]] = set()
     unknown: set[int] = set()
     told: set[int] = set()
     for fault in faults:
@@ -378,14 +388,19 @@ def _read_calls(
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
         if _is_of_the_text(fault) and not (fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)):
-            codes.add(fault.rule.code)
+            wordings.add(_wording(fault))
             told |= {index} if index is not None else set()
     if any(not call.valid and at not in told for at, call in enumerate(calls)):
-        codes.add("invalid")
-    return codes, tuple(
+        wordings.add(("invalid", ""))
+    return wordings, tuple(
         ReadCall(call.name, canonical_json(call.arguments), not call.valid or at in told, at in unknown)
         for at, call in enumerate(calls)
     )
+
+
+def _wording(fault: Fault) -> tuple[str, str]:
+    """The code of a fault, and its message up to the first semicolon, without what it quotes."""
+    return fault.rule.code, _QUOTED.sub("``", fault.message).partition(";")[0]
 
 
 def canonical_json(value: Json) -> str:
@@ -466,6 +481,11 @@ def _is_loose(call: ToolCall, text: str) -> bool:
     """Whether a name is written with white space around it, or has signs that names rarely have."""
     written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
     return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
+
+
+def _is_apart(parameter: Parameter, text: str) -> bool:
+    name = parameter.name_range
+    return name is not None and any(sign.isspace() for sign in text[name.end : parameter.range.start])
 
 
 def _members(arguments: Json) -> Iterable[Json]:

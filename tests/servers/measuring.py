@@ -1,6 +1,6 @@
 """Measures what servers' own parsers return: `make server-table` writes the table, `make test-servers` checks it.
 
-Usage: python -m tests.servers.measuring [--write] [--seed WORD] [--texts N] [--texts-file FILE]
+Usage: python -m tests.servers.measuring [--write | --add] [--seed WORD] [--texts N] [--only WORD...]
 
 Each parser runs over N texts of its format (tests/servers/texts.py), with a reasoning parser where the text has
 reasoning, and over one text in three as a stream too. Without `--write`, the predictions that the stored table gives
@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TextIO
 from tests.case_files import load
 from tests.mutations import CASES
 from tests.servers.parsers import VERSIONS, MeasuredParser, measured_parsers
-from tests.servers.texts import TOOLS, texts_of
+from tests.servers.texts import TOOLS, plain_texts_of, texts_of
 from weaklink.inspector.formats.server_parsers import (
     FACTS,
     BehaviourRow,
@@ -89,7 +89,7 @@ def results(parsers: Sequence[MeasuredParser], texts: Mapping[str, Sequence[str]
 def _results_of(parser: MeasuredParser, texts: Sequence[str]) -> Iterator[Result]:
     chosen = [(text, at % _STREAM_EVERY == 0) for at, text in enumerate(texts) if _is_for(parser, text)]
     jobs = [(text, step) for text, streams in chosen for step in ((0, _STREAM_STEP) if streams else (0,))]
-    answers = _answers(parser, jobs)
+    answers = answers_to(parser, jobs)
     for text, streams in chosen:
         yield Result(parser, text, answers[text, 0], answers[text, _STREAM_STEP] if streams else None)
 
@@ -103,7 +103,7 @@ Job = tuple[str, int]
 """A text, and the number of tokens in a delta, 0 for the whole text at once."""
 
 
-def _answers(parser: MeasuredParser, jobs: Sequence[Job]) -> dict[Job, Answer]:
+def answers_to(parser: MeasuredParser, jobs: Sequence[Job]) -> dict[Job, Answer]:
     """The answers to the jobs; those of an earlier run of the same harness are not asked for again."""
     path = _answers_folder() / f"{parser.server}-{parser.tool}-{parser.reasoning}.jsonl".replace("/", "_")
     path.touch()
@@ -263,7 +263,22 @@ def rows_of(found: Iterable[Observation]) -> list[RowValue]:
                 led[f"{code}+*"].append(one)
     several = {codes: group for codes, group in led.items() if any("+" in one.kind.codes for one in group)}
     exact = [row for codes in sorted(groups) for row in _split(codes, groups[codes], [])]
+    exact += _worded([one for group in groups.values() for one in group], exact)
     return exact + [row for codes in sorted(several) for row in _split(codes, several[codes], [], max_facts=1)]
+
+
+def _worded(found: Iterable[Observation], rows: Iterable[RowValue]) -> list[RowValue]:
+    """The rows for texts that none of `rows` is about, grouped by the wording of their faults."""
+    known = [_row(row) for row in rows]
+    groups: dict[str, list[Observation]] = defaultdict(list)
+    for one in found:
+        if not any(row.covers(one.kind) for row in known):
+            groups[one.kind.wordings].append(one)
+    return [row for wordings in sorted(groups) for row in _split(wordings, groups[wordings], [])]
+
+
+def _row(value: RowValue) -> BehaviourRow:
+    return BehaviourRow(value[0], tuple(value[1]), *value[2:])
 
 
 def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_facts: int = MAX_FACTS) -> list[RowValue]:
@@ -319,10 +334,10 @@ def _named(outcomes: frozenset[ParserOutcome]) -> str:
     return "/".join(sorted(telling, key=[str(one) for one in ParserOutcome].index))
 
 
-def write_table(found: Iterable[Observation], checked: Iterable[Observation]) -> None:
+def write_table(found: Iterable[Observation], checked: Iterable[Observation], *, adds: bool = False) -> None:
     """Writes rows of the measured parsers, one a line, without those that one of the `checked` contradicts.
 
-    The rows of parsers that were not measured now stay.
+    The rows of parsers that were not measured now stay, and all that nothing contradicts if the new ones are added.
     """
     texts: dict[MeasuredParser, list[Observation]] = defaultdict(list)
     others: dict[MeasuredParser, list[Observation]] = defaultdict(list)
@@ -334,17 +349,18 @@ def write_table(found: Iterable[Observation], checked: Iterable[Observation]) ->
         MeasuredParser(block["server"], block["name"], block["reasoning"], block["format"]): block.get("rows", [])
         for block in json.loads(TABLE.read_bytes())
     }
-    blocks = [
-        _block(parser, _confirmed(rows_of(texts[parser]), others[parser]) if texts[parser] else stored.get(parser, []))
-        for parser in measured_parsers()
-    ]
+    rows = {parser: stored.get(parser, []) for parser in measured_parsers()}
+    for parser, group in texts.items():
+        known = _confirmed([_value(row) for row in rows[parser]], [*group, *others[parser]]) if adds else []
+        rows[parser] = [*known, *_confirmed(_worded(group, known) if adds else rows_of(group), others[parser])]
+    blocks = [_block(parser, rows[parser]) for parser in measured_parsers()]
     TABLE.write_text("[\n" + ",\n".join(blocks) + "\n]\n", encoding="utf-8")
 
 
 def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list[RowValue]:
     kept = []
     for row in rows:
-        value = BehaviourRow(row[0], tuple(row[1]), *row[2:])
+        value = _row(row)
         about = [one for one in checked if value.covers(one.kind)]
         wholes = _still(row[2], (one.whole for one in about))
         streams = _still(row[3], (one.streamed for one in about if one.streamed is not None))
@@ -359,6 +375,11 @@ def _still(outcomes: str, found: Iterable[frozenset[ParserOutcome]]) -> str:
     for one in found:
         kept = [outcome for outcome in kept if outcome in one]
     return "/".join(kept)
+
+
+def _value(row: Sequence[Any]) -> RowValue:
+    codes, facts, whole, streamed, texts = row
+    return codes, facts, whole, streamed, texts
 
 
 def _block(parser: MeasuredParser, rows: Sequence[RowValue]) -> str:
@@ -460,6 +481,7 @@ def main() -> None:
     """The command."""
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--write", action="store_true")
+    options.add_argument("--add", action="store_true", help="measure plain texts, and add their rows")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
     options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
@@ -468,7 +490,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
-        measured = _write if given.write else _compare
+        measured = _add if given.add else _write if given.write else _compare
         counts += measured(format, parsers, given.seed, given.texts)
     sys.stdout.write(f"{dict(counts)}\n")
     sys.exit(bool(counts["wrong"]))
@@ -485,6 +507,18 @@ def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int
     checked = results(parsers, {format: texts})
     write_table(observed(found), observed(checked))
     write_sample(checked)
+    sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
+    sys.stdout.flush()
+    return Counter(results=len(found) + len(checked))
+
+
+def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+    """Adds rows about texts as the template writes them, whole or with damaged markers."""
+    found = results(parsers, {format: list(plain_texts_of(format, seed, count))})
+    matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
+    checks = [*plain_texts_of(format, f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
+    checked = results(parsers, {format: [*checks, *(row["text"] for row in matrix if row["format"] == format)]})
+    write_table(observed(found), observed(checked), adds=True)
     sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
     sys.stdout.flush()
     return Counter(results=len(found) + len(checked))

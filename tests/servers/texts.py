@@ -67,6 +67,35 @@ def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
             yield text
 
 
+def plain_texts_of(name: str, seed: str, count: int) -> Iterator[str]:
+    """Some `count` different texts of a format as its template writes them, most with damaged markers."""
+    random = Random(f"plain {seed}/{name}")
+    dialect = find_format(name)
+    seen = {""}
+    for _ in range(count):
+        text = _plain_text(dialect, random)
+        if text not in seen and _encodes(text):
+            seen.add(text)
+            yield text
+
+
+def _plain_text(dialect: Format, random: Random) -> str:
+    calls = [_call(random) for _ in range(random.choice((1, 1, 1, 2, 2)))]
+    if random.random() < 0.1:
+        calls[-1] = ("no_such_tool", calls[0][1])
+    made = [make_call(call_name, arguments) for call_name, arguments in calls]
+    if not all(map(dialect.expresses, made)):
+        return ""
+    body = dialect.write_calls(made)
+    before = random.choice(_BEFORE) if random.random() < 0.25 else ""
+    damage = random.choice(("", "", "", "no closer", "no closer", "delete", "delete", "cut", "marker", "no name"))
+    if damage:
+        return before + _without(dialect, body, random, damage)
+    if random.random() < 0.3:
+        body = re.sub("(?<=>)(?=<)", "\n", body)  # a line end between tags
+    return before + body + (random.choice(_AFTER) if random.random() < 0.25 else "")
+
+
 def _encodes(text: str) -> bool:
     try:
         text.encode()
@@ -164,7 +193,7 @@ def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> s
     before = random.choice(_BEFORE) if random.random() < 0.25 else ""
     after = random.choice(_AFTER) if random.random() < 0.2 else ""
     text = before + body + after
-    opener, closer = _reasoning_markers(dialect)
+    opener, closer = reasoning_markers(dialect)
     if (
         reasoning in ("closed", "prompted") and dialect.name == "muse"
     ):  # messages follow one another, each with a header
@@ -187,7 +216,7 @@ def _surrounded(dialect: Format, body: str, reasoning: str, random: Random) -> s
             return text
 
 
-def _reasoning_markers(dialect: Format) -> tuple[str, str]:
+def reasoning_markers(dialect: Format) -> tuple[str, str]:
     """The tags of the format's own reasoning."""
     return _REASONING.get(dialect.name, ("<think>", "</think>"))
 
@@ -208,12 +237,27 @@ _REASONING = {
 }
 
 
-def _damaged(dialect: Format, body: str, random: Random) -> str:
+def _damaged(dialect: Format, body: str, random: Random, damage: str = "") -> str:
+    """The text with one kind of damage, a random one unless it is given."""
     places = [(at, one) for one in markers(dialect.name) for at in _offsets(body, one)]
-    kind = random.choices(
-        ("json", "delete", "cut", "repeat", "misspell", "parameters", "string", "no arguments", "marker", "character"),
-        (30, 18, 14, 4, 4, 5, 4, 4, 7, 10),
-    )[0]
+    kind = (
+        damage
+        or random.choices(
+            (
+                "json",
+                "delete",
+                "cut",
+                "repeat",
+                "misspell",
+                "parameters",
+                "string",
+                "no arguments",
+                "marker",
+                "character",
+            ),
+            (30, 18, 14, 4, 4, 5, 4, 4, 7, 10),
+        )[0]
+    )
     match kind:
         case "json":
             return _with_broken_json(dialect, body, random)
@@ -244,6 +288,16 @@ def _damaged(dialect: Format, body: str, random: Random) -> str:
         case _:
             at = random.randrange(len(body))
             return body[:at] + random.choice(("", body[at] * 2, '"', "'", "}", ",")) + body[at + 1 :]
+
+
+def _without(dialect: Format, body: str, random: Random, damage: str) -> str:
+    """The text without a call's name, without what follows one of the last markers, or with another damage."""
+    if damage == "no name":
+        return re.sub(r'"(?:name|tool_name)": ?"\w+",? ?|(?<=[=:>])"?get_\w+"?', "", body, count=1)
+    starts = sorted(start for marker in markers(dialect.name) for start in _offsets(body, marker))
+    if damage == "no closer" and starts:
+        return body[: random.choice(starts[-3:])].rstrip("\n")
+    return _damaged(dialect, body, random, damage)
 
 
 def _with_broken_json(dialect: Format, body: str, random: Random) -> str:
