@@ -60,6 +60,8 @@ class Corrections:
                 return step.number
             if step.is_good and effect.kind in _ACTS and self._corrects(step, failed, effect):
                 return step.number
+            if step.is_good and _is_moved(step, failed, effect):
+                return step.number
         return None
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
@@ -182,6 +184,27 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
     return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:
+    """Whether a call makes the change of a failed one in another file, because the first was not there."""
+    later = main_effect(effects_of(step.call))
+    if effect.kind is not EffectKind.WRITE or later is None or later.kind is not EffectKind.WRITE:
+        return False
+    if _MISSING.search(failed.error or "") is None or later.subject != effect.subject:
+        return False
+    old, new = (_without_targets(*pair) for pair in ((failed, effect), (step, later)))
+    return old == new and bool(old)
+
+
+def _without_targets(step: Step, effect: Effect) -> frozenset[str]:
+    """The words of a command, or the values of a tool's arguments, that name no target of the call."""
+    words = frozenset(effect.command.words) if effect.command is not None else _values(step)
+    names = {target.rsplit("/", 1)[-1] for target in effect.targets}
+    return frozenset(word for word in words if word.casefold().rsplit("/", 1)[-1] not in names)
+
+
+_MISSING = lazy_pattern(r"no such file|file (?:was )?not found|(?:file|path) does not exist|enoent", re.IGNORECASE)
 
 
 def _is_respelt(failed: Step, step: Step, effect: Effect) -> bool:

@@ -191,6 +191,8 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "tmux": _words(probe="has-session ls list-sessions", read="capture-pane"),
     }
 )
+# Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
+_LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
 _GIVE_UP = frozenset(("--abort", "--quit"))  # `git merge --abort` takes back what was begun
@@ -248,7 +250,10 @@ _TOOLS = _words(
         "run_tests run_test test lint check typecheck build compile get_diagnostics diagnostics get_errors "
         "run_linter run_checks execute_tests test_failure read_lints problems read_console"
     ),
-    nothing="todo_write todowrite update_plan task_tracker think write_todos set_plan update_todo_list",
+    nothing=(
+        "todo_write todowrite update_plan task_tracker think write_todos set_plan update_todo_list save_memory "
+        "update_memory create_memory store_memory add_memory remember memory"
+    ),
 )
 _VIEW_COMMANDS = frozenset(("view", "read", "list", "cat"))
 _PATH_KEYS = (
@@ -367,6 +372,8 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     if program == "git" and kind == "read" and verb in ("branch", "tag", "remote"):
         is_listed = len(command.operands) < 2 or not _LISTING_OPTIONS.isdisjoint(words)
         kind = kind if is_listed else None
+    if kind is None and any(word.partition("-")[0] in _LOOKING_VERBS for word in command.operands[:4]):
+        kind = "read" if program not in _INSTALLERS and program not in _TASK_RUNNERS else None
     if verb in _INSTALLS and program in _INSTALLERS:
         verb = "install"
     has_verb = program in _SUBCOMMANDS or program in _TASK_RUNNERS or program in _INSTALLERS

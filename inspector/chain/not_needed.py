@@ -34,7 +34,13 @@ from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.chain.failure_terms import says_already
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.provenance_terms import leaves
-from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from weaklink.inspector.chain.session_facts import (
+    MAX_READ_CHARS,
+    NOT_INSTALLED,
+    SessionFacts,
+    is_not_installed,
+    known_turn,
+)
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import ResultKind, Said, Step, StepOutcome
@@ -57,11 +63,6 @@ _NOTHING_TO_DO = lazy_pattern(
     re.IGNORECASE,
 )
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
-_NOT_INSTALLED = lazy_pattern(
-    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
-    r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
-    re.IGNORECASE,
-)
 
 
 class Necessity:
@@ -123,7 +124,7 @@ class Necessity:
             effect.kind is not EffectKind.WRITE
             and not self._names(effect)
             and judged.said is Said.REPORTED
-            and _NOT_INSTALLED.search(text) is not None
+            and NOT_INSTALLED.search(text) is not None
         )
 
     def is_requested(self, failed: Step) -> bool:
@@ -186,12 +187,6 @@ def _are_alike(word: str, other: str) -> bool:
         return True
     shorter, longer = sorted((word, other), key=len)
     return len(shorter) > 3 and longer.removeprefix("re").startswith(shorter[:6].removeprefix("re"))
-
-
-def is_not_installed(step: Step) -> bool:
-    """Whether a program, or a tool of another name, was not there."""
-    error = step.error or ""
-    return "not found" in error or _NOT_INSTALLED.search(error) is not None
 
 
 def _is_look(step: Step) -> bool:

@@ -133,7 +133,11 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     layers = _layers(result.content)
     is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
     for layer in layers:
-        if not isinstance(layer, dict) or (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
+        if not isinstance(layer, dict):
+            continue
+        if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
+            return denial
+        if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
             continue
         if call is not None and not result.is_error and _describes_failed_thing(layer, call):
             return None
@@ -320,6 +324,20 @@ def _has_bad_status(fields: Mapping[str, Any]) -> bool:
     # In a language without a word for the reason in the tables, a call that failed gives few other fields.
     is_error = status.strip().lower() in _ERROR_IN_LANGUAGES | {"error"}
     return is_error or len(fields) == 1 or any(fields.get(key) for key in _WORDS)
+
+
+def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | None:
+    """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
+    if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
+        return None
+    key = next((key for key, value in fields.items() if value is False and key.endswith(_DONE_ENDINGS)), None)
+    if key is None or not _words(fields):
+        return None
+    return Failure(Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {key}", "false"),))
+
+
+_MAX_DENIAL_FIELDS = 4
+_DONE_ENDINGS = ("ed", "sent", "paid", "done")
 
 
 def _has_grave_issue(fields: Mapping[str, Any]) -> bool:

@@ -208,8 +208,13 @@ def body_of(text: str) -> str:
     for index, line in enumerate(lines[:_HEAD_LINES]):
         if line.startswith("Output:"):
             return "".join(lines[index + 1 :])
-    match = _EXIT_LINE.match(lines[0]) if lines else None
-    return "".join(lines[1:]) if match and match.end() >= len(lines[0].strip()) - 3 else text
+    return "".join(lines[_is_exit_line(lines[0]) : len(lines) - _is_exit_line(lines[-1])]) if lines else text
+
+
+def _is_exit_line(line: str) -> bool:
+    """Whether a line only states an exit code."""
+    match = _EXIT_LINE.match(line.strip())
+    return match is not None and match.end() >= len(line.strip()) - 3
 
 
 def printed_exit_code(effects: tuple[Effect, ...], text: str) -> int | None:
@@ -592,7 +597,14 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if line not in head or _HIT.match(line) or _is_hit(call, line):
         return None
     is_short = len(result.content.strip()) <= _SHORT
-    return line if is_short else None
+    return line if is_short and not _is_traceback_of_file(text, line, effect) else None
+
+
+def _is_traceback_of_file(text: str, line: str, effect: Effect) -> bool:
+    """Whether a text is a traceback that a file holds, not that of its reader, which would name the file."""
+    names = (target.rsplit("/", 1)[-1] for target in effect.targets)
+    is_traceback = text.lstrip().startswith("Traceback (most recent call last)")
+    return is_traceback and _is_local(effect) and not any(name in line.casefold() for name in names)
 
 
 def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:

@@ -3,6 +3,7 @@
 Each fact is found at its first use, in time linear in the trace; a session without a failure needs none.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -14,11 +15,19 @@ from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
+from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_TEXTS = 20
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
+
+NOT_INSTALLED = lazy_pattern(
+    r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
+    r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
+    re.IGNORECASE,
+)
+"""What a shell says of a program that it did not find, Python of a module, an agent of a tool."""
 
 
 class SessionFacts:
@@ -209,3 +218,9 @@ def changes(step: Step) -> bool:
     """Whether a call changes or runs something, and does not only end the work."""
     effect = main_effect(effects_of(step.call))
     return effect is not None and effect.kind in (EffectKind.WRITE, EffectKind.RUN) and not ends_run(step.call)
+
+
+def is_not_installed(step: Step) -> bool:
+    """Whether a program, or a tool of another name, was not there."""
+    error = step.error or ""
+    return "not found" in error or NOT_INSTALLED.search(error) is not None

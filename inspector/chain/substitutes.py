@@ -23,10 +23,10 @@ from functools import cached_property
 from itertools import islice
 
 from weaklink.inspector.chain.assertions import clauses_of
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered
-from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
+from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
@@ -82,7 +82,7 @@ class Substitutes:
         if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
             return None
         words, known = _query_words(failed), (failed.result_location or failed.location).turn
-        is_missing = "not found" in (failed.error or "")
+        is_missing = is_not_installed(failed)
         names = _operand_names(mine)
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             later = main_effect(effects_of(step.call))
@@ -126,7 +126,7 @@ class Substitutes:
         mine = main_effect(effects_of(failed.call))
         if mine is not None and _uses_existing(step, failed, mine, value.text):
             return Recovery.WORKED_AROUND
-        is_missing = mine is not None and mine.command is not None and "not found" in (failed.error or "")
+        is_missing = mine is not None and mine.command is not None and is_not_installed(failed)
         if is_missing and mine is not None and mine.kind is EffectKind.WRITE:
             later = main_effect(effects_of(step.call))
             does = later is not None and later.kind in (EffectKind.RUN, mine.kind) and _is_other_program(mine, later)
@@ -395,7 +395,7 @@ class NamedWays:
         facts, effect = self._facts, main_effect(effects_of(failed.call))
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
-        if effect.kind not in (EffectKind.READ, EffectKind.PROBE) or failed.result_kind is not ResultKind.FAILURE:
+        if not _may_look(failed, effect) or failed.result_kind is not ResultKind.FAILURE:
             return None
         is_page = any("://" in target for target in effect.targets)
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
@@ -406,6 +406,8 @@ class NamedWays:
         for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             if not step.is_good or step.location.turn <= known_turn(failed) or step.result is None:
                 continue
+            if not has_known_effect(failed.call) and step.call.name == failed.call.name:
+                continue  # the next item of a series
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
                 continue
@@ -430,6 +432,14 @@ class NamedWays:
         texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+def _may_look(step: Step, effect: Effect) -> bool:
+    """Whether a call looks at something, or may: no table knows its tool, whose name speaks of no change."""
+    if effect.kind in (EffectKind.READ, EffectKind.PROBE):
+        return True
+    is_unknown = not has_known_effect(step.call) and kind_of(step.call.name or "") is ToolKind.UNKNOWN
+    return is_unknown and only_asks(step.call) is not False
 
 
 def _content_words(text: str) -> frozenset[str]:

@@ -101,3 +101,18 @@ def test_a_call_that_keeps_most_values_corrects_another_although_the_user_named_
     paid = pay.format("b", "savings"), "result b: executed"
     user = "Pay Kerr 900, from savings if current is short."
     assert became(*short, *paid, user=user) == ("same-intent", 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "later", "expected"),
+    [
+        ("sed: can't read .env.local: No such file or directory", "sed -i s/old/new/ .env", "same-intent"),
+        ("sed: can't read .env.local: No such file or directory", "sed -i s/a/b/ .env", None),
+        ("sed: couldn't open .env.local: Permission denied", "sed -i s/old/new/ .env", None),
+    ],
+)
+def test_the_same_change_in_another_file_corrects_one_in_a_file_that_is_not_there(
+    error: str, later: str, expected: str | None
+) -> None:
+    failed = run("sed -i s/old/new/ .env.local", f"Exit code 2\n{error}", "a")
+    assert became(*failed, *run(later, "", "b"), user="Put new into .env.local.")[0] == expected

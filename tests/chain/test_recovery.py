@@ -277,3 +277,27 @@ def test_what_a_service_was_to_change_and_each_item_of_a_series_is_needed() -> N
     assert chain_of("user: תוסיף את דנה לקבוצה ותשלח לה הודעה", *found, *added, *sent, "say: שלחתי.").broken is not None
     quotes = 'call n: quote {"ticker": "N"}', "result n: 92.1", 'call r: quote {"ticker": "R"}', "result r!: timeout"
     assert chain_of("user: Closing prices of Nestlé and Roche?", *quotes, "say: 92.10.").broken is not None
+
+
+def test_another_look_that_brought_the_answer_works_around_one_of_a_tool_in_no_table() -> None:
+    failed = 'call a: Task {"prompt": "Find where emails are validated"}', "result a!: 529 overloaded_error"
+    look = 'call b: Read {"file_path": "lib/emails.py"}', "result b: def validate(value): return regex.match(value)"
+    user, answer = "user: where do we validate emails?", "say: In `validate`, by a regex.match."
+    assert chain_of(user, *failed, *look, answer).steps[0].recovery == "worked-around"
+    drop = 'call a: db {"query": "ALTER TABLE emails DROP COLUMN a"}', "result a!: must be owner of table emails"
+    owner = 'call b: admin {"query": "SELECT owner FROM tables WHERE name = emails"}', "result b: deploy"
+    assert chain_of("user: Drop column a.", *drop, *owner, "say: Only deploy owns emails.").broken is not None
+
+
+def test_a_program_that_is_not_there_is_replaced_by_another_in_the_words_of_any_shell() -> None:
+    winget = 'call a: PowerShell {"command": "winget install BurntSushi.ripgrep"}'
+    missing = "result a!: winget : The term 'winget' is not recognized as a name of a cmdlet or function."
+    scoop = 'call b: PowerShell {"command": "scoop install ripgrep"}', "result b: ripgrep was installed!"
+    chain = chain_of("user: install ripgrep", winget, missing, *scoop, "say: ripgrep is installed.")
+    assert chain.steps[0].recovery == "other-tool"
+
+
+def test_what_an_agent_keeps_in_its_memory_is_not_needed() -> None:
+    edit = 'call e: Edit {"file_path": "a.md", "old_string": "x", "new_string": "y"}', "result e: ok"
+    note = 'call m: save_memory {"fact": "x is called y"}', "result m!: memory is disabled"
+    assert chain_of("user: call x y", *edit, *note, "say: Renamed.").steps[1].recovery == "not-needed"

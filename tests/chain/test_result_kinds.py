@@ -65,6 +65,8 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("mytool a.lean", "Exit code 1\nerror: A.lean:8:32: unsolved goals", "finding"),
         ("cobc -x a.cob", "Command: cobc -x a.cob\nOutput: a.cob:31: error: no city\nExit Code: 1", "finding"),
         ("godot --headless --check-only -s a.gd", "Exit code 1\nParse Error: no is_on_wal()", "finding"),
+        ("grep -P '(a' notes.txt", "grep: missing closing parenthesis\n(exit 2)", "failure"),
+        ("gcloud run services describe api", "Exit code 1\nERROR: You have no active account", "failure"),
         ("robocopy a b /E", "Exit code 1\nFiles : 214 214 0", None),
         ("robocopy a b /E", "Exit code 8\nFiles : 214 213 1", "failure"),
         ("sleep 99", "aborted by user after 3.1s", "rejected"),
@@ -147,6 +149,7 @@ def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: s
         ("set_device", "device offline"),
         ("reserve_seat", "Seat unavailable"),
         ("update_user", "Not allowed"),
+        ("cast_vote", '{"accepted": false, "message": "voting period ended"}'),
     ],
 )
 def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> None:
@@ -162,6 +165,8 @@ def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> 
         ("update_user", "Updated: no warnings"),
         ("close_ticket", "Closed without a note"),
         ("set_flag", "ok"),
+        ("cast_vote", '{"accepted": true, "message": "thank you"}'),
+        ("create_flag", '{"id": 7, "enabled": false, "name": "beta"}'),
     ],
 )
 def test_the_short_answer_of_a_change_that_worked_is_none(tool: str, result: str) -> None:
@@ -237,3 +242,16 @@ def test_a_backslash_in_a_path_of_windows_escapes_nothing() -> None:
 def test_a_program_that_counts_in_its_exit_code_is_judged_by_its_manual() -> None:
     copy = 'call a: exec {"command": "robocopy D:\\\\photos N:\\\\photos /E"}', "result a!: Exit code: 1"
     assert chain_of("user: Copy the photos.", *copy, "say: Copied.").status == "ok"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("Traceback (most recent call last):\n  File \"/app/main.py\", line 4\nKeyError: 'region'", None),
+        ("Traceback (most recent call last):\n  x\nFileNotFoundError: /var/crash/today.txt", "failure"),
+        ("Error: connection lost", "failure"),
+    ],
+)
+def test_what_a_file_tells_of_is_no_failure_of_its_reader(content: str, expected: str | None) -> None:
+    read = 'call a: read_file {"path": "/var/crash/today.txt"}', f"result a: {content}"
+    assert chain_of("user: Sum up /var/crash/today.txt.", *read, "say: I see.").steps[0].result_kind == expected

@@ -242,3 +242,9 @@ def test_failures_of_one_tool_are_reported_together() -> None:
     lost = [line for name in ("a.png", "a.jpg") for line in (upload.format(name[2:], name), f"result {name[2:]}!: 413")]
     chain = chain_of("user: Put the poster on our site.", *lost, "say: The site takes no files above 2 MB.")
     assert [step.said for step in chain.steps] == ["reported", "reported"]
+
+
+def test_regret_denies() -> None:
+    vote = 'call a: cast_vote {"proposal": 12}', 'result a: {"accepted": false, "message": "voting period ended"}'
+    words = "Too late, I'm afraid: the vote on proposal 12 has closed."
+    assert chain_of("user: Vote yes on proposal 12.", *vote, f"say: {words}").steps[0].said == "reported"
