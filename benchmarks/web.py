@@ -3,16 +3,18 @@
 `WEAKLINK_BENCH_TRACES` says how many the large store holds; it is the one that `make bench-store` makes. A page is run
 as Streamlit runs it for a click, without a browser, with nothing kept from before: until it stands, whose figures may
 still be counted; until its figures stand in it too, which is no goal, since nobody waits for them; and once more when
-all is known. The stream is one answer of a million characters, with a call at its end that breaks; a headless Chromium
-opens it.
+all is known. The first page is also opened in a headless Chromium, warm, in turn with a page of Streamlit that has a
+heading and nothing else. The stream is one answer of a million characters, with a call at its end that breaks;
+Chromium opens it too.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from socket import create_connection, create_server
@@ -24,7 +26,7 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.many_stores import made_store
 from benchmarks.store import FOLDER, LARGE
-from benchmarks.timing import goal, say
+from benchmarks.timing import best_of, goal, say
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.storage import open_store
@@ -43,7 +45,11 @@ _PATIENCE_S = 600
 _CHARACTERS = 1_000_000
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo",}}\n</tool_call>'
 _SCROLLS = 40
-_CHROMIUM = os.environ.get("WEAKLINK_CHROMIUM", "/usr/bin/chromium")
+_FEW, _MORE, _PAGE_ROUNDS = 750, 24_000, 15
+_MOST_OF_EMPTY, _MOST_OF_FEW = 1.3, 1.2
+_TABLE = ".listing tbody tr"
+_OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic")
+_CHROMIUM = os.environ.get("WEAKLINK_CHROMIUM") or shutil.which("chromium-headless-shell") or shutil.which("chromium")
 
 
 def web() -> None:
@@ -55,7 +61,53 @@ def web() -> None:
         for word, one, other in zip(("page", "figures", "again"), small, large, strict=True):
             ratio = f"{other / one:.1f}x" if word == "figures" else goal(other / one, _SLOWER, at_least=False)
             say(f"  {name:>7} {wanted:<28} {word:<8} {one * 1e3:7.0f} ms {other * 1e3:7.0f} ms  {ratio}")
+    _first_page()
     _stream()
+
+
+def _first_page() -> None:
+    """The first page in a browser that had it before, over few traces and over more, beside an empty Streamlit page."""
+    with (
+        tempfile.TemporaryDirectory() as home,
+        _streamlit(Path(home)) as empty,
+        _dashboard(made_store(_FEW, FOLDER)) as few,
+        _dashboard(made_store(_MORE, FOLDER)) as more,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_OPTIONS))
+        page = browser.new_page(viewport={"width": 1366, "height": 900})
+
+        def opened(address: str, shown: str) -> Callable[[], None]:
+            def open_page() -> None:
+                page.goto(address)
+                page.locator(shown).first.wait_for(timeout=_PATIENCE_S * 1e3)
+
+            open_page()
+            return open_page
+
+        ways = {"empty": opened(empty, "h1"), "few": opened(few, _TABLE), "more": opened(more, _TABLE)}
+        took = best_of(ways, rounds=_PAGE_ROUNDS, least_s=0, clock=perf_counter)
+        browser.close()
+    for name, traces, base, bound in (("few", _FEW, "empty", _MOST_OF_EMPTY), ("more", _MORE, "few", _MOST_OF_FEW)):
+        times = f"{took[name] * 1e3:6.0f} ms, {base} {took[base] * 1e3:.0f} ms"
+        say(f"  first page, warm, {traces:>6,} traces {times}  {goal(took[name] / took[base], bound, at_least=False)}")
+
+
+@contextmanager
+def _streamlit(home: Path) -> Iterator[str]:
+    """The address of a Streamlit server whose page is a heading."""
+    script = home / "empty.py"
+    script.write_text('import streamlit as st\n\nst.title("empty")\n', encoding="utf-8")
+    with create_server(("127.0.0.1", 0)) as found:
+        port = found.getsockname()[1]
+    options = ("--server.headless=true", "--server.address=127.0.0.1", "--browser.gatherUsageStats=false")
+    command = [sys.executable, "-P", "-m", "streamlit", "run", str(script), f"--server.port={port}", *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            _wait_for(port)
+            yield f"http://127.0.0.1:{port}/"
+        finally:
+            process.terminate()
 
 
 def _best(name: str, wanted: str, database: Path) -> tuple[float, float, float]:
@@ -92,8 +144,7 @@ def _stream() -> None:
         _dashboard(_long_trace(Path(home))) as address,
         sync_playwright() as playwright,
     ):
-        options = ["--no-sandbox", "--disable-gpu", "--disable-quic"]
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=options)
+        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=list(_OPTIONS))
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         start = perf_counter()
         page.goto(f"{address}trace?trace=1&turn=2&part=text&start=0&end=1")
@@ -147,9 +198,11 @@ def _dashboard(database: Path) -> Iterator[str]:
         assert process.stderr is not None
         address = re.search(r"http://\S+", process.stderr.readline())
         assert address is not None
-        _wait_for(port)
-        yield address[0]
-        process.terminate()
+        try:
+            _wait_for(port)
+            yield address[0]
+        finally:
+            process.terminate()
 
 
 def _wait_for(port: int) -> None:

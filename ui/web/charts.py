@@ -1,5 +1,7 @@
-"""Clickable charts: a click returns the values of the clicked mark.
+"""Clickable charts as specifications of Vega-Lite: a click returns the values of the clicked mark.
 
+They are plain dictionaries, since Altair builds and validates its objects for 0.1 s, four fifths of the first page
+(measured with `python -m benchmarks web`, 2026-11-29).
 A chart gets a new key after each click: with the old key the browser would keep the selection, and a second click on
 the same mark would have no effect. Labels on marks have no tooltip: it would catch the clicks meant for the marks.
 """
@@ -7,7 +9,6 @@ the same mark would have no effect. Labels on marks have no tooltip: it would ca
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import altair as alt
 import streamlit as st
 
 from weaklink.ui.views.colours import DARK, LIGHT, Colours
@@ -17,7 +18,7 @@ from weaklink.ui.views.triage import STATUSES, percent
 from weaklink.ui.web.markup import ink_on, mixed
 
 Rows: TypeAlias = Sequence[Mapping[str, object]]
-_Chart: TypeAlias = alt.Chart | alt.LayerChart | alt.FacetChart
+_Spec: TypeAlias = dict[str, Any]
 TALL, HIGH, LOW = 400, 300, 200
 """Heights in CSS pixels: of tables, of charts with many marks, and with few. Neighbours have the same height."""
 _PICK = "pick"
@@ -28,6 +29,7 @@ _LEGEND_COLUMNS = "width < 400 ? 3 : 5"  # so that every status is visible on a 
 _LABELS = "containerSize()[0] < 420 ? 100 : 170"  # maximum width of the names beside a heat map, in CSS pixels
 _NARROW = 220  # minimum width of a chart's marks, in CSS pixels: that on a phone
 _WIDE_CELL, _NARROW_CELL = 40, 20  # minimum widths of a cell for `100 %` and for `100`, in CSS pixels
+_BARE_AXIS = {"ticks": False, "domain": False}
 _THICKEST = 40  # maximum thickness of a bar, in CSS pixels
 STATUS_STYLES = {status.value: status_run(status).style for status in STATUSES}
 
@@ -35,18 +37,14 @@ STATUS_STYLES = {status.value: status_run(status).style for status in STATUSES}
 def columns(rows: Rows, *, label: str, count: str, key: str, title: str, height: int) -> str | None:
     """Draw vertical bars in the order of the rows, each with its count; return the clicked bar's label, or None."""
     most = max(int(str(row[count])) for row in rows)
-    base = alt.Chart(_data(rows)).encode(
-        x=alt.X(f"{label}:N", sort=None, title=title, axis=alt.Axis(labelAngle=0, ticks=False)),
-        y=alt.Y(f"{count}:Q", axis=None, scale=alt.Scale(domain=[0, _HEADROOM * most])),
-    )
-    tooltip = [alt.Tooltip(f"{label}:N", title=title), alt.Tooltip(f"{count}:Q", format=",")]
-    drawn = base.mark_bar(color=_colour_of(Style.ERROR), cursor="pointer", size=_thickness(_NARROW, len(rows))).encode(
-        tooltip=tooltip
-    )
-    words = base.mark_text(dy=-8, fontSize=_FONT, color=_colour_of(Style.PLAIN)).encode(
-        text=alt.Text(f"{count}:Q", format=",")
-    )
-    return _clicked(alt.layer(drawn.add_params(_pick(label)), words), key, label, height)
+    x = {"field": label, "type": "nominal", "sort": None, "title": title, "axis": {"labelAngle": 0, "ticks": False}}
+    y = {"field": count, "type": "quantitative", "axis": None, "scale": {"domain": [0, _HEADROOM * most]}}
+    bar = {"type": "bar", "color": _colour_of(Style.ERROR), "cursor": "pointer", "size": _thickness(_NARROW, len(rows))}
+    text = {"type": "text", "dy": -8, "fontSize": _FONT, "color": _colour_of(Style.PLAIN)}
+    tooltip = [_tip(label, "nominal", title=title), _tip(count, format=",")]
+    bars = {"mark": bar, "encoding": {"x": x, "y": y, "tooltip": tooltip}, "params": [_pick(label)]}
+    words = {"mark": text, "encoding": {"x": x, "y": y, "text": _tip(count, format=",")}}
+    return _clicked({"data": _data(rows), "layer": [bars, words]}, key, label, height)
 
 
 def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> str | None:
@@ -65,36 +63,35 @@ def statuses_over_time(rows: Rows, *, key: str, is_share: bool, height: int) -> 
         drawn_rows.append(
             {**row, "low": low / of, "high": below[start] / of, "share": int(str(row["traces"])) / total[start]}
         )
-    scale = alt.Scale(type="utc", padding=8)
-    drawn = (
-        alt.Chart(_data(drawn_rows))
-        .mark_bar(cursor="pointer")
-        .encode(
-            x=alt.X("start:T", title=None, scale=scale, axis=alt.Axis(labelOverlap=True, tickCount=6, grid=False)),
-            x2=alt.X2("end:T"),
-            y=alt.Y(
-                "low:Q",
-                title=None,
-                axis=alt.Axis(tickMinStep=0.25 if is_share else 1, tickCount=5, format=".0%" if is_share else ",d"),
-            ),
-            y2=alt.Y2("high:Q"),
-            color=alt.Color(
-                "status:N",
-                scale=alt.Scale(
-                    domain=list(STATUS_STYLES), range=[_colour_of(style) for style in STATUS_STYLES.values()]
-                ),
-                legend=alt.Legend(orient="top", title=None, columns=alt.ExprRef(_LEGEND_COLUMNS)),
-            ),
-            tooltip=[
-                alt.Tooltip("time:N", title="time (UTC)"),
-                "status:N",
-                alt.Tooltip("traces:Q", format=","),
-                alt.Tooltip("share:Q", title="share of this period", format=".0%"),
-            ],
-        )
-        .add_params(_pick("key"))
-    )
-    return _clicked(drawn, key, "key", height)
+    axis = {"tickMinStep": 0.25 if is_share else 1, "tickCount": 5, "format": ".0%" if is_share else ",d"}
+    colours = {"domain": list(STATUS_STYLES), "range": [_colour_of(style) for style in STATUS_STYLES.values()]}
+    encoding = {
+        "x": {
+            "field": "start",
+            "type": "temporal",
+            "title": None,
+            "scale": {"type": "utc", "padding": 8},
+            "axis": {"labelOverlap": True, "tickCount": 6, "grid": False},
+        },
+        "x2": {"field": "end"},
+        "y": {"field": "low", "type": "quantitative", "title": None, "axis": axis},
+        "y2": {"field": "high"},
+        "color": {
+            "field": "status",
+            "type": "nominal",
+            "scale": colours,
+            "legend": {"orient": "top", "title": None, "columns": {"expr": _LEGEND_COLUMNS}},
+        },
+        "tooltip": [
+            _tip("time", "nominal", title="time (UTC)"),
+            _tip("status", "nominal"),
+            _tip("traces", format=","),
+            _tip("share", title="share of this period", format=".0%"),
+        ],
+    }
+    bars = {"type": "bar", "cursor": "pointer"}
+    spec: _Spec = {"data": _data(drawn_rows), "mark": bars, "encoding": encoding, "params": [_pick("key")]}
+    return _clicked(spec, key, "key", height)
 
 
 def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height: int) -> tuple[str, str] | None:
@@ -115,38 +112,32 @@ def heat_map(rows: Rows, *, across: str, down: str, share: str, key: str, height
         for row in rows
     ]
     count = len({row[across] for row in painted})
-    base = alt.Chart(_data(painted)).encode(
-        x=alt.X(
-            f"{across}:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(
-                orient="top", labelAngle=-90, labelFontSize=_FONT, labelOverlap=False, ticks=False, domain=False
-            ),
-        ),
-        y=alt.Y(
-            f"{down}:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(labelLimit=alt.ExprRef(_LABELS), ticks=False, domain=False),
-        ),
-    )
+    x_axis = {"orient": "top", "labelAngle": -90, "labelFontSize": _FONT, "labelOverlap": False}
+    y_axis = {"labelLimit": {"expr": _LABELS}}
+    place: _Spec = {
+        name: {"field": field, "type": "nominal", "sort": None, "title": None, "axis": {**axis, **_BARE_AXIS}}
+        for name, field, axis in (("x", across, x_axis), ("y", down, y_axis))
+    }
     tooltip = [
-        alt.Tooltip(f"{down}:N"),
-        alt.Tooltip("title:N", title=across),
-        alt.Tooltip("traces:Q", format=","),
-        alt.Tooltip(f"{share}:Q", title="share of its traces", format=".1%"),
+        _tip(down, "nominal"),
+        _tip("title", "nominal", title=across),
+        _tip("traces", format=","),
+        _tip(share, title="share of its traces", format=".1%"),
     ]
-    cells = base.mark_rect(stroke=colours.background, strokeWidth=2, cursor="pointer").encode(
-        color=alt.Color("fill:N", scale=None), tooltip=tooltip
-    )
+    cells = {
+        "mark": {"type": "rect", "stroke": colours.background, "strokeWidth": 2, "cursor": "pointer"},
+        "encoding": {**place, "color": _as_is("fill"), "tooltip": tooltip},
+        "params": [_pick(across, down)],
+    }
     is_wide = f"width / {count} >= {_WIDE_CELL}"
-    ink = alt.Color("ink:N", scale=None)
     words, numbers = (
-        base.mark_text(fontSize=_FONT, opacity=alt.ExprRef(f"{is_shown} ? 1 : 0")).encode(text=text, color=ink)
-        for text, is_shown in (("said:N", is_wide), ("number:N", f"!({is_wide}) && width / {count} >= {_NARROW_CELL}"))
+        {
+            "mark": {"type": "text", "fontSize": _FONT, "opacity": {"expr": f"{is_shown} ? 1 : 0"}},
+            "encoding": {**place, "text": _tip(text, "nominal"), "color": _as_is("ink")},
+        }
+        for text, is_shown in (("said", is_wide), ("number", f"!({is_wide}) && width / {count} >= {_NARROW_CELL}"))
     )
-    found = _picked(alt.layer(cells.add_params(_pick(across, down)), words, numbers), key, height)
+    found = _picked({"data": _data(painted), "layer": [cells, words, numbers]}, key, height)
     return (originals[str(found[across])], originals[str(found[down])]) if found else None
 
 
@@ -157,23 +148,34 @@ def _paint(share: float, colours: Colours) -> dict[str, str]:
     return {"fill": fill, "ink": ink_on(fill), "said": f"{number} %" if number else "", "number": number}
 
 
-def _data(rows: Rows) -> alt.Data:
-    return alt.Data(values=list(rows))  # type: ignore[no-untyped-call]  # Altair's classes are generated
+def _data(rows: Rows) -> _Spec:
+    return {"values": list(rows)}
 
 
-def _pick(*fields: str) -> alt.Parameter:
-    return alt.selection_point(name=_PICK, fields=list(fields), on="click")
+def _tip(field: str, type_: str = "quantitative", **options: str) -> _Spec:
+    """A field whose values are shown as text."""
+    return {"field": field, "type": type_, **options}
 
 
-def _clicked(chart: _Chart, key: str, label: str, height: int) -> str | None:
-    found = _picked(chart, key, height)
+def _as_is(field: str) -> _Spec:
+    """A field whose values are colours."""
+    return {"field": field, "type": "nominal", "scale": None}
+
+
+def _pick(*fields: str) -> _Spec:
+    return {"name": _PICK, "select": {"type": "point", "fields": list(fields), "on": "click"}}
+
+
+def _clicked(spec: _Spec, key: str, label: str, height: int) -> str | None:
+    found = _picked(spec, key, height)
     return str(found[label]) if found else None
 
 
-def _picked(chart: _Chart, key: str, height: int) -> Mapping[str, Any] | None:
-    shown = chart.properties(height=height)
+def _picked(spec: _Spec, key: str, height: int) -> Mapping[str, Any] | None:
     clicks = st.session_state.setdefault(_CLICKS, 0)
-    event: Any = st.altair_chart(shown, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch")
+    event: Any = st.vega_lite_chart(
+        {**spec, "height": height}, key=f"{key}_{clicks}", on_select="rerun", theme="streamlit", width="stretch"
+    )
     chosen: list[Mapping[str, Any]] | None = event.selection.get(_PICK) if event and event.selection else None
     if not chosen:
         return None

@@ -1,6 +1,7 @@
 """The first page: what it says of a store, and what its clicks make of the filter."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,13 @@ def test_every_number_of_the_pages_is_that_of_the_traces_it_leads_to(demo_databa
         assert violations
         led += [(violation_term(one), one.traces) for one in violations]
         assert [(wanted, counted(wanted)) for wanted, _ in led] == led
+
+
+def test_charts_are_drawn_without_altair_which_takes_longer_than_the_rest_of_the_page(
+    demo_database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    assert len(page("triage", demo_database).get("vega_lite_chart")) == 3
 
 
 def test_an_empty_store_says_how_traces_come_in(empty_database: Path) -> None:
