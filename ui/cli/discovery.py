@@ -9,12 +9,12 @@ import click
 
 from weaklink.inspector.importers.places import FoundLog, found_logs, sources_with_places
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json
 from weaklink.storage import FilterError
 from weaklink.storage.filter import FilterKey
 from weaklink.storage.filter.reading import moment_in
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.importing.discovered_logs import LOG_COLUMNS, NUMBER_COLUMNS, LogGroup, log_groups
+from weaklink.ui.json_types.imports import FoundLogJson
 from weaklink.ui.views.styled_text import Line, counted, table_lines
 
 
@@ -64,7 +64,7 @@ def _moment(since: str) -> float:
     return time.time() - term.at_s if term.is_ago else term.at_s
 
 
-def _object(log: FoundLog) -> dict[str, Json]:
+def _object(log: FoundLog) -> FoundLogJson:
     return {
         "source": log.source,
         "path": log.path,

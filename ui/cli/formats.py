@@ -12,11 +12,12 @@ from weaklink.inspector.formats.registry import broken_plugins
 from weaklink.inspector.formats.registry import formats as all_formats
 from weaklink.inspector.formats.templates.registry import TEMPLATES
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json, SpanKind
+from weaklink.inspector.model import SpanKind
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_text
+from weaklink.ui.json_types.rules import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 _SAMPLE = 65_536
@@ -64,7 +65,7 @@ def formats(file: str | None, model: str, *, derive: str | None, detect: bool, a
 
 def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
     if as_json:
-        answer: dict[str, Json] = {
+        answer: DetectionJson = {
             "format": found.format.name,
             "confidence": found.confidence,
             "reason": found.reason,
@@ -108,12 +109,12 @@ def _besides_calls(format: Format) -> list[str]:
     return [word for kind, word in kinds.items() if kind in format.readers] + ["ids"] * format.ids
 
 
-def _format_object(format: Format) -> dict[str, Json]:
+def _format_object(format: Format) -> FormatJson:
     return {
         "name": format.name,
         "aliases": list(format.aliases),
         "models": list(format.models),
         "summary": format.summary,
-        "reads": list[Json](_reads(format)),
-        "writes": list[Json](_writes(format)),
+        "reads": _reads(format),
+        "writes": _writes(format),
     }

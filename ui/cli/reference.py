@@ -1,16 +1,16 @@
 """`weaklink help`, `schema` and `completion`: help pages, JSON Schemas of command output, completion scripts."""
 
+import json
 import sys
-from importlib import resources
 
 import click
 from click.shell_completion import get_completion_class
 
 from weaklink.ui.cli.declaring import command
 from weaklink.ui.cli.group import LISTS_ALL
+from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 from weaklink.ui.views.styled_text import visible_line
 
-_SUFFIX = ".json"
 _EXIT_CODES_PAGE = "exit-codes"
 EXIT_CODES = (
     ("0", "The command ran, whatever it found."),
@@ -68,24 +68,12 @@ def schema(words: tuple[str, ...]) -> None:
     weaklink schema db stats
     """  # noqa: D301  # Click needs the backspace itself
     if not words:
-        sys.stdout.writelines(f"{name.replace('-', ' ')}\n" for name in schema_names())
+        sys.stdout.writelines(f"{name}\n" for name in OUTPUTS)
         return
-    name = "-".join(words)
-    if name not in schema_names():
-        known = ", ".join(one.replace("-", " ") for one in schema_names())
-        raise click.UsageError(f"there is no schema for `{visible_line(' '.join(words))}`; the schemas are: {known}.")
-    sys.stdout.write(schema_text(name))
-
-
-def schema_names() -> list[str]:
-    """The commands that have a schema, sorted; the words of a name are joined by `-`."""
-    folder = resources.files("weaklink.ui.reports") / "json_schemas"
-    return sorted(file.name.removesuffix(_SUFFIX) for file in folder.iterdir() if file.name.endswith(_SUFFIX))
-
-
-def schema_text(name: str) -> str:
-    """The schema of this name as JSON text."""
-    return (resources.files("weaklink.ui.reports") / "json_schemas" / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    name = " ".join(words)
+    if name not in OUTPUTS:
+        raise click.UsageError(f"there is no schema for `{visible_line(name)}`; the schemas are: {', '.join(OUTPUTS)}.")
+    sys.stdout.write(json.dumps(output_schema(name), indent=1) + "\n")
 
 
 @command("completion")

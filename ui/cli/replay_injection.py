@@ -19,13 +19,14 @@ from weaklink.inspector.dataset.answer_faults import CALLS, DELIVERY, AnswerFaul
 from weaklink.inspector.errors import SinkError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.matching import Match
 from weaklink.inspector.trace_file.reading import read_recordings
 from weaklink.ui.cli.console import print_lines
 from weaklink.ui.cli.recording import print_trouble
 from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
+from weaklink.ui.json_types.replays import InjectionJson, InjectionRowJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
 
@@ -41,7 +42,7 @@ class InjectionResult(Struct, frozen=True):
     was_sent: bool
 
     @property
-    def as_json(self) -> dict[str, Json]:
+    def as_json(self) -> InjectionJson:
         """The result as JSON."""
         return {
             "kind": self.kind,
@@ -120,7 +121,7 @@ def _record_into(file: Path, redactor: Redacts) -> Callable[[ForwarderConnection
 
 def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json: bool, color: str) -> NoReturn:
     """Replay once with each kind of fault, and print a table of those that the agent survives."""
-    results: list[dict[str, Json]] = []
+    results: list[InjectionRowJson] = []
     for kind in (*DELIVERY, *CALLS):
         place = ("--db", where) if where else ()
         words = ("-m", "weaklink", "replay", word, "--json", "--inject", kind, *place, "--", *command)
@@ -137,7 +138,7 @@ def inject_all(word: str, command: Sequence[str], where: str | None, *, as_json:
     raise SystemExit(0)
 
 
-def not_possible(kind: str, reason: str) -> dict[str, Json]:
+def not_possible(kind: str, reason: str) -> InjectionRowJson:
     """The JSON result of a fault that has no place in the recording."""
     return {"kind": kind, "status": "not possible", "reason": reason}
 
@@ -179,13 +180,13 @@ def _line(result: InjectionResult) -> Line:
     )
 
 
-def _row(result: dict[str, Json]) -> Line:
-    kind, status = str(result["kind"]), str(result["status"])
+def _row(result: InjectionRowJson) -> Line:
+    kind, status = result["kind"], result["status"]
     if "reason" in result:
-        reason = visible_line(str(result["reason"]))
+        reason = visible_line(result["reason"])
         return (Run(f"{kind:<22}"), Run(f"{status:<14}", Style.DIM), Run(reason, Style.DIM))
     survived = status in ("ok", "recovered") and result["exit_code"] == 0
-    codes = ", ".join(map(str, result["found"] or ())) if isinstance(result["found"], list) else ""
+    codes = ", ".join(result["found"])
     verdict = Run(f"{'survived' if survived else 'failed':<14}", Style.OK if survived else Style.ERROR)
     return (
         Run(f"{kind:<22}"),

@@ -15,7 +15,7 @@ from weaklink.inspector.capture.proxy import ProxyConfig, running_proxy
 from weaklink.inspector.capture.replay_server import ReplayServer, place, sentence
 from weaklink.inspector.capture.sinks import is_trace_file
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.canonical import BodyDifference
 from weaklink.inspector.replay.matching import Recording, ReplayDivergence, recording_of
@@ -27,6 +27,7 @@ from weaklink.storage import open_store
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.experiments.serving import ANY_PATH
+from weaklink.ui.json_types.replays import ReplayDifferenceJson, ReplayDivergenceJson, ReplayJson
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
@@ -140,7 +141,7 @@ def report_json(
     never_made: tuple[ReplayDivergence, ...],
     exit_code: int,
     kept: KeptDivergence | None = None,
-) -> Json:
+) -> ReplayJson:
     """The report as JSON; ranges are `[start, end]` in code points of the decoded text."""
     replayer = server.replayer
     return {
@@ -155,7 +156,7 @@ def report_json(
     }
 
 
-def _divergence(one: ReplayDivergence) -> dict[str, Json]:
+def _divergence(one: ReplayDivergence) -> ReplayDivergenceJson:
     return {
         "kind": one.kind.value,
         "request": one.number,
@@ -167,7 +168,7 @@ def _divergence(one: ReplayDivergence) -> dict[str, Json]:
     }
 
 
-def _difference(one: BodyDifference) -> dict[str, Json]:
+def _difference(one: BodyDifference) -> ReplayDifferenceJson:
     return {
         "kind": one.kind.value,
         "pointer": one.pointer,
@@ -180,5 +181,5 @@ def _difference(one: BodyDifference) -> dict[str, Json]:
     }
 
 
-def _range(where: Range | None) -> Json:
+def _range(where: Range | None) -> list[int] | None:
     return None if where is None else [where.start, where.end]

@@ -16,7 +16,7 @@ from weaklink.inspector.importers.blocks import Block
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json, ToolDefinition, Trace
+from weaklink.inspector.model import ToolDefinition, Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import CallVerdicts, ListCursor, Prompt, Store, TraceSummary, Violations, open_store
 from weaklink.storage.derived_rows import figures_in
@@ -29,7 +29,13 @@ from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
 from weaklink.ui.importing.file_places import PlacedFile
-from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.json_types.statistics import (
+    ComparisonJson,
+    CountedNameJson,
+    StatisticJson,
+    StatisticsGroupJson,
+    StatisticsJson,
+)
 from weaklink.ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
 
 _COULD_NOT_RUN = 2
@@ -164,7 +170,7 @@ def _nothing(expression: str, paths: list[str]) -> str:
     return "the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some"
 
 
-def statistics_object(found: Statistics) -> JsonObject:
+def statistics_object(found: Statistics) -> StatisticsJson:
     """The answer of `weaklink stats --json`. Shares are from 0 to 1; `low` and `high` bound 95 %, or are null."""
     return {
         "traces": found.whole.traces if found.whole else 0,
@@ -186,7 +192,7 @@ def statistics_object(found: Statistics) -> JsonObject:
     }
 
 
-def _group(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject:
+def _group(found: Statistics, group: metrics_groups.GroupFigures) -> StatisticsGroupJson:
     keys = _keys(found.by, group.keys)
     known = [
         found.prompts.get(value)
@@ -203,14 +209,14 @@ def _group(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject:
     }
 
 
-def _schema(found: Statistics, group: metrics_groups.GroupFigures) -> JsonObject | None:
+def _schema(found: Statistics, group: metrics_groups.GroupFigures) -> dict[str, int] | None:
     """The complexity of the schema of a group's tool; None if unknown."""
     tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is metrics_groups.GroupKey.TOOL]
     schema = found.schemas.get(tools[0]) if tools else None
     return None if schema is None else structs.asdict(schema)
 
 
-def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> JsonObject:
+def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> dict[str, str | None]:
     """The keys of a group; null if a trace's value is unknown. An unreadable tool's name is `""`."""
     return {
         key.value: value if value or key is metrics_groups.GroupKey.TOOL else None
@@ -218,11 +224,11 @@ def _keys(by: Sequence[metrics_groups.GroupKey], values: Sequence[str]) -> JsonO
     }
 
 
-def _measures(group: metrics_groups.GroupFigures, fewest: int) -> JsonObject:
+def _measures(group: metrics_groups.GroupFigures, fewest: int) -> dict[str, StatisticJson]:
     return {measure.name: _measure(group, measure.name, fewest) for measure in MEASURES}
 
 
-def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> JsonObject:
+def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> StatisticJson:
     measure = next(one for one in MEASURES if one.name == name)
     one = estimate(measure, group.tally(name), fewest)
     return {
@@ -237,11 +243,11 @@ def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> Json
     }
 
 
-def _slices(slices: Sequence[metrics_groups.Slice]) -> list[Json]:
+def _slices(slices: Sequence[metrics_groups.Slice]) -> list[CountedNameJson]:
     return [{"value": one.value, "traces": one.traces} for one in slices]
 
 
-def _comparison(found: Statistics, one: metrics_groups.MeasureComparison) -> JsonObject:
+def _comparison(found: Statistics, one: metrics_groups.MeasureComparison) -> ComparisonJson:
     seen = one.difference
     return {
         "keys": _keys(found.by, one.group.keys),

@@ -10,7 +10,7 @@ from msgspec import Struct
 from weaklink.inspector.capture.replay_server import ReplayServer
 from weaklink.inspector.capture.resending import ResendTarget, SpendingBounds, target_of
 from weaklink.inspector.chain.intervals import Interval
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.replay.canonical import differences
 from weaklink.inspector.replay.matching import Replayer, recording_of
@@ -19,6 +19,7 @@ from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage import Store
 from weaklink.ui.experiments import ask_again
+from weaklink.ui.json_types.experiments import AskJson, RateJson
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
@@ -153,7 +154,7 @@ def sentences(result: ask_again.AskResult) -> Iterator[str]:
     yield "Each interval has 95 % confidence for its row (Wilson's for a rate, Newcombe's for a difference)."
 
 
-def result_json(result: ask_again.AskResult) -> dict[str, Json]:
+def result_json(result: ask_again.AskResult) -> AskJson:
     """The experiment as JSON; rates are 0 to 1, intervals `[low, high]`."""
     plan, bounds = result.plan, result.bounds
     has_original = len(plan.settings) > 1
@@ -184,8 +185,8 @@ def result_json(result: ask_again.AskResult) -> dict[str, Json]:
     }
 
 
-def _rate_json(rate: ask_again.ComparedRate, *, has_original: bool) -> Json:
-    value: dict[str, Json] = {
+def _rate_json(rate: ask_again.ComparedRate, *, has_original: bool) -> RateJson:
+    value: RateJson = {
         "rule": rate.code,
         "hits": rate.hits,
         "answers": rate.trials,
@@ -200,7 +201,7 @@ def _rate_json(rate: ask_again.ComparedRate, *, has_original: bool) -> Json:
     return value
 
 
-def _interval_json(interval: Interval) -> Json:
+def _interval_json(interval: Interval) -> list[float]:
     return [round(interval.low, 6), round(interval.high, 6)]
 
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 from weaklink.inspector.chain.intervals import Interval, Share, wilson
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.model import Json
 from weaklink.inspector.replay.matching import DifferenceSource, RunDivergence, RunExchange, parting
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage import Store
+from weaklink.ui.json_types.experiments import DoctorJson, PartingJson, PartingSideJson, ShareJson
 from weaklink.ui.views.status import GLYPHS, OK_GLYPH
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
@@ -186,7 +186,7 @@ def _share(share: Share) -> str:
     return f"{share.hits:.0f} of {share.trials:.0f} ({100 * interval.low:.0f} to {100 * interval.high:.0f} %)"
 
 
-def comparison_json(compared: RunsComparison) -> dict[str, Json]:
+def comparison_json(compared: RunsComparison) -> DoctorJson:
     """The report as JSON; intervals are Wilson's, ranges `[start, end]` in code points of the decoded text."""
     first = compared.first
     return {
@@ -209,7 +209,7 @@ def comparison_json(compared: RunsComparison) -> dict[str, Json]:
     }
 
 
-def _share_json(share: Share) -> Json:
+def _share_json(share: Share) -> ShareJson:
     interval = wilson(share) if share.trials else Interval(0.0, 1.0)
     return {
         "runs": round(share.hits),
@@ -218,7 +218,7 @@ def _share_json(share: Share) -> Json:
     }
 
 
-def _parting_json(number: int, found: RunDivergence) -> Json:
+def _parting_json(number: int, found: RunDivergence) -> PartingJson:
     return {
         "run": number,
         "source": found.source.value,
@@ -242,5 +242,5 @@ def _parting_json(number: int, found: RunDivergence) -> Json:
     }
 
 
-def _exchange_json(one: RunExchange | None) -> Json:
+def _exchange_json(one: RunExchange | None) -> PartingSideJson | None:
     return None if one is None else {"trace": one.trace, "turn": one.exchange.turn or None}

@@ -1,8 +1,8 @@
 """The report of a check, as lines with carets under each fault, and as one JSON object."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from typing import TextIO
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TextIO, cast
 
 from weaklink.inspector.chain.steps import Break, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic
@@ -12,9 +12,11 @@ from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import LineIndex
+from weaklink.ui.json_types.checks import BrokenChainJson, CheckedDiagnosticJson, CheckedFileJson, CheckTotalsJson
+from weaklink.ui.json_types.diagnostics import RelatedJson
 from weaklink.ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from weaklink.ui.views.diagnostic import Excerpt, diagnostic_lines
-from weaklink.ui.views.segment_json import JsonObject, diagnostic_object
+from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import (
     Line,
     Run,
@@ -197,26 +199,22 @@ class CheckJson:
         self._out.write(f', "totals": {write_json(totals_object(totals))}}}\n')
 
 
-def finding_object(finding: Finding) -> JsonObject:
+def finding_object(finding: Finding) -> CheckedDiagnosticJson:
     """A diagnostic with its position; `path` is the file's, `path_in_arguments` a JSON Pointer or null.
 
     Later findings of the same cause are in `related`, each with its own position, `path_in_arguments` and
     `fingerprint`.
     """
-    value = _placed_object(finding, finding.shown)
-    more = (_placed_object(one, one.diagnostic) for one in finding.more)
-    related = value.pop("related", [])
-    assert isinstance(related, list)
-    return {
-        "path": finding.path,
-        "record": finding.record,
-        "trace": finding.trace,
-        **value,
-        "related": [*related, *more],
-    }
+    shown = _placed_object(finding, finding.shown)
+    more = [_placed_object(one, one.diagnostic) for one in finding.more]
+    members = dict[str, object](shown)
+    related = [*shown["related"], *more]
+    del members["related"]  # which comes last
+    place = {"path": finding.path, "record": finding.record, "trace": finding.trace}
+    return cast("CheckedDiagnosticJson", {**place, **members, "related": related})
 
 
-def broken_object(broken: Break, finding: Finding) -> JsonObject:
+def broken_object(broken: Break, finding: Finding) -> BrokenChainJson:
     """A broken chain: its step, its reason, and the position of the failed call or of its error, as in a diagnostic."""
     place = finding.diagnostic.location
     line, column = finding.lines.position(place.range.start)
@@ -240,20 +238,16 @@ def broken_object(broken: Break, finding: Finding) -> JsonObject:
     }
 
 
-def _placed_object(finding: Finding, diagnostic: Diagnostic) -> JsonObject:
+def _placed_object(finding: Finding, diagnostic: Diagnostic) -> RelatedJson:
+    """A diagnostic with its place and fingerprint; the path in its arguments has another name here."""
     place = diagnostic.location
-    value = diagnostic_object(diagnostic, finding.lines)
-    in_arguments = value.pop("path")
-    return {
-        "turn": place.turn,
-        "part": place.part,
-        **value,
-        "path_in_arguments": in_arguments,
-        "fingerprint": finding.fingerprint,
-    }
+    members = dict[str, object](diagnostic_object(diagnostic, finding.lines))
+    members["path_in_arguments"] = members.pop("path")
+    placed = {"turn": place.turn, "part": place.part, **members, "fingerprint": finding.fingerprint}
+    return cast("RelatedJson", placed)
 
 
-def unread_object(unread: UnreadRecord) -> JsonObject:
+def unread_object(unread: UnreadRecord) -> CheckedDiagnosticJson:
     """The same keys for an unreadable record: `turn` and `part` are null, `line` and `column` are the file's.
 
     `start` and `end` refer to the record's text.
@@ -285,7 +279,7 @@ def unread_object(unread: UnreadRecord) -> JsonObject:
     }
 
 
-def file_object(file: CheckedFile) -> JsonObject:
+def file_object(file: CheckedFile) -> CheckedFileJson:
     """The result of a file; `skipped` counts records, `skipped_records` are the first of them."""
     return {
         "path": file.path,
@@ -299,10 +293,9 @@ def file_object(file: CheckedFile) -> JsonObject:
     }
 
 
-def totals_object(totals: CheckTotals) -> JsonObject:
+def totals_object(totals: CheckTotals) -> CheckTotalsJson:
     """The totals of all files; without `broken_chains` if chains are not judged."""
-    broken: JsonObject = {"broken_chains": totals.broken} if totals.judges_chains else {}
-    return {
+    value: CheckTotalsJson = {
         "files": totals.files,
         "refused": totals.refused,
         "traces": totals.traces,
@@ -310,11 +303,13 @@ def totals_object(totals: CheckTotals) -> JsonObject:
         "errors": totals.of(Severity.ERROR),
         "warnings": totals.of(Severity.WARNING),
         "infos": totals.of(Severity.INFO),
-        **broken,
         "known": totals.known,
         "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
+    if totals.judges_chains:
+        value["broken_chains"] = totals.broken
+    return value
 
 
 class JsonArray:
@@ -324,7 +319,7 @@ class JsonArray:
         self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="ascii")  # noqa: SIM115  # lives on
         self._begun = False
 
-    def add(self, value: JsonObject) -> None:
+    def add(self, value: Mapping[str, object]) -> None:
         """Add an element."""
         self._spool.write((",\n" if self._begun else "\n") + write_json(value))
         self._begun = True

@@ -1,16 +1,17 @@
 """The report of `weaklink data fix`: repairs that were made and not made, as lines with a diff and as JSON."""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, cast
 
 from msgspec import Struct
 
 from weaklink.inspector.dataset.repair import AppliedRepair
 from weaklink.inspector.diagnostics import Diagnostic, Edit
 from weaklink.inspector.text import LineIndex, Range
+from weaklink.ui.json_types.data import FixedFaultJson, FixedFileJson, LeftFaultJson, RepairedPlaceJson
 from weaklink.ui.reports.check_output import JsonArray, in_file
 from weaklink.ui.views.diagnostic import Excerpt
-from weaklink.ui.views.segment_json import JsonObject, diagnostic_object
+from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line, visible_runs
 
 _BEFORE = 12  # cells reserved for the text before the first edit
@@ -216,14 +217,14 @@ class FixJson:
         self._out.write("}\n")
 
 
-def change_object(repaired: Repaired, change: AppliedRepair) -> JsonObject:
+def change_object(repaired: Repaired, change: AppliedRepair) -> FixedFaultJson:
     """A diagnostic with its position and its `fix`; both refer to the part's text after the previous rounds."""
-    value = diagnostic_object(change.diagnostic, LineIndex(change.text))
-    in_arguments = value.pop("path")
-    return {**_place(repaired, change.diagnostic), **value, "path_in_arguments": in_arguments, "round": change.round}
+    members = dict[str, object](diagnostic_object(change.diagnostic, LineIndex(change.text)))
+    members["path_in_arguments"] = members.pop("path")
+    return cast("FixedFaultJson", {**_place(repaired, change.diagnostic), **members, "round": change.round})
 
 
-def file_object(file: FixedFile) -> JsonObject:
+def file_object(file: FixedFile) -> FixedFileJson:
     """The result of a file."""
     return {
         "path": file.path,
@@ -238,13 +239,13 @@ def file_object(file: FixedFile) -> JsonObject:
     }
 
 
-def _left_object(repaired: Repaired, one: Diagnostic, why: str) -> JsonObject:
+def _left_object(repaired: Repaired, one: Diagnostic, why: str) -> LeftFaultJson:
     """`why` is `unplaced` (its text is no single value of the record) or `harmful` (it would introduce new faults)."""
     rule = one.rule
     return {**_place(repaired, one), "code": rule.code, "name": rule.name, "message": one.fault.message, "why": why}
 
 
-def _place(repaired: Repaired, one: Diagnostic) -> JsonObject:
+def _place(repaired: Repaired, one: Diagnostic) -> RepairedPlaceJson:
     return {
         "path": repaired.path,
         "record": repaired.record,

@@ -9,8 +9,9 @@ from msgspec import Struct, field
 
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
-from weaklink.inspector.model import Json, Role, Trace, Turn, TurnFlag
+from weaklink.inspector.model import Role, Trace, Turn, TurnFlag
 from weaklink.storage.writing import Saved
+from weaklink.ui.json_types.imports import CountsJson, ImportedFileJson, ImportJson, ImportTotalsJson
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
@@ -81,11 +82,11 @@ def counts_from(trace: Trace, calls: Iterable[tuple[int, str]], codes: Mapping[s
     )
 
 
-def report_object(files: Iterable[FileReport]) -> dict[str, Json]:
+def report_object(files: Iterable[FileReport]) -> ImportJson:
     """The report of `weaklink import --json`; every key is always present."""
     listed = list(files)
     total = sum((file.counts for file in listed), Counts())
-    totals: dict[str, Json] = {
+    totals: ImportTotalsJson = {
         "files": len(listed),
         "refused": sum(file.refused is not None for file in listed),
         **_counts_object(total),
@@ -95,7 +96,7 @@ def report_object(files: Iterable[FileReport]) -> dict[str, Json]:
     return {"files": [_file_object(file) for file in listed], "totals": totals}
 
 
-def _file_object(file: FileReport) -> dict[str, Json]:
+def _file_object(file: FileReport) -> ImportedFileJson:
     return {
         "path": file.path,
         "source": file.source,
@@ -108,7 +109,7 @@ def _file_object(file: FileReport) -> dict[str, Json]:
     }
 
 
-def _counts_object(counts: Counts) -> dict[str, Json]:
+def _counts_object(counts: Counts) -> CountsJson:
     return {
         "traces": counts.traces,
         "requests": counts.requests,

@@ -12,7 +12,8 @@ from weaklink.inspector.model import BodyState, Role, Span, SpanKind, ToolCall, 
 from weaklink.inspector.text import LineIndex
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.storage import TraceSummary
-from weaklink.ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from weaklink.ui.json_types.traces import FaultFoundJson, SpanClosedJson, TraceBeganJson, TraceEndedJson, TurnEndedJson
+from weaklink.ui.views.segment_json import call_object, diagnostic_object, span_object
 from weaklink.ui.views.status import RUNNING, call_brief, status_run
 from weaklink.ui.views.styled_text import (
     Line,
@@ -115,7 +116,7 @@ def _kind(word: str, style: Style) -> Line:
     return Run(f"{word:{_KIND}}", style), Run(" ")
 
 
-def trace_began_object(id: int, trace: Trace) -> JsonObject:
+def trace_began_object(id: int, trace: Trace) -> TraceBeganJson:
     """A running trace when it is first seen."""
     return {
         "event": "trace_began",
@@ -128,7 +129,7 @@ def trace_began_object(id: int, trace: Trace) -> JsonObject:
     }
 
 
-def span_closed_object(id: int, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> JsonObject:
+def span_closed_object(id: int, place: Location, span: Span, text: str, calls: Sequence[ToolCall]) -> SpanClosedJson:
     """A span that closed, with its inner text."""
     return {
         "event": "span_closed",
@@ -141,14 +142,14 @@ def span_closed_object(id: int, place: Location, span: Span, text: str, calls: S
     }
 
 
-def fault_found_object(id: int, diagnostic: Diagnostic, text: str) -> JsonObject:
+def fault_found_object(id: int, diagnostic: Diagnostic, text: str) -> FaultFoundJson:
     """A diagnostic; `text` is the text so far of its part."""
     place = diagnostic.location
     found = diagnostic_object(diagnostic, LineIndex(text))
     return {"event": "fault_found", "trace": id, "turn": place.turn, "part": place.part, **found}
 
 
-def turn_ended_object(id: int, number: int, turn: Turn) -> JsonObject:
+def turn_ended_object(id: int, number: int, turn: Turn) -> TurnEndedJson:
     """A turn that ended, with all its data except its text."""
     return {
         "event": "turn_ended",
@@ -160,6 +161,6 @@ def turn_ended_object(id: int, number: int, turn: Turn) -> JsonObject:
     }
 
 
-def trace_ended_object(id: int, summary: TraceSummary | None) -> JsonObject:
+def trace_ended_object(id: int, summary: TraceSummary | None) -> TraceEndedJson:
     """A trace that ended; `summary` is None if it no longer exists."""
     return {"event": "trace_ended", "trace": id, "summary": summary_object(summary) if summary else None}

@@ -13,6 +13,7 @@ from weaklink.inspector.importers.reading import unreadable_faults
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.rules.rule import DATA_FORMAT, FILE_FORMAT, ROW_FORMAT, Rule
+from weaklink.ui.json_types.rules import RuleJson
 from weaklink.ui.views.marked_text import marked_lines
 from weaklink.ui.views.places import StepPlaces
 from weaklink.ui.views.styled_text import Line, Run, Style, quoted, style_of, table_lines, wrapped
@@ -220,7 +221,7 @@ def rule_table(families: Sequence[tuple[str, str, Sequence[Rule]]], *, width: in
         yield ()
 
 
-def rule_object(rule: Rule) -> dict[str, model.Json]:
+def rule_object(rule: Rule) -> RuleJson:
     """A rule as JSON for `--json`."""
     return {
         "code": rule.code,

@@ -22,12 +22,21 @@ from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, Trace
+from weaklink.inspector.model import Role, SpanKind, ToolCall, Trace
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.ui.json_types.diagnostics import PositionJson
+from weaklink.ui.json_types.diffs import (
+    AlignedRowJson,
+    ComparedRunJson,
+    DivergedStepJson,
+    DivergenceJson,
+    RunDiffJson,
+    TextDiffJson,
+    TextPieceJson,
+)
 from weaklink.ui.views.layers import Layer, steps_at
 from weaklink.ui.views.run_diff_overview import grid_lines, run_verdict
-from weaklink.ui.views.segment_json import JsonObject
 from weaklink.ui.views.status import call_lines, outcome_words, status_run, task_run
 from weaklink.ui.views.styled_text import (
     Line,
@@ -294,7 +303,7 @@ def _text_diff(
     yield from text_diff_lines(texts[0], texts[1], width, full=full, more=more)
 
 
-def diff_object(diff: RunDiff) -> JsonObject:
+def diff_object(diff: RunDiff) -> RunDiffJson:
     """The runs, the differences in their inputs, the divergence, and every row; every key is always present.
 
     A run is identified by its letter everywhere. `divergence` and `text_diff` are null if the steps are the same.
@@ -313,7 +322,7 @@ def diff_object(diff: RunDiff) -> JsonObject:
     }
 
 
-def _run(run: ComparedRun, index: int) -> JsonObject:
+def _run(run: ComparedRun, index: int) -> ComparedRunJson:
     chain, provenance = run.inspection.chain, run.trace.provenance
     return {
         "run": run_label(index),
@@ -332,7 +341,7 @@ def _run(run: ComparedRun, index: int) -> JsonObject:
     }
 
 
-def _divergence(divergence: Divergence) -> JsonObject:
+def _divergence(divergence: Divergence) -> DivergenceJson:
     return {
         "row": divergence.row + 1,
         "what": divergence.what.value,
@@ -340,7 +349,7 @@ def _divergence(divergence: Divergence) -> JsonObject:
     }
 
 
-def _row(row: AlignedRow) -> JsonObject:
+def _row(row: AlignedRow) -> AlignedRowJson:
     cells = zip(row.steps, row.sameness, strict=True)
     return {
         "same": row.is_same,
@@ -351,7 +360,7 @@ def _row(row: AlignedRow) -> JsonObject:
     }
 
 
-def _step(step: Step | None) -> Json:
+def _step(step: Step | None) -> DivergedStepJson | None:
     if step is None:
         return None
     return {
@@ -364,11 +373,11 @@ def _step(step: Step | None) -> Json:
     }
 
 
-def _place(place: Location) -> JsonObject:
+def _place(place: Location) -> PositionJson:
     return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
-def _text_diff_object(diff: RunDiff) -> Json:
+def _text_diff_object(diff: RunDiff) -> TextDiffJson | None:
     """The text diff of the steps of the first two differing runs: of their calls, and of their results."""
     pair, divergence = differing_pair(diff), diff.alignment.divergence
     if pair is None or divergence is None:
@@ -382,7 +391,7 @@ def _text_diff_object(diff: RunDiff) -> Json:
     }
 
 
-def _pieces(one: str, other: str) -> list[Json]:
+def _pieces(one: str, other: str) -> list[TextPieceJson]:
     return [{"kind": piece.kind.value, "text": piece.text} for piece in diff_texts(one, other)]
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from weaklink.inspector.model import Json
 from weaklink.storage import SearchHit
+from weaklink.ui.json_types.traces import SearchHitJson
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, cell_width, clipped, fitting, visible_line
 from weaklink.ui.views.trace_columns import summary_object
@@ -23,7 +23,7 @@ def hit_lines(hits: Iterable[SearchHit], *, width: int) -> Iterator[Line]:
             yield from _excerpt(hit, width - _INDENT)
 
 
-def hit_object(hit: SearchHit) -> dict[str, Json]:
+def hit_object(hit: SearchHit) -> SearchHitJson:
     """A hit as JSON for `weaklink search --json`: the trace as in `list`, and the place of the words.
 
     `turn`, `part`, `start` and `end` are the place of the words in the trace, `found_start` and `found_end` their

@@ -7,11 +7,19 @@ from weaklink.inspector.formats.server_parsers import Prediction, predictions
 from weaklink.inspector.model import Json, Span, ToolCall
 from weaklink.inspector.segmentation import Segmentation
 from weaklink.inspector.text import LineIndex
+from weaklink.ui.json_types.diagnostics import (
+    AttemptedCallJson,
+    DiagnosticFixJson,
+    PositionJson,
+    RelatedJson,
+    SegmentDiagnosticJson,
+)
+from weaklink.ui.json_types.segmentations import SegmentationJson, ServerPredictionJson, SpanJson, ToolCallJson
 
 JsonObject: TypeAlias = dict[str, Json]
 
 
-def segmentation_object(segmentation: Segmentation, id: Json = None) -> JsonObject:
+def segmentation_object(segmentation: Segmentation, id: Json = None) -> SegmentationJson:
     """One answer of `weaklink segment`; every key is always present. Offsets are code points, lines count from 1."""
     lines = LineIndex(segmentation.text)
     return {
@@ -31,7 +39,7 @@ def _predictions(segmentation: Segmentation) -> tuple[Prediction, ...]:
     return predictions(segmentation.text, segmentation.format, segmentation.spans, segmentation.calls, faults)
 
 
-def _prediction_object(prediction: Prediction) -> JsonObject:
+def _prediction_object(prediction: Prediction) -> ServerPredictionJson:
     """What a server's parser returns for the text.
 
     `arguments` is null where they are not those that weaklink reads; `streams_alike` is false where a stream gives
@@ -50,7 +58,7 @@ def _prediction_object(prediction: Prediction) -> JsonObject:
     }
 
 
-def span_object(span: Span) -> JsonObject:
+def span_object(span: Span) -> SpanJson:
     """A span with its children."""
     return {
         "kind": span.kind.value,
@@ -64,7 +72,7 @@ def span_object(span: Span) -> JsonObject:
     }
 
 
-def call_object(call: ToolCall) -> JsonObject:
+def call_object(call: ToolCall) -> ToolCallJson:
     """A call; `arguments` is the raw text if it could not be parsed."""
     return {
         "name": call.name,
@@ -79,7 +87,7 @@ def call_object(call: ToolCall) -> JsonObject:
     }
 
 
-def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
+def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> SegmentDiagnosticJson:
     """A diagnostic; `lines` is the line index of its part."""
     fault = diagnostic.fault
     line, column = lines.position(fault.range.start)
@@ -103,12 +111,12 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> JsonObject:
     }
 
 
-def _against_object(place: Location) -> JsonObject:
+def _against_object(place: Location) -> PositionJson:
     """The other side of a difference between two layers."""
     return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
-def _attempt_object(call: AttemptedCall) -> JsonObject:
+def _attempt_object(call: AttemptedCall) -> AttemptedCallJson:
     """A call that was attempted in another shape; `arguments` is null if they could not be parsed."""
     return {
         "name": call.name,
@@ -120,7 +128,7 @@ def _attempt_object(call: AttemptedCall) -> JsonObject:
     }
 
 
-def _related_object(related: Related, lines: LineIndex) -> JsonObject:
+def _related_object(related: Related, lines: LineIndex) -> RelatedJson:
     """A related place in the same part, and its relation to the diagnostic."""
     line, column = lines.position(related.range.start)
     return {
@@ -132,6 +140,8 @@ def _related_object(related: Related, lines: LineIndex) -> JsonObject:
     }
 
 
-def _fix_object(fix: Fix) -> JsonObject:
-    edits: list[Json] = [{"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits]
-    return {"edits": edits, "safe": fix.safe}
+def _fix_object(fix: Fix) -> DiagnosticFixJson:
+    return {
+        "edits": [{"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits],
+        "safe": fix.safe,
+    }

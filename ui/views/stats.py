@@ -19,7 +19,7 @@ from weaklink.inspector.chain.metrics_groups import (
 from weaklink.inspector.chain.steps import ResultKind, Status
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.storage import CallVerdicts, Prompt, StoreStats, Violations
-from weaklink.ui.views.segment_json import JsonObject
+from weaklink.ui.json_types.database import DatabaseStatsJson
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import (
     Line,
@@ -511,7 +511,7 @@ def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
         yield from _fact("outdated", f"{stats.outdated:,}; `weaklink db reinspect` inspects them again")
 
 
-def stats_object(stats: StoreStats, place: str) -> JsonObject:
+def stats_object(stats: StoreStats, place: str) -> DatabaseStatsJson:
     """The JSON of `weaklink db stats --json`; every key and every status is always present."""
     return {
         "database": place,

@@ -8,10 +8,10 @@ from msgspec import Struct
 from weaklink.inspector.chain.alignment import Sameness, align
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
-from weaklink.inspector.model import Json, TaskOutcome
+from weaklink.inspector.model import TaskOutcome
+from weaklink.ui.json_types.diffs import TaskDiffJson
 from weaklink.ui.views.run_diff import ComparedRun
 from weaklink.ui.views.run_diff_overview import differing_call
-from weaklink.ui.views.segment_json import JsonObject
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
 
 _MOST_PLACES = 10
@@ -168,7 +168,7 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
             yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
 
 
-def task_diff_object(diff: TaskDiff) -> JsonObject:
+def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
     """The JSON of `weaklink diff --task --json`."""
     return {
         "divided_by": "outcome" if diff.by_outcome else "status",
@@ -188,5 +188,5 @@ def task_diff_object(diff: TaskDiff) -> JsonObject:
     }
 
 
-def _called(runs: Sequence[ComparedRun]) -> list[Json]:
+def _called(runs: Sequence[ComparedRun]) -> list[str]:
     return [run.called for run in runs]

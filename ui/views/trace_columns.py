@@ -7,12 +7,14 @@ the break.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
+from typing import cast
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Status, VerdictCertainty
-from weaklink.inspector.model import Json, Liveness, ParentWhy
+from weaklink.inspector.model import Liveness, ParentWhy
 from weaklink.storage import Order, TraceSummary
+from weaklink.ui.json_types.traces import ListedTraceJson
 from weaklink.ui.views import trace_summary
 from weaklink.ui.views.status import task_run
 from weaklink.ui.views.styled_text import (
@@ -94,7 +96,7 @@ class TraceColumn(Struct, frozen=True):
     """
 
     key: str
-    value: Callable[[TraceSummary], Json]
+    value: Callable[[TraceSummary], object]
     heading: str
     cell: Callable[[ListedTrace, int], Line]
     least: int
@@ -408,7 +410,7 @@ ORDER_WORDS: Mapping[Order, str] = MappingProxyType(
 )
 """The orders of a list, with a description."""
 
-_ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
+_ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], object]] = MappingProxyType(
     {
         "name": lambda one: one.name,
         "file": lambda one: one.file,
@@ -430,14 +432,14 @@ _ONLY_IN_JSON: Mapping[str, Callable[[TraceSummary], Json]] = MappingProxyType(
 _DRAWN_ONLY = ("age", "map")
 
 
-def summary_object(summary: TraceSummary) -> dict[str, Json]:
+def summary_object(summary: TraceSummary) -> ListedTraceJson:
     """A trace as JSON for `weaklink list --json`; every key is always present.
 
     `started_at` is ISO 8601 in UTC. While the trace is `running` or `idle`, the other values are the current ones. If
     it is `damaged`, values that cannot be read are empty, and others may be wrong.
     """
     shown = {key: column.value(summary) for key, column in TRACE_COLUMNS.items() if key not in _DRAWN_ONLY}
-    return shown | {key: value(summary) for key, value in _ONLY_IN_JSON.items()}
+    return cast("ListedTraceJson", shown | {key: value(summary) for key, value in _ONLY_IN_JSON.items()})
 
 
 def find_column(name: str) -> TraceColumn | None:

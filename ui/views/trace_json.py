@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import cast
 
 from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.chain.grouping import grouped
@@ -9,11 +10,22 @@ from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.chain.steps import Chain, Status, Step
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
-from weaklink.inspector.model import Generation, Instant, Json, Liveness, Trace, Turn
+from weaklink.inspector.model import Generation, Instant, Liveness, Trace, Turn
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex
+from weaklink.ui.json_types.diagnostics import PositionJson, RelatedJson, TraceDiagnosticJson
+from weaklink.ui.json_types.traces import (
+    GenerationJson,
+    InstantJson,
+    LayerTextsJson,
+    PartJson,
+    ShownBreakJson,
+    ShownTraceJson,
+    StepJson,
+    TurnJson,
+)
 from weaklink.ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
-from weaklink.ui.views.segment_json import JsonObject, call_object, diagnostic_object, span_object
+from weaklink.ui.views.segment_json import call_object, diagnostic_object, span_object
 from weaklink.ui.views.trace import model_of
 from weaklink.ui.views.trace_summary import break_object, moment, outcome_object, parent_object
 from weaklink.ui.views.turn import UnfinishedTurn
@@ -26,7 +38,7 @@ def trace_object(
     *,
     liveness: Liveness | None = None,
     open_turns: Sequence[UnfinishedTurn] = (),
-) -> JsonObject:
+) -> ShownTraceJson:
     """A whole trace: its data in `list`, its turns with texts, spans and calls, its chain, and its diagnostics.
 
     `open_turns` are the turns of a running trace that have not ended: their text so far, without diagnostics.
@@ -67,7 +79,7 @@ def trace_object(
     }
 
 
-def generation_object(generation: Generation) -> JsonObject:
+def generation_object(generation: Generation) -> GenerationJson:
     """The generation of an assistant turn; every key is always present."""
     usage, error = generation.usage, generation.error
     return {
@@ -98,7 +110,7 @@ def generation_object(generation: Generation) -> JsonObject:
     }
 
 
-def _break_in_full(chain: Chain) -> JsonObject | None:
+def _break_in_full(chain: Chain) -> ShownBreakJson | None:
     broken = chain.broken
     value = break_object(broken)
     if broken is None or value is None:
@@ -107,12 +119,12 @@ def _break_in_full(chain: Chain) -> JsonObject | None:
     return {**value, "reaction": reaction, "caused": list(chain.caused)}
 
 
-def _turn_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+def _turn_objects(trace: Trace, inspection: Inspection) -> list[TurnJson]:
     parts = {number: list(found) for number, found in groupby(inspection.parts, key=lambda part: part.turn)}
     return [_turn_object(turn, number, parts.get(number, [])) for number, turn in enumerate(trace.turns, 1)]
 
 
-def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> JsonObject:
+def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> TurnJson:
     return {
         "turn": number,
         "role": turn.role.value,
@@ -123,7 +135,7 @@ def _turn_object(turn: Turn, number: int, parts: list[PartInspection]) -> JsonOb
     }
 
 
-def _part_object(turn: Turn, part: PartInspection) -> JsonObject:
+def _part_object(turn: Turn, part: PartInspection) -> PartJson:
     source, header = turn.part(part.part), turn.call_header(part.part)
     return {
         "part": part.part,
@@ -148,16 +160,16 @@ def _part_object(turn: Turn, part: PartInspection) -> JsonObject:
     }
 
 
-def _instant(instant: Instant | None) -> JsonObject | None:
+def _instant(instant: Instant | None) -> InstantJson | None:
     return {"at": moment(instant.at_s), "source": instant.source.value} if instant else None
 
 
-def _chain_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+def _chain_objects(trace: Trace, inspection: Inspection) -> list[StepJson]:
     layers = TraceLayers(trace, inspection)
     return [_step_object(step, layers.of(step)) for step in inspection.chain.steps]
 
 
-def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json]:
+def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[LayerTextsJson]:
     """The layers of a call or of a result; `text` is null if the layer is not recorded, or if its text is at `place`.
 
     `same` is whether the value equals that of the previous recorded layer, or null if there is none.
@@ -177,7 +189,7 @@ def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Json
     ]
 
 
-def _step_object(step: Step, layers: StepLayers) -> JsonObject:
+def _step_object(step: Step, layers: StepLayers) -> StepJson:
     return {
         "step": step.number,
         "tool": step.call.name,
@@ -202,7 +214,7 @@ def _step_object(step: Step, layers: StepLayers) -> JsonObject:
     }
 
 
-def _place(location: Location) -> JsonObject:
+def _place(location: Location) -> PositionJson:
     return {
         "turn": location.turn,
         "part": location.part,
@@ -211,15 +223,14 @@ def _place(location: Location) -> JsonObject:
     }
 
 
-def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[Json]:
+def _diagnostic_objects(trace: Trace, inspection: Inspection) -> list[TraceDiagnosticJson]:
     """The first diagnostic of each cause; the others of its cause are complete objects in `related`."""
     objects = _PlacedObjects(trace)
-    found: list[Json] = []
+    found: list[TraceDiagnosticJson] = []
     for group in grouped(inspection.diagnostics, inspection.chain):
         value = objects.of(group.shown)
-        related = value.get("related", [])
-        assert isinstance(related, list)
-        found.append({**value, "related": [*related, *map(objects.of, group.more)]})
+        more = [cast("RelatedJson", objects.of(diagnostic)) for diagnostic in group.more]
+        found.append({**value, "related": [*value["related"], *more]})
     return found
 
 
@@ -230,7 +241,7 @@ class _PlacedObjects:
         self._texts = PlacedTexts(trace)
         self._lines: dict[tuple[int, str], LineIndex] = {}
 
-    def of(self, diagnostic: Diagnostic) -> JsonObject:
+    def of(self, diagnostic: Diagnostic) -> TraceDiagnosticJson:
         place = diagnostic.location
         key = place.turn, place.part
         if key not in self._lines:

@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from weaklink.inspector.chain.endings import task_outcome
 from weaklink.inspector.chain.steps import Break, Status
 from weaklink.inspector.errors import StoreError, UnknownRuleError
-from weaklink.inspector.model import Json, Outcome, ParentTrace, ParentWhy
+from weaklink.inspector.model import Outcome, ParentTrace, ParentWhy
 from weaklink.inspector.rules.catalogue import RULES, find_rule
 from weaklink.inspector.rules.conversation import REPEATED_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.storage import Store, TraceSummary
+from weaklink.ui.json_types.traces import ListedBreakJson, ParentJson, TaskOutcomeJson
 from weaklink.ui.views.status import DAMAGED, GLYPHS, UNNAMED, liveness_run, status_run
 from weaklink.ui.views.styled_text import POSITION_IDS, Line, Run, Style, style_of, visible_line
 
@@ -95,7 +96,7 @@ def listed_status(summary: TraceSummary) -> Run:
     return status_run(Status(summary.status), summary.broken.outcome if summary.broken else None)
 
 
-def outcome_object(outcome: Outcome | None) -> dict[str, Json]:
+def outcome_object(outcome: Outcome | None) -> TaskOutcomeJson:
     """The source's outcome; `task` is `success`, `failure` or `unknown`, the other values are the source's or null."""
     reward = outcome.reward if outcome is not None else None
     return {
@@ -106,7 +107,7 @@ def outcome_object(outcome: Outcome | None) -> dict[str, Json]:
     }
 
 
-def parent_object(parent: ParentTrace | None) -> dict[str, Json] | None:
+def parent_object(parent: ParentTrace | None) -> ParentJson | None:
     """A trace's parent, by the name and value of its external id, or null."""
     if parent is None:
         return None
@@ -123,11 +124,11 @@ def moment(at_s: float | None) -> str | None:
         return None
 
 
-def break_object(broken: Break | None) -> dict[str, Json] | None:
+def break_object(broken: Break | None) -> ListedBreakJson | None:
     """The break of a chain, or null."""
     if broken is None:
         return None
-    return {
+    value: ListedBreakJson = {
         "step": broken.step,
         "turn": broken.turn,
         "tool": broken.tool,
@@ -135,3 +136,4 @@ def break_object(broken: Break | None) -> dict[str, Json] | None:
         "outcome": broken.outcome.value,
         "message": broken.message,
     }
+    return value

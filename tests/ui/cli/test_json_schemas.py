@@ -1,8 +1,4 @@
-"""Every command that prints JSON has a published schema, and what it prints has exactly the keys of that schema.
-
-`--update-goldens` adds to the schemas what the commands print now: new keys, new types. It removes nothing, except from
-`required` what is not always there.
-"""
+"""Every command that prints JSON has a schema, and what it prints has exactly the keys of that schema."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,27 +31,14 @@ from weaklink.inspector.replay.matching import Recording, ReplayDivergence, Repl
 from weaklink.storage import open_store
 from weaklink.storage.access_tokens import TokenRole
 from weaklink.ui.cli.group import COMMANDS, LazyGroup, weaklink
-from weaklink.ui.cli.reference import schema_names, schema_text
 from weaklink.ui.cli.replay_injection import InjectionResult, not_possible
 from weaklink.ui.cli.replaying import KeptDivergence, report_json
 from weaklink.ui.cli.tail import TailReader, _TailJson
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json
+from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 
 ROOT = Path(__file__).parents[3]
-FOLDER = ROOT / "ui" / "reports" / "json_schemas"
 SAMPLES = sorted(map(str, (ROOT / "sample_traces").glob("*.jsonl")))
-ANY_VALUE = frozenset({"arguments", "schema", "parameters", "default", "previous", "data"})
-"""Members whose values are the model's or the user's, not ours."""
-
-BY_NAME = frozenset(
-    {
-        *("tools", "diagnostics", "by_status", "external_ids", "codes", "measures", "by_code", "counts", "keys"),
-        *("runs", "steps", "languages", "recoveries", "types", "shapes", "formats", "errors", "faults"),
-        *("finish_others_detail", "tools_by_frequency", "schema_depth", "ref_chain", "argument_depth"),
-    }
-)
-"""Objects whose keys are data: names of tools, codes of rules, letters of runs."""
-
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}]
 ROWS = [
     {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": text}], "tools": TOOLS}
@@ -83,18 +66,20 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "show": [one for id_ in range(1, len(SAMPLES) + 2) for one in _printed("show", str(id_), "--db", db)],
             "stats": [*_printed("stats", "--db", db), *_printed("stats", "--db", db, "--by", "model")],
             "diff": [*_printed("diff", "1", "2", "3", "--db", db), *_printed("diff", "4", "9", "--db", db)],
-            "diff-task": _printed("diff", "--filter", "model:*", "--db", db),
+            "diff task": _printed("diff", "--filter", "model:*", "--db", db),
             "rule": [*_printed("rules", "J104"), *_printed("rules", "D701")],
             "rules": _printed("rules"),
             "formats": _printed("formats"),
+            "formats detect": _printed("formats", "--detect", stdin="<tool_call>{}</tool_call>"),
+            "import discover": _discovered(folder),
             "segment": [
                 *_printed("segment", stdin='a<tool_call>{"name": "f", "arguments": {"a": 1,}}</tool_call>'),
                 *_printed("segment", stdin="<think>hm</think>hello <tool_call>"),
             ],
-            "db-stats": _printed("db", "stats", "--db", db),
-            "db-check": _printed("db", "check", "--db", db),
-            "db-token-list": _listed_tokens(folder),
-            "db-copy": _printed("db", "copy", db, str(folder / "copy.db")),
+            "db stats": _printed("db", "stats", "--db", db),
+            "db check": _printed("db", "check", "--db", db),
+            "db token list": _listed_tokens(folder),
+            "db copy": _printed("db", "copy", db, str(folder / "copy.db")),
             "check": _printed("check", *SAMPLES, str(bad), json_option=("--output", "json")),
             "tail": _tailed(folder),
             "ask": _asked(folder),
@@ -102,13 +87,13 @@ def outputs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Sequence[J
             "probe": _probed(),
             "replay": _replayed(),
             "serve": _replayed(),
-            "replay-inject": _injected(),
-            "replay-inject-all": [[*_injected(), not_possible("wrong-format", "it has no place")]],
-            "data-score": _printed("data", "score", str(rows)),
-            "data-report": [*_printed("data", "report", str(rows)), *_grouped_reports(folder)],
-            "data-fix": _printed("data", "fix", str(rows)),
-            "data-verify": _printed("data", "verify", str(rows)),
-            "data-lint": _printed("data", "lint", str(rows), json_option=("--output", "json")),
+            "replay inject": _injected(),
+            "replay inject all": [[*_injected(), not_possible("wrong-format", "it has no place")]],
+            "data score": _printed("data", "score", str(rows)),
+            "data report": [*_printed("data", "report", str(rows)), *_grouped_reports(folder)],
+            "data fix": _printed("data", "fix", str(rows)),
+            "data verify": _printed("data", "verify", str(rows)),
+            "data lint": _printed("data", "lint", str(rows), json_option=("--output", "json")),
         }
 
 
@@ -134,6 +119,13 @@ def _grouped_reports(folder: Path) -> list[Json]:
         *_printed("data", "report", str(path), *options, "--against", str(folder / "rows.jsonl")),
         *_printed("data", "report", str(folder / "empty.jsonl")),
     ]
+
+
+def _discovered(folder: Path) -> list[Json]:
+    log = folder / ".claude" / "projects" / "shop" / "1.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text('{"type": "user"}\n', encoding="utf-8")
+    return _printed("import", "--discover", "--db", str(folder / "discovered.db"))
 
 
 def _listed_tokens(folder: Path) -> list[Json]:
@@ -237,16 +229,12 @@ def _tailed(folder: Path) -> list[Json]:
     return [json.loads(line) for line in printed.splitlines()]
 
 
-def test_what_commands_print_has_exactly_the_keys_of_their_schemas(
-    outputs: Mapping[str, Sequence[Json]], update_goldens: bool
-) -> None:
+def test_what_commands_print_has_exactly_the_keys_of_their_schemas(outputs: Mapping[str, Sequence[Json]]) -> None:
     for name, values in outputs.items():
         assert values, name
-        if update_goldens:
-            _update(name, values)
-        published = json.loads(schema_text(name))
-        jsonschema.Draft202012Validator.check_schema(published)
-        validator = jsonschema.Draft202012Validator(_closed(published))
+        schema = output_schema(name)
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(_closed(schema))
         for value in values:
             error = best_match(validator.iter_errors(value))
             assert error is None, f"{name}: {error.json_path}: {error.message[:500]}"
@@ -255,7 +243,7 @@ def test_what_commands_print_has_exactly_the_keys_of_their_schemas(
 def test_every_command_with_json_has_a_schema_and_every_schema_is_tried(
     outputs: Mapping[str, Sequence[Json]],
 ) -> None:
-    assert set(schema_names()) == set(outputs)
+    assert set(OUTPUTS) == set(outputs)
     without = {"sql"}  # whose members are the columns of the query
     assert {name for name in _with_json(weaklink, ()) if name not in outputs} == without
 
@@ -268,14 +256,14 @@ def _with_json(group: LazyGroup, above: tuple[str, ...]) -> Iterator[str]:
         if isinstance(command, click.Group):
             yield from _with_json(command, (*above, name))  # type: ignore[arg-type]  # a group of either kind
         elif command is not None and any("--json" in one.opts and one.name == "as_json" for one in command.params):
-            yield "-".join((*above, name))
+            yield " ".join((*above, name))
 
 
 def test_the_command_prints_and_lists_schemas() -> None:
     runner = CliRunner()
     assert "db stats\n" in runner.invoke(weaklink, ["schema"]).stdout
     printed = json.loads(runner.invoke(weaklink, ["schema", "db", "stats"]).stdout)
-    assert "size_bytes" in printed["properties"]
+    assert "size_bytes" in printed["$defs"]["DatabaseStatsJson"]["properties"]
     wrong = runner.invoke(weaklink, ["schema", "nothing"])
     assert wrong.exit_code == 2
     assert "there is no schema for `nothing`" in wrong.stderr
@@ -289,48 +277,3 @@ def _closed(schema: Json) -> Json:
         return schema
     inner = {key: _closed(value) for key, value in schema.items()}
     return inner | ({"additionalProperties": False} if isinstance(schema.get("properties"), dict) else {})
-
-
-def _update(name: str, values: Sequence[Json]) -> None:
-    path = FOLDER / f"{name}.json"
-    found: dict[str, Json] = (
-        json.loads(path.read_text(encoding="utf-8"))
-        if path.exists()
-        else {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": f"weaklink {name.replace('-', ' ')}"}
-    )
-    for value in values:
-        _learn(found, value, "")
-    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-
-
-def _learn(schema: dict[str, Json], value: Json, key: str) -> None:
-    """Make a schema accept a value too."""
-    if key in ANY_VALUE:
-        return
-    kind = _KINDS[type(value)]
-    kinds = schema.get("type", [])
-    kinds = [kinds] if isinstance(kinds, str) else kinds
-    kinds = sorted({*kinds, kind} - ({"integer"} if "number" in {*kinds, kind} else set()))
-    schema["type"] = kinds[0] if len(kinds) == 1 else kinds
-    if isinstance(value, list):
-        for one in value:
-            _learn(schema.setdefault("items", {}), one, "")
-    elif isinstance(value, dict) and key in BY_NAME:
-        for one in value.values():
-            _learn(schema.setdefault("additionalProperties", {}), one, "")
-    elif isinstance(value, dict):
-        known = schema.get("properties")
-        schema["required"] = sorted(value if known is None else set(schema["required"]) & set(value))
-        for name, one in value.items():
-            _learn(schema.setdefault("properties", {}).setdefault(name, {}), one, name)
-
-
-_KINDS = {
-    dict: "object",
-    list: "array",
-    str: "string",
-    int: "integer",
-    float: "number",
-    bool: "boolean",
-    type(None): "null",
-}

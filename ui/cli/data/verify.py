@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
-from typing import TextIO
+from typing import TextIO, cast
 
 import click
 from msgspec import Struct
@@ -213,7 +213,7 @@ def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyO
             turn = one.trace.turns[diagnostic.location.turn - 1] if one.trace.turns else None
             part = turn.part(diagnostic.location.part) if turn is not None else None
             text = part.text if part is not None else ""
-            shown = _clean(text, diagnostic_object(diagnostic, LineIndex(text)))
+            shown = _clean(text, cast("JsonObject", diagnostic_object(diagnostic, LineIndex(text))))
             diagnostics.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **shown})
             place = f"turn {diagnostic.location.turn}:{shown['line']}:{shown['column']}"
             lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {shown['message']}")
