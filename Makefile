@@ -49,6 +49,8 @@ SEED ?= $(shell date +%s)
 LLAMA := llama-cpp-python==0.3.36
 # A Jupyter kernel and a client for tests/notebooks.
 NOTEBOOKS := ipykernel nbclient nbformat
+# Lists the components of a release; make release-files.
+CYCLONEDX := cyclonedx-bom==7.5.0
 # The viewer of traces that tests/exporters/test_phoenix_server.py sends ours to.
 PHOENIX := arize-phoenix==20.26.1
 # Servers of S3 and of Google Cloud Storage for tests/importers/test_object_stores.py.
@@ -60,7 +62,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release constraints clean install dev system-packages
+.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release release-files constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -276,6 +278,15 @@ walkthrough: dev ## Make the pictures of docs/experiments-walkthrough.md
 
 wheel: dev ## Build the source distribution and the wheel into dist/
 	$(BIN)/python -m build --no-isolation
+
+# What cyclonedx-py lists is an environment of its own: the wheel with all extras, in the versions that were tested.
+release-files: dev ## Build dist/ anew, and build/release: the components (CycloneDX), the checksums, the notes
+	rm -rf dist build/sbom
+	$(MAKE) wheel
+	$(UV) venv --quiet --python $(BIN)/python build/sbom
+	$(UV) pip install --quiet --python build/sbom/bin/python -c constraints.txt --find-links dist \
+		"weaklink[all]==$$(sed -n 's/^__version__ = "\(.*\)"$$/\1/p' inspector/version.py)"
+	$(BIN)/python .ci/release-files --environment build/sbom/bin/python --cyclonedx "$(BIN)/uv tool run --from $(CYCLONEDX) cyclonedx-py"
 
 release: check test-slow ## Run the gate and the slow tests, build dist/ anew and check what is in it
 	rm -rf dist

@@ -31,6 +31,7 @@ TEXTS = (
     "CITATION.cff",
     *(path.relative_to(ROOT).as_posix() for path in sorted(DOCS.rglob("*.md"))),
     ".github/workflows/ci.yml",
+    ".github/workflows/release.yml",
     ".pre-commit-config.yaml",
     ".pre-commit-hooks.yaml",
     "Makefile",

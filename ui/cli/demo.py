@@ -6,13 +6,16 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 from platformdirs import user_cache_path
 
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import StoreError
+from weaklink.inspector.json_text import object_of, word_of
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
@@ -90,12 +93,30 @@ def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:
 
 
 def _command() -> str:
-    """This command as the user can type it: its name if the shell finds it by that, else its path."""
+    """This command as the user can type it: its name if the shell finds it by that, else its path.
+
+    uvx and `pipx run` install it for one run: what was typed to have it is needed again.
+    """
     here = Path(sys.argv[0])
+    folders = Path(sys.prefix).parts
+    if any(folder.startswith("archive-v") for folder in folders):  # uv's cache; uv tool install has `uv/tools`
+        return f"uvx --from {shlex.quote(_requirement())} weaklink"
+    if ".cache" in folders and any(folder in ("pipx", ".pipx") for folder in folders):  # pipx install has `venvs`
+        return f"pipx run --spec {shlex.quote(_requirement())} weaklink"
     if here.name != "weaklink" or shutil.which("weaklink") == str(here.absolute()):
         return "weaklink"
     relative = os.path.relpath(here)
     return shlex.quote(min(relative, str(here), key=len))
+
+
+def _requirement() -> str:
+    """What to install for all commands: from the package index, or from where this was installed (PEP 610)."""
+    try:
+        written = metadata.distribution("weaklink").read_text("direct_url.json")
+    except metadata.PackageNotFoundError:
+        written = None
+    url = word_of(object_of(parse_json(written)).get("url")) if written else ""
+    return f"weaklink[all] @ {url}" if url else "weaklink[all]"
 
 
 def _short(place: str) -> str:

@@ -5,14 +5,17 @@ import re
 import shlex
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from tests.storage.samples import BAD_CALL, inspected, trace
 from tests.ui.conftest import START, Run, environment
 from weaklink.storage import open_store
+from weaklink.ui.cli.demo import demo
 
 GOOD = [
     {"from": "human", "value": "What is the weather in Oslo?"},
@@ -307,6 +310,27 @@ def test_demo_shows_what_broke_and_every_command_it_names_works(weaklink: Run) -
     assert screens <= {command[0] for command in commands}
     for command in commands:
         assert command[0] in screens or weaklink(*command).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("prefix", "begin"),
+    [
+        ("/home/a/.cache/uv/archive-v0/x1", "uvx --from 'weaklink[all]"),
+        ("/home/a/.local/pipx/.cache/x1", "pipx run --spec 'weaklink[all]"),
+        ("/home/a/.local/share/uv/tools/weaklink", None),
+        ("/home/a/.local/pipx/venvs/weaklink", None),
+    ],
+)
+def test_demo_of_an_environment_for_one_run_names_commands_that_install_it_again(
+    prefix: str, begin: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "prefix", prefix)
+    done = CliRunner().invoke(demo, ["--db", str(tmp_path / "t.db")])
+    tried = done.output.partition("Try next:\n")[2].splitlines()
+    assert len(tried) == 5
+    installs = ["--from" in line or "--spec" in line for line in tried]
+    assert installs == [begin is not None] * 5
+    assert begin is None or all(line.startswith(f"  {begin}") and " weaklink " in line for line in tried)
 
 
 def test_demo_begins_anew_each_time(weaklink: Run) -> None:
