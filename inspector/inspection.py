@@ -11,6 +11,7 @@ from weaklink.inspector.chain import layers
 from weaklink.inspector.chain.analysis import analyse
 from weaklink.inspector.chain.compaction import compaction_diagnostics
 from weaklink.inspector.chain.data_flow import DataFlow, step_values, trace_values
+from weaklink.inspector.chain.emitted import emitted_differences, emitted_text
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.faults import argument_diagnostics, chain_diagnostics, ending_diagnostics
 from weaklink.inspector.chain.history import history_diagnostics
@@ -43,7 +44,7 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import AUTO, Segmentation, segment_whole
 from weaklink.inspector.text import Range
 from weaklink.inspector.version import __version__
-from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART
+from weaklink.inspector.wire.events import ERROR_PART, PROMPT_PART, TOKENS_PART
 
 REASONING_BUDGET = 30_000
 """The default limit on the tokens of reasoning in one turn."""
@@ -225,6 +226,7 @@ class _TurnReader:
 
     def __init__(self, trace: Trace, chosen: Format) -> None:
         self._chosen = chosen
+        self._model = trace.model or _requested_model(trace)
         self._is_apart = stores_calls_apart(trace)
         self._is_delivered = trace.provenance.source not in _RAW_BESIDE_CALLS
         self._session_tools = SessionTools(trace.turns)
@@ -258,6 +260,10 @@ class _TurnReader:
                 self._define(inspected, found)
             if is_apart and part.name == "text":
                 found = [*found, *self._left_in_content(turn, part, inspected, found, _calls_in(read, "call:"))]
+            elif part.name == TOKENS_PART and (text := emitted_text(turn)) is not None:
+                own = detect_format(text, self._model).format
+                written = segment_whole(text, own, tools=offered).calls
+                found = [*found, *emitted_differences(turn, number, written, _calls_in(read, "call:"))]
             yield inspected, found
         self._unheard.append((turn, read))
 

@@ -117,6 +117,12 @@ class TokensNamed(msgspec.Struct, frozen=True):
     line: str
 
 
+def tokens_line(part: str, index: int, tokens: Sequence[str]) -> str:
+    """The line of `wire:tokens` for a chunk of a part; see `TokenTexts`."""
+    record = {"part": part, "index": index, "tokens": list(tokens)}
+    return f"{write_json(record, ascii_only=False)}\n"
+
+
 class TokenTexts:
     """Keeps the token strings of chunks in the part `wire:tokens` of the same answer, if they are not its text.
 
@@ -134,9 +140,9 @@ class TokenTexts:
         index = self._counts.get(grew.part, 0)
         self._counts[grew.part] = index + 1
         if any(tokens) and (len(tokens) > 1 or tokens[0] != grew.text):
-            line = write_json({"part": grew.part, "index": index, "tokens": list(tokens)}, ascii_only=False)
+            line = tokens_line(grew.part, index, tokens)
             prefix = f"{grew.part.partition(':')[0]}:" if grew.part.startswith("choice") else ""
-            found.append(TokensNamed(f"{prefix}{TOKENS_PART}", f"{line}\n"))
+            found.append(TokensNamed(f"{prefix}{TOKENS_PART}", line))
 
 
 class CallNamed(msgspec.Struct, frozen=True):

@@ -20,6 +20,7 @@ from weaklink.inspector.json_text import count_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
+from weaklink.inspector.wire.events import TOKENS_PART, tokens_line
 from weaklink.inspector.wire.provider_json import compact_json
 
 _PARSE_ERROR = lazy_pattern(
@@ -215,9 +216,14 @@ class InspectRequest(Struct, frozen=True, dict=True):
             for at, choice in enumerate(self._choices[1:], 1)
             for part in read_inspect_message(choice.get("message"), self.attachments, {}).parts
         ]
-        return structs.replace(
-            turn, role=model.Role.ASSISTANT, result=None, parts=(*turn.parts, *further), generation=self.generation
-        )
+        parts = (*turn.parts, *further, *self._tokens())
+        return structs.replace(turn, role=model.Role.ASSISTANT, result=None, parts=parts, generation=self.generation)
+
+    def _tokens(self) -> Iterator[model.Part]:
+        """The strings of the answer's tokens, if the log has them (`logprobs`)."""
+        listed = objects_of(object_of(self._choices[0].get("logprobs")).get("content"))
+        if listed:
+            yield model.Part(TOKENS_PART, tokens_line("text", 0, [text_of(token, "token") for token in listed]))
 
     @cached_property
     def generation(self) -> model.Generation:
