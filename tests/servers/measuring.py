@@ -482,6 +482,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--write", action="store_true")
     options.add_argument("--add", action="store_true", help="measure plain texts, and add their rows")
+    options.add_argument("--prompted", action="store_true", help="with --add: texts whose prompt opened the reasoning")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
     options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
@@ -490,7 +491,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
-        measured = _add if given.add else _write if given.write else _compare
+        measured = partial(_add, prompted=given.prompted) if given.add else _write if given.write else _compare
         counts += measured(format, parsers, given.seed, given.texts)
     sys.stdout.write(f"{dict(counts)}\n")
     sys.exit(bool(counts["wrong"]))
@@ -512,11 +513,12 @@ def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int
     return Counter(results=len(found) + len(checked))
 
 
-def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, *, prompted: bool) -> Counter[str]:
     """Adds rows about texts as the template writes them, whole or with damaged markers."""
-    found = results(parsers, {format: list(plain_texts_of(format, seed, count))})
+    plain = partial(plain_texts_of, format, prompted=prompted)
+    found = results(parsers, {format: list(plain(seed, count))})
     matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
-    checks = [*plain_texts_of(format, f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
+    checks = [*plain(f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
     checked = results(parsers, {format: [*checks, *(row["text"] for row in matrix if row["format"] == format)]})
     write_table(observed(found), observed(checked), adds=True)
     sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")

@@ -67,13 +67,17 @@ def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
             yield text
 
 
-def plain_texts_of(name: str, seed: str, count: int) -> Iterator[str]:
-    """Some `count` different texts of a format as its template writes them, most with damaged markers."""
+def plain_texts_of(name: str, seed: str, count: int, *, prompted: bool = False) -> Iterator[str]:
+    """Some `count` different texts of a format as its template writes them, most with damaged markers.
+
+    If `prompted`, the prompt opened the reasoning, and each text closes it.
+    """
+    lead = f"I look it up.{reasoning_markers(find_format(name))[1]}" if prompted else ""
     random = Random(f"plain {seed}/{name}")
     dialect = find_format(name)
     seen = {""}
     for _ in range(count):
-        text = _plain_text(dialect, random)
+        text = lead + _plain_text(dialect, random)
         if text not in seen and _encodes(text):
             seen.add(text)
             yield text
