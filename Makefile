@@ -112,9 +112,12 @@ test-agents: dev build/agents/installed ## Run six coding agents against a scrip
 
 test-servers: dev build/servers/installed ## Compare what we say of vLLM's and SGLang's parsers with their own code, on new texts (`SEED=...`)
 	$(BIN)/python -m tests.servers.measuring --texts 300 --seed '$(SEED)'
+	$(BIN)/python -m tests.servers.fixes
 
 server-table: dev build/servers/installed ## Measure again what vLLM's and SGLang's parsers return, an hour on two cores
 	$(BIN)/python -m tests.servers.measuring --texts 4000 --write
+	$(BIN)/python -m tests.servers.measuring --texts 1000 --add
+	$(BIN)/python -m tests.servers.measuring --texts 1000 --add --prompted
 
 test-llama: dev build/llama/installed ## Probe llama.cpp's own server, with a model made on the spot
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/probe/test_llama_cpp.py $(ARGS)

@@ -76,11 +76,16 @@ FACTS = {
     "bare": "a call has no arguments",
     "absent": "a call does not even write `{}` for its arguments",
     "apart": "white space is between a parameter's name and its value",
+    "bracketed": "brackets around the calls are not those of the model's template",
     "lead": "the text begins with white space",
     "padded": "a value begins or ends with white space",
     "ended": "a token that ends a turn is in the text",
 }
 """Facts about a text that rows name."""
+
+
+_BRACKETED = "bracketed"
+"""The fact that a row must name to be about such texts: most rows were measured without them."""
 
 
 class ParserOutcome(StrEnum):
@@ -113,8 +118,11 @@ class BehaviourRow(Struct, frozen=True, array_like=True):
         """Whether the row is about texts of this kind."""
         is_about = self.codes in (kind.codes, kind.wordings)
         has_codes = self.leading in kind.codes.split("+") if self.leading else is_about
-        return has_codes and all(
-            (fact.removeprefix("-") in kind.facts) is not fact.startswith("-") for fact in self.facts
+        is_bracketed = _BRACKETED in kind.facts and _BRACKETED not in self.facts
+        return (
+            has_codes
+            and not is_bracketed
+            and all((fact.removeprefix("-") in kind.facts) is not fact.startswith("-") for fact in self.facts)
         )
 
     @property
@@ -336,7 +344,8 @@ def text_kind(
     """
     spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
     is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
-    has_variants = not {marker for _, marker, _ in spacing if marker.strip()} <= {marker for _, marker, _ in usual}
+    others = {marker for _, marker, _ in spacing if marker.strip()} - {marker for _, marker, _ in usual}
+    has_variants = any(sign.isalpha() for marker in others for sign in marker)
     if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(spans, calls):
         return None
     faults = list(faults)
@@ -361,6 +370,7 @@ def text_kind(
         "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
         "apart": any(_is_apart(parameter, text) for call in calls for parameter in call.parameters),
+        _BRACKETED: bool(others),
         "lead": text[:1].isspace(),
         "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
         "ended": any(span.label == "turn_end" for span in spans),

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from tests.servers.measuring import MATRIX, Answer, answers_to, read
 from tests.servers.parsers import MeasuredParser
 from tests.servers.texts import reasoning_markers
-from weaklink.inspector.diagnostics import apply_fixes
+from weaklink.inspector.diagnostics import Fault, apply_fixes
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.server_parsers import canonical_json
 from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.rule import Severity
 
 
 class RepairedText(NamedTuple):
@@ -41,7 +42,12 @@ def repaired(format: str, fault: str, text: str) -> RepairedText | None:
     opener, closer = reasoning_markers(dialect)
     has_reasoning = any(span.kind is SpanKind.REASONING for span in segmentation.spans)
     written = dialect.write_calls(segmentation.calls)
-    return RepairedText(fault, fixed, f"{opener}I look.{closer}{written}" if has_reasoning else written)
+    well_formed = f"{opener}I look.{closer}{written}" if has_reasoning else written
+    return RepairedText(fault, fixed, well_formed if any(map(_is_of_syntax, faults)) else fixed)
+
+
+def _is_of_syntax(fault: Fault) -> bool:
+    return fault.rule.code[0] in "JF" and fault.rule.severity is not Severity.INFO
 
 
 def _returned(answer: Answer) -> list[tuple[str, str]]:

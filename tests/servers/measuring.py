@@ -10,9 +10,10 @@ a sample of results, so that the ordinary tests notice a changed reading of a te
 How rows come to be. The texts of one set of fault codes are one group. If one outcome describes every result of it, it
 is a row. Otherwise the group is split by the fact that leaves the most texts in groups with one outcome, at most
 MAX_FACTS times. A fact that varied in fewer than FEWEST_OTHERS texts of a row is one of its conditions, since nothing
-is known of the other texts. A group of fewer than MIN_TEXTS texts is no row, and a row that other texts contradict is
-dropped. All texts that have one fault, alone or with others, are a group too, which is split at most once. What one
-faulty call alone cannot show (whether it takes others with it) stays open in the row: it names both outcomes.
+is known of the other texts. A group of fewer than MIN_TEXTS texts (MIN_WORDED_TEXTS where the wording of faults is the
+same) is no row, and a row that other texts contradict is dropped. All texts that have one fault, alone or with others,
+are a group too, which is split at most once. Texts that no row is about are grouped by the wording of their faults.
+What one faulty call alone cannot show (whether it takes others with it) stays open in the row: it names both outcomes.
 """
 
 import argparse
@@ -52,7 +53,7 @@ ANSWERS = ROOT / "tests" / "cases" / "servers" / "answers.jsonl"
 MATRIX = ANSWERS.with_name("matrix.jsonl")
 INSTALLED = ROOT / "build" / "servers"
 HARNESS = Path(__file__).parent / "real"
-MIN_TEXTS, MIN_TEXTS_WITH_REASONING = 40, 18
+MIN_TEXTS, MIN_TEXTS_WITH_REASONING, MIN_WORDED_TEXTS = 40, 18, 20
 FEWEST_OTHERS = 5
 MAX_FACTS = 3
 SAMPLE_EVERY = 80
@@ -270,11 +271,11 @@ def rows_of(found: Iterable[Observation]) -> list[RowValue]:
 def _worded(found: Iterable[Observation], rows: Iterable[RowValue]) -> list[RowValue]:
     """The rows for texts that none of `rows` is about, grouped by the wording of their faults."""
     known = [_row(row) for row in rows]
-    groups: dict[str, list[Observation]] = defaultdict(list)
+    groups: dict[tuple[str, tuple[str, ...]], list[Observation]] = defaultdict(list)
     for one in found:
         if not any(row.covers(one.kind) for row in known):
-            groups[one.kind.wordings].append(one)
-    return [row for wordings in sorted(groups) for row in _split(wordings, groups[wordings], [])]
+            groups[one.kind.wordings, ("bracketed",) if "bracketed" in one.facts else ()].append(one)
+    return [row for key in sorted(groups) for row in _split(key[0], groups[key], [*key[1]])]
 
 
 def _row(value: RowValue) -> BehaviourRow:
@@ -282,7 +283,7 @@ def _row(value: RowValue) -> BehaviourRow:
 
 
 def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_facts: int = MAX_FACTS) -> list[RowValue]:
-    fewest = _fewest(group)
+    fewest = min(_fewest(group), MIN_WORDED_TEXTS) if ": " in codes else _fewest(group)
     if len(group) < fewest:
         return []
     shared = _shared(one.whole for one in group)
@@ -482,6 +483,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--write", action="store_true")
     options.add_argument("--add", action="store_true", help="measure plain texts, and add their rows")
+    options.add_argument("--prompted", action="store_true", help="with --add: texts whose prompt opened the reasoning")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
     options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
@@ -490,7 +492,7 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
-        measured = _add if given.add else _write if given.write else _compare
+        measured = partial(_add, prompted=given.prompted) if given.add else _write if given.write else _compare
         counts += measured(format, parsers, given.seed, given.texts)
     sys.stdout.write(f"{dict(counts)}\n")
     sys.exit(bool(counts["wrong"]))
@@ -512,11 +514,12 @@ def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int
     return Counter(results=len(found) + len(checked))
 
 
-def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, *, prompted: bool) -> Counter[str]:
     """Adds rows about texts as the template writes them, whole or with damaged markers."""
-    found = results(parsers, {format: list(plain_texts_of(format, seed, count))})
+    plain = partial(plain_texts_of, format, prompted=prompted)
+    found = results(parsers, {format: list(plain(seed, count))})
     matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
-    checks = [*plain_texts_of(format, f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
+    checks = [*plain(f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
     checked = results(parsers, {format: [*checks, *(row["text"] for row in matrix if row["format"] == format)]})
     write_table(observed(found), observed(checked), adds=True)
     sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")

@@ -7,7 +7,7 @@ surrounds them), and at most one kind of damage. The same seed gives the same te
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -67,13 +67,17 @@ def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
             yield text
 
 
-def plain_texts_of(name: str, seed: str, count: int) -> Iterator[str]:
-    """Some `count` different texts of a format as its template writes them, most with damaged markers."""
+def plain_texts_of(name: str, seed: str, count: int, *, prompted: bool = False) -> Iterator[str]:
+    """Some `count` different texts of a format as its template writes them, most with damaged markers.
+
+    If `prompted`, the prompt opened the reasoning, and each text closes it.
+    """
+    lead = f"I look it up.{reasoning_markers(find_format(name))[1]}" if prompted else ""
     random = Random(f"plain {seed}/{name}")
     dialect = find_format(name)
     seen = {""}
     for _ in range(count):
-        text = _plain_text(dialect, random)
+        text = lead + _plain_text(dialect, random)
         if text not in seen and _encodes(text):
             seen.add(text)
             yield text
@@ -86,7 +90,7 @@ def _plain_text(dialect: Format, random: Random) -> str:
     made = [make_call(call_name, arguments) for call_name, arguments in calls]
     if not all(map(dialect.expresses, made)):
         return ""
-    body = dialect.write_calls(made)
+    body = _written(dialect, calls, random)
     before = random.choice(_BEFORE) if random.random() < 0.25 else ""
     damage = random.choice(("", "", "", "no closer", "no closer", "delete", "delete", "cut", "marker", "no name"))
     if damage:
@@ -114,15 +118,18 @@ def _text(dialect: Format, random: Random) -> str | None:
     made = [make_call(call_name, arguments) for call_name, arguments in calls]
     if not all(map(dialect.expresses, made)):
         return None
-    written = dialect.write_calls(made)
-    if dialect.name == "mistral" and random.random() < 0.4:  # before v11, calls were one array
-        array = [{"name": call_name, "arguments": arguments} for call_name, arguments in calls]
-        written = f"[TOOL_CALLS]{random.choice(('', ' ', ' '))}{json.dumps(array, ensure_ascii=False)}"
-    body = _layout(dialect, written, random)
+    body = _layout(dialect, _written(dialect, calls, random), random)
     reasoning = random.choices(("", "closed", "open", "drafted", "lead", "prompted"), (48, 10, 12, 8, 4, 18))[0]
     if random.random() < (0.2 if reasoning in ("open", "drafted") else 0.8):
         body = _damaged(dialect, body, random)
     return _surrounded(dialect, body, reasoning, random)
+
+
+def _written(dialect: Format, calls: Sequence[tuple[str, dict[str, Json]]], random: Random) -> str:
+    if dialect.name == "mistral" and random.random() < 0.4:  # before v11, calls were one array
+        array = [{"name": call_name, "arguments": arguments} for call_name, arguments in calls]
+        return f"[TOOL_CALLS]{random.choice(('', ' ', ' '))}{json.dumps(array, ensure_ascii=False)}"
+    return dialect.write_calls([make_call(call_name, arguments) for call_name, arguments in calls])
 
 
 def _call(random: Random) -> tuple[str, dict[str, Json]]:
