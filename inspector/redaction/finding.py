@@ -6,11 +6,10 @@ place, so other places between are judged too, and secrets that overlap become o
 What is found depends on the text alone.
 
 A text that arrives in pieces is scanned by a `Finder`. It judges a place only when the `WINDOW` of text on which the
-verdict depends is there, or the text ends: no detector knows of text that is still missing, and however small the
-pieces are, each window is scanned once. Until then, the text from that place on is held back; all text before it is
-certain. The Finder keeps as much earlier text as detectors look back, so it finds what a scan of the whole text finds.
-A scan begins before what is undecided, because introductions overlap; places there that were judged before, without a
-secret, are `_Judged` and not judged again.
+verdict depends is there, or the text ends: no detector knows of text that is still missing. Until then, the text from
+that place on is held back; all text before it is certain. The Finder keeps as much earlier text as detectors look back,
+so it finds what a scan of the whole text finds. A scan goes on a little before where the last one ended, because
+introductions overlap; it remembers the places there that it judged, so each is judged once.
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
 Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
@@ -20,22 +19,17 @@ found. Each place is judged once, by at most `WINDOW` characters, so the scan is
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from functools import lru_cache
-from itertools import islice
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS
-from weaklink.inspector.redaction.keys import RUN_CHARACTERS, KeyPlaces, has_long_run, has_prefix, runs_of
-from weaklink.inspector.redaction.places import (
-    FARTHEST_VALUE,
-    LONGEST_INTRODUCTION,
-    WINDOW,
-    Detector,
-    FoundIntroduction,
-)
-from weaklink.inspector.redaction.secret_values import LOOKAHEAD, Ending, LongerEnding, Secret
+from weaklink.inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
+from weaklink.inspector.redaction.places import FARTHEST_VALUE, WINDOW, Detector, FoundIntroduction
+from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
+from weaklink.inspector.redaction.secret_values import LOOKAHEAD, LongerEnding, Secret
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
 FILLER = "*"
@@ -51,7 +45,6 @@ _NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_FRAMED = 4_096  # bytes whose lines are searched for a frame
 _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
@@ -124,9 +117,6 @@ _ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byt
 _CLEAN_WORDS: set[bytes] = set()
 """Words of earlier texts that contain no sign: most of a text consists of words that were seen before."""
 _MAX_CLEAN_WORDS, _MAX_WORD_CHARS = 32_768, 24
-_LONGEST_SIGN = max(map(len, _BY_SIGN))
-_SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
-_SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS = 160
@@ -136,7 +126,7 @@ _BATCH = 48  # code points behind a name that are searched together, however sma
 
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
-    return _scan(text, 0, None, is_final=True).secrets
+    return _Scan().continued(text, is_final=True).secrets()
 
 
 def redactions(text: str) -> list[Secret]:
@@ -187,19 +177,12 @@ class Finder:
         self.text = ""
         self.released = 0
         self.certain = 0
-        self._last: Secret | None = None  # the last secret that ended
-        self._undecided_at = 0  # the start of what is undecided; used only while something is held back
+        self._scan = _Scan()
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
         self._prose_from = 0  # before this position, a mark may belong to an introduction that continues
         self._searched_to = 0  # for signs
         self._wait_to = 0  # what is undecided waits for so much text
-        self._open: Ending | None = None  # the ending of a secret that continues at `released`
-        self._judged = _Judged()
-
-    @property
-    def _free_at(self) -> int:
-        """The end of the last secret."""
-        return self._last.end if self._last else 0
+        self._open: Secret | None = None  # the secret that continues at `released`
 
     @property
     def is_open(self) -> bool:
@@ -222,55 +205,44 @@ class Finder:
 
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
-        self.released = released = self.certain
-        if released > _MOST_KEPT:
+        self.released = self.certain
+        if self.released > _MOST_KEPT:
             self._forget()
-            released = self.released
         known = len(self.text)
         may_begin_one = bool(piece) and self._needs_scan(piece, known)
-        if self._open is None and released == known and not may_begin_one:
-            self.text += piece
-            self.certain = self._undecided_at = known + len(piece)
+        if self._open is None and self.released == known:
+            self._scan = structs.replace(self._scan, at=max(self._scan.at, known - LONGEST_INTRODUCTION))
+        self.text += piece
+        if self._open is None and self.released == known and not may_begin_one:
+            self.certain = known + len(piece)
             self._hold_pair()
             return _NOTHING
-        at = self._search_from()
-        self.text += piece
         if len(self.text) < self._wait_to and self._open is None and not is_final:
             return _NOTHING
-        found: list[Secret] = []
-        if self._open is None or self._continue_secret(self._open, found, is_final=is_final):
-            self._look(at, found, is_final=is_final)
-        return found
+        secrets: list[Secret] = []
+        if self._open is None or self._continue_secret(self._open, secrets, is_final=is_final):
+            self._look(secrets, is_final=is_final)
+        return secrets
 
     def remaining(self) -> list[Secret]:
         """The secrets that are not certain yet, as they are if the text ends here. The finder stays as it is."""
-        found: list[Secret] = []
-        start = self._search_from()
-        if self._open is not None:
-            start = self._open.end(self.text, self.certain, len(self.text), is_final=True) or len(self.text)
-            found.append(Secret(self.certain, start))
-        last = found[-1] if found else self._last
-        return found + _scan(self.text, start, last, is_final=True).secrets
+        ended = copy(self)
+        secrets = ended.feed("", is_final=True)
+        return [_moved(secret, len(self.text) - len(ended.text)) for secret in secrets]
 
     def _forget(self) -> None:
         """Drop the released text that no longer matters for later pieces."""
-        surplus = min(self.released, self._search_from()) - CONTEXT
+        surplus = min(self.released, self._scan.at) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
             self.released -= surplus
             self.certain -= surplus
-            self._last = self._last and Secret(max(self._last.start - surplus, 0), max(self._last.end - surplus, 0))
-            self._undecided_at -= surplus
+            self._open = self._open and _moved(self._open, -surplus)
             self._alert_to -= surplus
             self._prose_from -= surplus
             self._searched_to -= surplus
             self._wait_to -= surplus
-            self._judged.forget(surplus)
-
-    def _search_from(self) -> int:
-        """The first position at which a secret may begin that is not found yet."""
-        first = self._undecided_at if self.released < len(self.text) else self.released
-        return max(first - LONGEST_INTRODUCTION, 0)
+            self._scan = self._scan.moved(-surplus)
 
     def _needs_scan(self, piece: str, known: int) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
@@ -307,82 +279,45 @@ class Finder:
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
 
-    def _continue_secret(self, ending: Ending, found: list[Secret], *, is_final: bool) -> bool:
+    def _continue_secret(self, secret: Secret, secrets: list[Secret], *, is_final: bool) -> bool:
         """Continue the open secret; returns whether it ended."""
+        assert secret.goes_on is not None
         start = self.released
-        end = ending.end(self.text, start, len(self.text), is_final=is_final)
-        if end is None:
-            self._stay_in(start, found)
-            return False
-        found.append(Secret(start, end, None, ending.is_block))
-        self._open, self._last = None, Secret(self._last.start if self._last else 0, end)
-        return True
+        end = secret.goes_on.end(self.text, start, len(self.text), is_final=is_final)
+        self.certain = max(_safe_end(self.text), start) if end is None else end
+        secrets.append(Secret(start, self.certain, is_block=secret.is_block))
+        if end is not None:
+            self._open = None
+            self._scan = self._scan.ended(secret, end)
+        return end is not None
 
-    def _look(self, at: int, found: list[Secret], *, is_final: bool) -> None:
-        text = self.text
-        scan = _scan(text, at, self._last, self._judged, is_final=is_final)
-        for secret in scan.secrets:
-            if secret.goes_on is not None:
-                self._open, self._last = secret.goes_on, Secret(secret.start, secret.start)
-                self._stay_in(secret.start, found)
-                return
-            found.append(secret)
-            self._last = secret
-        self.certain, self._undecided_at = len(text), len(text)
-        if scan.undecided is not None:
-            self.certain = max(scan.undecided, self.released, self._free_at)
-            self._undecided_at = scan.undecided_at
-            self._wait_to = scan.wait_to
+    def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
+        """Scan, and add the secrets that are certain now, but for those that are the end of an open one."""
+        released = max((self.released, *(secret.end for secret in secrets)))
+        self._scan = scan = self._scan.continued(self.text, is_final=is_final)
+        found = scan.secrets()
+        self.certain = len(self.text)
+        if scan.undecided_at is not None:
+            begins = (secret.start for secret in found if secret.end > scan.undecided_at)
+            self.certain = max(released, min((scan.undecided_at, *begins)))
+            self._wait_to = scan.decided_at
+        elif found and found[-1].goes_on is not None:
+            self._open = found[-1]
+            self.certain = max(_safe_end(self.text), self._open.start)
         elif not is_final:
-            self._wait_to = len(text) + _BATCH
+            self._wait_to = len(self.text) + _BATCH
             self._hold_pair()
+        secrets += [
+            structs.replace(secret, end=min(secret.end, self.certain), goes_on=None)
+            for secret in found
+            if secret.start >= released and (secret.end <= self.certain or secret is self._open)
+        ]
 
     def _hold_pair(self) -> None:
         """Hold back what may be a password before a host."""
         start = _open_pair(self.text)
         if start is not None:
-            self.certain = max(start, self.released, self._free_at)
-
-    def _stay_in(self, start: int, found: list[Secret]) -> None:
-        """Continue a secret that began at `start`: the text that its ending no longer examines is certain."""
-        self.certain = self._undecided_at = max(_safe_end(self.text), start)
-        found.append(Secret(start, self.certain, None, self._open is not None and self._open.is_block))
-
-
-class _Scan(Struct, frozen=True):
-    """The secrets that were found; where one may begin that is undecided, where to search for it, and what it needs."""
-
-    secrets: list[Secret]
-    undecided: int | None = None
-    undecided_at: int = 0
-    wait_to: int = 0
-
-
-class _Judged:
-    """The secrets behind the places of a text in pieces, each judged once, with all the text that its verdict needs.
-
-    Then all secrets before the place are known, on which a verdict also depends. Places are positions in the whole
-    text, of which `forgotten` code points are gone.
-    """
-
-    __slots__ = ("forgotten", "places")
-
-    def __init__(self) -> None:
-        self.forgotten = 0
-        self.places: dict[tuple[int, str], list[Secret]] = {}
-
-    def place(self, begin: int, detector: Detector) -> tuple[int, str]:
-        """A place as it is kept in `places`."""
-        return begin + self.forgotten, detector.name
-
-    def forget(self, size: int) -> None:
-        """The first `size` code points of the text are gone."""
-        self.forgotten += size
-        self.places = {
-            place: [_moved(secret, -size) for secret in secrets]
-            for place, secrets in self.places.items()
-            if place[0] >= self.forgotten
-        }
+            self.certain = max((start, self.released, *(secret.end for secret, _ in self._scan.found)))
 
 
 def _moved(secret: Secret, by: int) -> Secret:
@@ -392,11 +327,9 @@ def _moved(secret: Secret, by: int) -> Secret:
 class _Places:
     """The places at which one detector finds an introduction, from left to right."""
 
-    def __init__(
-        self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int, judged: _Judged | None
-    ) -> None:
+    def __init__(self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int) -> None:
         self._text, self._lowered = texts  # and its view
-        self._detector, self._judged = detector, judged
+        self._detector, self.name = detector, detector.name
         self._found: re.Match[str] | None = None
         self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
         self._signs = dict.fromkeys(signs, -1)
@@ -440,66 +373,77 @@ class _Places:
         """The secrets behind the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        place = self._judged.place(self.begin, self._detector) if self._judged else None
-        if self._judged and place in self._judged.places:
-            return self._judged.places[place]
         secrets = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
-        named = [secret if secret.rule else structs.replace(secret, rule=self._detector.name) for secret in secrets]
-        if self._judged and place and not is_final and all(secret.goes_on is None for secret in named):
-            self._judged.places[place] = named
-        return named
+        return [secret if secret.rule else structs.replace(secret, rule=self.name) for secret in secrets]
 
 
-def _scan(text: str, at: int, last: Secret | None, judged: _Judged | None = None, *, is_final: bool) -> _Scan:
-    """Scan from `at` on, or from the end of the `last` secret, where a word begins.
+class _Scan(Struct, frozen=True):
+    """How far a text that may continue is scanned: each place is judged once, with the text that its verdict needs.
 
-    A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
-    `judged` are the places of earlier scans.
+    `found` are secrets, each with where its introduction begins. Places before `at` are judged, and those in `judged`.
+    At `undecided_at`, None for nowhere, a secret may begin, which text up to `decided_at` decides.
     """
-    found = [(last, last.start)] if last else []  # each with where its introduction begins
-    behind_from = at
-    if last:
-        at = max(at, last.end)
-        behind_from = min(behind_from, max(last.start, at - FARTHEST_VALUE))
-    places = [
-        place
-        for place in _all_places(text, at, judged, is_final=is_final)
-        if place.go_to(behind_from if place.may_reach_behind else at)
-    ]
-    while places:
-        first = min(places, key=_where)
-        near = found[-_MAX_OVERLAPPING:]
-        around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
-        free_from = max((at, *(secret.end for secret in around)))
-        may_judge = first.may_reach_behind and first.at >= free_from - FARTHEST_VALUE
-        if not around or (may_judge and all(secret.goes_on is None for secret in around)):
-            if first.decided_at > len(text) and not is_final:
-                return _undecided(found, last, places, first)
-            free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
-            secrets = first.judge(free_at, is_final=is_final)
-            found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
-        if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
-            places.remove(first)
-    return _Scan(_disjoint(secret for secret, _ in found if secret is not last))
+
+    at: int = 0
+    found: tuple[tuple[Secret, int], ...] = ()
+    judged: frozenset[tuple[int, str]] = frozenset()
+    undecided_at: int | None = None
+    decided_at: int = 0
+
+    def secrets(self) -> list[Secret]:
+        """The secrets that were found, without overlaps."""
+        return _disjoint(secret for secret, _ in self.found)
+
+    def ended(self, secret: Secret, end: int) -> "_Scan":
+        """The scan after a secret that continued has ended there."""
+        closed = structs.replace(secret, end=end, goes_on=None)
+        others = (one for one in self.found if one[0].goes_on is None)
+        return _Scan(secret.start, (*others, (closed, secret.start)), self.judged)
+
+    def moved(self, by: int) -> "_Scan":
+        """The scan of the same text whose positions are moved by so many code points."""
+        found = ((_moved(secret, by), begin + by) for secret, begin in self.found if secret.end + by > 0)
+        return _Scan(self.at + by, tuple(found), frozenset((begin + by, name) for begin, name in self.judged))
+
+    def continued(self, text: str, *, is_final: bool) -> "_Scan":
+        """The scan up to the first place that is undecided.
+
+        A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
+        """
+        found = [(secret, begin) for secret, begin in self.found if secret.goes_on is None]
+        judged = set(self.judged)
+        places = [place for place in _all_places(text, self.at, is_final=is_final) if place.go_to(self.at)]
+        while places:
+            first = min(places, key=_where)
+            near = found[-_MAX_OVERLAPPING:]
+            around = [secret for secret, _ in near if _holds(secret, first.at) or _holds(secret, first.begin)]
+            free_from = max((0, *(secret.end for secret in around)))
+            reaches = first.may_reach_behind and all(secret.goes_on is None for secret in around)
+            may_judge = not around or (reaches and first.at >= free_from - FARTHEST_VALUE)
+            if may_judge and (first.begin, first.name) not in judged:
+                if first.decided_at > len(text) and not is_final:
+                    break
+                free_at = max((secret.end for secret, _ in near if secret.end <= first.begin), default=-1)
+                secrets = first.judge(free_at, is_final=is_final)
+                found += ((secret, first.begin) for secret in secrets if secret.start >= free_from)
+                if all(secret.goes_on is None for secret in secrets):
+                    judged.add((first.begin, first.name))
+            if not first.go_to(max(first.at + 1, free_from - FARTHEST_VALUE if first.may_reach_behind else free_from)):
+                places.remove(first)
+        undecided = min(places, key=_where) if places else None
+        open_at = (begin for secret, begin in found if secret.goes_on is not None)
+        at = max(min((len(text) - LONGEST_INTRODUCTION, undecided.at if undecided else len(text), *open_at)), 0)
+        return _Scan(
+            at,
+            tuple(found),
+            frozenset(place for place in judged if place[0] >= at - LONGEST_INTRODUCTION),
+            min((one.value_at for one in places), default=None),
+            undecided.decided_at if undecided else 0,
+        )
 
 
 def _holds(secret: Secret, at: int) -> bool:
     return secret.start <= at < secret.end
-
-
-def _undecided(
-    found: list[tuple[Secret, int]],
-    last: Secret | None,
-    places: "list[_Places | KeyPlaces]",
-    first: "_Places | KeyPlaces",
-) -> _Scan:
-    """What is certain before the first undecided place: a secret that may overlap with a later one is not."""
-    start = min(one.value_at for one in places)
-    open_ones = [(secret, begin) for secret, begin in found if secret.end > start]
-    start = min((start, *(secret.start for secret, _ in open_ones)))
-    begin = min((first.begin, *(begin for _, begin in open_ones)))
-    certain = (secret for secret, _ in found if secret.end <= start and secret is not last)
-    return _Scan(_disjoint(certain), start, begin, first.decided_at)
 
 
 def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
@@ -519,20 +463,19 @@ def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
     return places.at, places.begin
 
 
-def _all_places(text: str, at: int, judged: _Judged | None, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
+def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
-    searched = _without_frames(plain) if len(plain) > _MOST_KEPT and text.isascii() else plain
-    if has_long_run(runs_of(searched, is_final=is_final)):
-        yield KeyPlaces(text, runs_of(plain, is_final=is_final))
-    may_differ = names.may_differ(text) and (not text.isascii() or b"\\u" in searched or b"%" in searched)
-    lowered = names.view(text).encode("ascii") if may_differ else searched.lower()
+    runs = runs_of(plain, is_final=is_final)
+    if has_long_run(runs):
+        yield KeyPlaces(text, runs)
+    lowered = _view(text, plain)
     detectors: dict[str, tuple[Detector, list[str]]] = {}
     for sign in _signs_in(lowered):
         for detector in _BY_SIGN[sign]:
             detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
-    readable = (lowered if may_differ else plain.lower()).decode("ascii") if detectors else ""
-    yield from (_Places((text, readable), detector, signs, at, judged) for detector, signs in detectors.values())
+    readable = lowered.decode("ascii") if detectors else ""
+    yield from (_Places((text, readable), detector, signs, at) for detector, signs in detectors.values())
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
@@ -561,42 +504,6 @@ def _open_pair(text: str) -> int | None:
         if colon > 0 and _OPEN_PAIR.match(text, colon + 1):
             return colon + 1
     return None
-
-
-def _without_frames(plain: bytes) -> bytes:
-    """The text without what repeats around the events of a stream, so that searching it is faster.
-
-    The frame is what four lines in the middle have in common at their ends and beginnings. It is kept once, as the
-    first line; elsewhere, only as much of its ends is kept as a sign may share with the text next to it. A run of key
-    characters shares nothing with it. So every sign and every long run in the text is in the result too.
-    """
-    middle = plain[len(plain) // 2 :][:_FRAMED].splitlines(keepends=True)[1:-1]
-    lines = list(islice(filter(bytes.strip, middle), 4))
-    if len(lines) < 4:
-        return plain
-    after = middle[middle.index(lines[0]) + 1]
-    blank = b"" if after.strip() else after
-    end = _common_beginning([line[::-1] for line in lines])[::-1]
-    frame = end + blank + _common_beginning(lines)
-    if len(frame) < 4 * _LONGEST_SIGN or frame[0] in RUN_CHARACTERS or frame[-1] in RUN_CHARACTERS:
-        return plain
-    return frame + b"\n" + plain.replace(frame, _edges(frame))
-
-
-@lru_cache(maxsize=16)
-def _edges(frame: bytes) -> bytes:
-    """What of a frame a sign may share with the text next to it; the streams of a provider have the same frame."""
-    lowered = frame.lower()
-    head = max((size for size in range(_LONGEST_SIGN) if lowered[:size] in _SIGN_ENDS), default=0)
-    tail = max((size for size in range(1, _LONGEST_SIGN) if lowered[-size:] in _SIGN_BEGINNINGS), default=0)
-    return frame[:head] + b"\n" + frame[len(frame) - tail :]
-
-
-def _common_beginning(lines: list[bytes]) -> bytes:
-    first, last = min(lines), max(lines)
-    size = min(len(first), len(last))
-    differing = int.from_bytes(first[:size], "big") ^ int.from_bytes(last[:size], "big")
-    return first[: size - (differing.bit_length() + 7) // 8]
 
 
 def _safe_end(text: str) -> int:

@@ -3,15 +3,6 @@
 A prefix counts only where a word begins: at the text's beginning, after any character that is no letter or digit, and
 after an escape, whose last letter is not part of the word after it: a line end in JSON at any level, `%0A`, a colour of
 a terminal. Within a long run of key characters a dash begins no word, because such a run is one value.
-
-`gitleaks` is `config/gitleaks.toml` of gitleaks/gitleaks (8.30.1, its 222 rules compared on 2026-11-28), `betterleaks`
-the rule set of that name (2.0.0-rc.4 of 2026-10, 465 rules), `kingfisher` the rules of mongodb/kingfisher (1.112.0, as
-`kingfisher rules list` of the package kingfisher-bin prints its 1,055, without their first part), and `detect-secrets`
-the plugins of Yelp/detect-secrets (1.5.0 of 2024-05), all compared on the same day, each with the name of its rule. Any
-other source is a provider's own: a repository and a file in it, or a page of its documentation and the word there;
-`IETF/RFC7468` is a label of that standard in base 64.
-If nothing else has such a prefix, a shape requires less than the real length and alphabet, so that a key that was cut
-or mistyped is redacted too.
 """
 
 import re
@@ -22,25 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import secret_values
+from weaklink.inspector.redaction.rules import RULES, words
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
-_CHARACTERS = {
-    "ALNUM": "A-Za-z0-9",
-    "WORD": "A-Za-z0-9_-",
-    "DOTTED": "A-Za-z0-9_.-",
-    "CAPITALS": "A-Z0-9",
-    "HEX": "A-Fa-f0-9",
-    "HEX_WORD": "A-Fa-f0-9_-",
-    "BASE64": "A-Za-z0-9+/=_-",
-}
-
-SECRET_HEADERS = frozenset(
-    {
-        *("authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key", "x-goog-api-key"),
-        *("x-weaklink-token", "helicone-auth", "x-portkey-api-key", "x-auth-token", "x-amz-security-token"),
-        *("ocp-apim-subscription-key", "x-csrf-token", "x-xsrf-token", "x-litellm-api-key", "x-access-token"),
-    }
-)
+SECRET_HEADERS = frozenset(words("secret_headers"))
 """Headers, in lower case, whose whole value is secret, except for the scheme before it (`Bearer`)."""
 
 RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+/=~"
@@ -75,131 +51,15 @@ class KeyShape(Struct, frozen=True):
     must_mix: bool = True
 
 
-_TABLE = r"""
-gitleaks ALNUM 20: huggingface-access-token=hf_ huggingface-organization-api-token=api_org_ perplexity-api-key=pplx-
-  alibaba-access-key-id=LTAI digitalocean-pat=dop_v1_ digitalocean-access-token=doo_v1_
-  digitalocean-refresh-token=dor_v1_ github-pat=ghp_ github-oauth=gho_ github-app-token=ghu_ github-app-token=ghs_
-  github-refresh-token=ghr_ gitlab-ptt=glptt- linear-api-key=lin_api_ npm-access-token=npm_
-  rubygems-api-token=rubygems_ clojars-api-token=CLOJARS_ new-relic-user-api-key=NRAK- sentry-user-token=sntryu_
-  prefect-api-token=pnu_ doppler-api-token=dp.pt. shopify-access-token=shpat_ shopify-custom-access-token=shpca_
-  shopify-private-app-access-token=shppa_ shopify-shared-secret=shpss_ shippo-api-token=shippo_live_
-  shippo-api-token=shippo_test_ notion-api-token=ntn_ readme-api-token=rdme_
-gitleaks WORD 20: anthropic-api-key=sk-ant- openai-api-key=sk-proj- openai-api-key=sk-svcacct-
-  openai-api-key=sk-admin- heroku-api-key-v2=HRKU-AA scalingo-api-token=tk-us- github-fine-grained-pat=github_pat_
-  gitlab-deploy-token=gldt- gitlab-cicd-job-token=glcbt- gitlab-feature-flag-client-token=glffct-
-  gitlab-feed-token=glft- gitlab-incoming-mail-token=glimt- gitlab-kubernetes-agent-token=glagent-
-  gitlab-oauth-app-secret=gloas- gitlab-rrt=GR1348941 gitlab-scim-token=glsoat- sourcegraph-access-token=sgp_
-  postman-api-token=PMAK- new-relic-insert-key=NRII- grafana-service-account-token=glsa_ square-access-token=sq0atp-
-  plaid-api-token=access-sandbox- plaid-api-token=access-production- duffel-api-token=duffel_live_
-  duffel-api-token=duffel_test_ sendinblue-api-token=xkeysib- frameio-api-token=fio-u-
-gitleaks DOTTED 20: gitlab-pat=glpat- gitlab-runner-authentication-token=glrt- dynatrace-api-token=dt0c01.
-  vault-service-token=hvs. vault-batch-token=hvb. planetscale-api-token=pscale_tkn_
-  planetscale-oauth-token=pscale_oauth_ planetscale-password=pscale_pw_ sendgrid-api-token=SG. typeform-api-token=tfp_
-gitleaks ALNUM 16: stripe-access-token=sk_live_ stripe-access-token=sk_test_ stripe-access-token=sk_prod_
-  stripe-access-token=rk_live_ stripe-access-token=rk_test_ stripe-access-token=rk_prod_
-  settlemint-application-access-token=sm_aat_ settlemint-personal-access-token=sm_pat_
-  settlemint-service-access-token=sm_sat_
-gitleaks BASE64 20: flyio-access-token=fm1a_ flyio-access-token=fm1r_ flyio-access-token=fm2_
-  atlassian-api-token=ATATT3 sentry-org-token=sntrys_ grafana-cloud-api-token=glc_
-  1password-service-account-token=ops_eyJ
-gitleaks WORD 20 words: slack-bot-token=xoxb- slack-user-token=xoxp- slack-legacy-token=xoxs- slack-legacy-token=xoxo-
-  slack-config-access-token=xoxe.xox slack-config-refresh-token=xoxe- slack-app-token=xapp-
-gitleaks CAPITALS 16 words: aws-access-token=AKIA aws-access-token=ASIA aws-access-token=ABIA aws-access-token=ACCA
-gitleaks WORD 40: flyio-access-token=fo1_ openshift-user-token=sha256~
-gitleaks HEX 32 words: databricks-api-token=dapi twilio-api-key=SK
-gitleaks WORD 15 words: slack-legacy-workspace-token=xoxa- slack-legacy-workspace-token=xoxr-
-gitleaks ALNUM 30: infracost-api-token=ico- adobe-client-secret=p8e-
-gitleaks DOTTED 60: harness-api-key=pat. harness-api-key=sat.
-gitleaks ALNUM 90: facebook-page-access-token=EAAC facebook-page-access-token=EAAM
-gitleaks ALNUM 50: easypost-api-token=EZAK easypost-test-api-token=EZTK
-gitleaks WORD 33: gcp-api-key=AIza
-gitleaks HEX_WORD 80: cloudflare-origin-ca-key=v1.0-
-gitleaks WORD 35: yandex-api-key=AQVN
-gitleaks WORD 30: pypi-upload-token=pypi-
-gitleaks ALNUM 60: artifactory-api-key=AKCp
-gitleaks ALNUM 55: artifactory-reference-token=cmVmd
-gitleaks BASE64 60: grafana-api-key=eyJrIjoi
-gitleaks HEX 36: pulumi-api-token=pul-
-gitleaks WORD 50 free: hashicorp-tf-api-token=.atlasv1.
-gitleaks A-Z0-9- 30: 1password-secret-key=A3-
-gitleaks CAPITALS 30: age-secret-key=AGE-SECRET-KEY-1
-gitleaks CAPITALS 26: octopus-deploy-api-key=API-
-gitleaks ALNUM 38: clickhouse-cloud-api-secret-key=4b1d
-gitleaks WORD 50: square-access-token=EAAA
-gitleaks WORD 12: flutterwave-secret-key=FLWSECK_TEST-
-gitleaks HEX 40: intra42-client-secret=s-s4t2ud- intra42-client-secret=s-s4t2af-
-gitleaks HEX 32: mailgun-private-api-token=key-
-gitleaks WORD 100: dropbox-short-lived-api-token=sl.
-betterleaks WORD 20: togetherai-api-key=tgp_v1_ pinecone-api-key.2=pcsk_ vercel-ai-gateway-key=vck_
-  vercel-personal-access-token=vcp_ vercel-integration-token=vci_ vercel-app-access-token=vca_
-  vercel-app-refresh-token=vcr_ weights-and-biases-api-key-v1=wandb_v1_ circleci-personal-token=CCIPAT_
-  supabase-management-token=sbp_ supabase-project-api-key=sb_secret_ polar-organization-access-token=polar_oat_
-  polar-personal-access-token=polar_pat_ polar-oauth-access-token=polar_at_ val-town-api-token.1=vtwn_
-  paddle-live-api-key=pdl_live_apikey_ brave-search-api-key=BSA resend-api-key.1=re_
-betterleaks ALNUM 20: cerebras-api-key=csk- neon-api-key=napi_ deno-account-token=ddp_ apify-api-token=apify_api_
-  llama-cloud-api-key.1=llx- runpod-api-key.1=rpa_ unkey-root-key.1=unkey_ mailersend-api-token=mlsn.
-  render-api-key=rnd_ wakatime-api-key.2=waka_
-betterleaks BASE64 80: devin-service-api-key=apk_ devin-personal-api-key=apk_user_
-betterleaks ALNUM 32: crates-io-api-key=cio
-betterleaks ALNUM 48: devin-service-user-token=cog_
-betterleaks HEX 64: cursor-api-key=key_
-betterleaks ALNUM 24: mem0-api-key.1=m0-
-betterleaks ALNUM 20: aikido-ci-token=AIK_CI_ upcloud-api-token=ucat_ samsara-api-token.1=samsara_api_
-betterleaks ALNUM 32: aikido-client-secret=AIK_SECRET_ cloudsmith-api-key=csa_ ionic-personal-access-token=ion_
-  nylas-api-key.1=nyk_ ramp-client-secret=ramp_sec_ xendit-production-api-key=xnd_production_
-betterleaks HEX 40: rootly-api-key.1=rootly_
-betterleaks WORD 20: pinterest-access-token=pina_ persona-production-api-key=persona_production_
-  proof-full-access-api-key=prf_ thunderstore-api-token.1=tss_ onfido-live-api-token-ca=api_live_ca.
-  onfido-live-api-token-eu=api_live. onfido-live-api-token-us=api_live_us. lichess-personal-access-token=lip_
-  mergify-application-key=mergify_application_key_ mercury-production-api-token=mercury_production_
-betterleaks WORD 32: buildkite-service-token=bkaa_ buildkite-service-token=bkaj_ buildkite-service-token=bkar_
-  buildkite-service-token=bkct_ buildkite-service-token=bkpt_ buildkite-service-token=bkpat_ canva-client-secret=cnvca
-  cockroachlabs-cloud-api-key=CCDB1_ gcp-gemini-api=AQ.Ab8RN6 mongodb-atlas-service-account-secret=mdb_sa_sk_
-  onesignal-rich-authentication-token=os_v2_app_ onesignal-rich-authentication-token=os_v2_org_
-  zuplo-consumer-api-key.1=zpka_ docker-swarm-join-token=SWMTKN-1-
-betterleaks BASE64 32: bitbucket-data-center-token=BBDC- docker-swarm-unlock-key=SWMKEY-1-
-  elastic-cloud-api-key=essu_
-betterleaks ALNUM 16: devcycle-server-sdk-key=dvc_server_
-kingfisher WORD 20: openrouter.1=sk-or-v1- langfuse.1=sk-lf- xai.1=xai- replicate.1=r8_ nvidia.nim.1=nvapi-
-  tavily.1=tvly- google.2=GOCSPX- dockerhub.1=dckr_pat_ dockerhub.3=dckr_oat_ langchain.1=lsv2_pt_
-  langchain.2=lsv2_sk_ tailscale.1=tskey- flutterwave.2=FLWSECK- figma.1=figd_ contentful.2=CFPAT-
-kingfisher ALNUM 20: groq.1=gsk_ netlify.3=nfp_ buildkite.1=bkua_ sonarqube.1=sqp_ sonarqube.1=squ_ sonarqube.1=sqa_
-  posthog.2=phx_ notion.1=secret_ fireworks.1=fw_ jina.1=jina_
-kingfisher WORD 18: deepseek.1=sk-
-kingfisher WORD 40: voyageai.api_key=pa-
-kingfisher HEX 32: firecrawl.1=fc-
-kingfisher HEX 40: elevenlabs.1=sk_
-kingfisher ALNUM 28: bitbucket.5=ATBB
-kingfisher ALNUM 43: nuget.1=oy2
-kingfisher WORD 20 words: slack.5=xoxd-
-kingfisher DOTTED 20: doppler.3=dp.st.
-kingfisher BASE64 20: stripe.3=whsec_ bitbucket.4=ATCTT3
-kingfisher DOTTED 60: mapbox.2=sk.eyJ
-detect-secrets DOTTED 20: gcp_key=ya29.
-detect-secrets BASE64 80: amazon_bedrock=ABSK
-detect-secrets BASE64 20: amazon_bedrock=bedrock-api-key-
-detect-secrets WORD 16: aiven_token=AVNS_
-detect-secrets WORD 20: square_oauth=sq0csp-
-IETF/RFC7468 BASE64 12 words: private-key-in-base64=LS0tLS1CRUdJTiBSU0EgUFJJVkFURS
-  private-key-in-base64=LS0tLS1CRUdJTiBQUklWQVRFIEtFWS
-  private-key-in-base64=LS0tLS1CRUdJTiBFQyBQUklWQVRFIEtFWS private-key-in-base64=LS0tLS1CRUdJTiBPUEVOU1NIIFBSSVZBVEUg
-  private-key-in-base64=LS0tLS1CRUdJTiBFTkNSWVBURUQgUFJJVkFURSBLRV
-Helicone/helicone WORD 20: valhalla/jawn/src/managers/apiKeys/KeyManager.ts=sk-helicone-
-docs.honeycomb.io/api/authentication ALNUM 20: hcaik=hcaik_
-trufflesecurity/trufflehog ALNUM 20: pkg/detectors/linearapi/linearapi.go=lin_oauth_
-SonarSource/sonar-text ALNUM 32: S7007=AKID
-pydantic/logfire WORD 20: logfire/_internal/auth.py=pylf_v1_
-"""
-"""Rows of rule set, characters, least length, and the rules with their prefixes; a row continues on indented lines."""
-
-
 def _shapes() -> Iterator[KeyShape]:
-    for row in _TABLE.strip().replace("\n  ", " ").splitlines():
+    for row in RULES.keys.strip().replace("\n  ", " ").splitlines():
         head, _, pairs = row.partition(": ")
         origin, characters, at_least, *options = head.split(" ")
         for pair in pairs.split(" "):
             rule, _, prefix = pair.partition("=")
-            shape = KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), _CHARACTERS.get(characters, characters))
+            shape = KeyShape(
+                rule, f"{origin} {rule}", prefix, int(at_least), RULES.characters.get(characters, characters)
+            )
             yield replace(shape, is_free="free" in options, must_mix="words" not in options)
 
 
@@ -239,7 +99,7 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
 class KeyPlaces:
     """The places of key prefixes in runs that are long enough for a key."""
 
-    may_reach_behind = False
+    name, may_reach_behind = "key", False
 
     def __init__(self, text: str, runs: bytes) -> None:
         self._text, self._runs = text, runs

@@ -20,6 +20,7 @@ from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.redaction.exact_values import ExactValues
 from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replaced
+from weaklink.inspector.redaction.rules import words
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
@@ -34,29 +35,6 @@ _NUMBER = lazy_pattern(r"[0-9]+(?:[eE][0-9]*)?\Z")
 _DIGIT = lazy_pattern(r"[0-9]")
 _WORD = lazy_pattern(r"\w+")
 _PHRASE = lazy_pattern(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
-
-# The words of call syntax and of results, in JSON, XML and Python, that are in no marker.
-_SYNTAX = (
-    *(
-        "name",
-        "arguments",
-        "parameters",
-        "arg_type",
-        "function",
-        "tool",
-        "tool_call",
-        "tool_calls",
-        "id",
-        "call_id",
-        "type",
-    ),
-    *("tool_call_id", "tool_name", "call", "calls", "args", "kwargs", "action", "action_input", "input", "result"),
-    *("results", "output", "content", "error", "is_error", "code", "status", "exit_code", "true", "false", "null"),
-    *("True", "False", "None", "NaN", "Infinity", "json", "python", "tool_code", "tool_output", "default_api", "print"),
-    *("Action", "Input", "Observation", "Thought", "Final", "Answer", "Question", "assistant", "user", "system"),
-    *("exit", "Exit", "exited", "exitCode", "returncode", "Process", "with"),
-    *("properties", "required", "description", "object", "string", "integer", "number", "boolean", "array", "enum"),
-)
 
 _PROBE_ARGUMENTS: tuple[tuple[dict[str, Json], str], ...] = (
     ({"x": "x"}, '{"x": "x"}'),
@@ -117,7 +95,9 @@ def _format_words() -> frozenset[str]:
     """The words of all markers, and those that a format writes around the names and values of a call."""
     texts = [marker for known in formats() for marker in markers_of(known).all if not _PHRASE.fullmatch(marker)]
     texts += [known.write_calls([probe]) for known in formats() for probe in _PROBES if known.expresses(probe)]
-    return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isdecimal()).union(_SYNTAX)
+    return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isdecimal()).union(
+        words("call_syntax")
+    )
 
 
 def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:

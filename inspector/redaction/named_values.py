@@ -26,65 +26,20 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.keys import begins_word
-from weaklink.inspector.redaction.places import (
-    BACKSLASHES,
-    BLANK,
-    NEWLINE,
-    PEEK,
-    QUOTE,
-    FoundIntroduction,
-    ending_of,
-    open_quote,
-)
+from weaklink.inspector.redaction.places import PEEK, FoundIntroduction, ending_of
+from weaklink.inspector.redaction.rules import RULES, part, pattern
 from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern
 
-CONTINUED = r"(?:\\\r?\n|\\{3,64}(?:r\\{1,64})?n)[ \t]{0,12}"
-"""The end of a command's line that continues on the next, also as JSON escapes it."""
-
-_LESS, _GREATER = rf"(?:<|&lt;|{BACKSLASHES}u003c)", rf"(?:>|&gt;|{BACKSLASHES}u003e)"
-_SKIPPED = (
-    rf"(?:(?:{_LESS}(?!\w{{0,12}}(?:value|key|name|string|data))\w{{1,24}}{_GREATER}[^<>]{{0,60}}{_LESS}/\w{{1,24}}{_GREATER}{BLANK}){{1,3}}"
-    rf"(?={_LESS}\w{{0,12}}value))?"
-)
-"""Elements between those of a name and of a value."""
-_TAG_REST = rf"(?P<tag>(?:\s[^<>]{{0,300}}?)?(?:{_LESS}\|sep\|)?{_GREATER})"
-_SIGN = (
-    rf"(?:(?P<label>:?\s?{_LESS}\\{{0,64}}(?:/|\|tool_arg:)[\w:|-]{{1,24}}{_GREATER}:?{BLANK}{_SKIPPED}(?P<sibling>{_LESS}[\w|][^<>]{{0,80}}{_GREATER})?)"
-    rf"|(?:\|\||\?\?|\+)?={{1,3}}(?:(?:&gt;|>|{BACKSLASHES}u003e))?|:=|->|:|%3[ad]|{BACKSLASHES}u003[ad]|<-(?=\s)"
-    rf"|&\#(?:61|58|x3[ad]);|(?:spec)?\((?=\s?{QUOTE})|{_TAG_REST})"
-)
-_TYPE = r"(?::\s?&?(?:str|string|text|secretstr|optional\[str\])(?:\s?\|\s?none)?\s{0,2}|\s?as\sstring\s{0,2})?"
-_YAML = (
-    rf"(?:(?:&[\w.-]{{1,40}}|!{{1,2}}[\w/.:-]{{0,40}})\s{{1,4}}){{0,2}}"
-    rf"(?:(?:[|>][0-9+-]{{0,2}}|<<[-~]?\w{{1,16}})\s{{0,4}}{NEWLINE}\s{{0,24}})?"
-)
-_WRAPPED = (
-    r"(?:(?:new\s)?(?:[\w.:]{0,40}(?:secret|secure|password|string|str|bytes)\w{0,12}|\[\]byte|b64encode)"
-    r"\s?\(\s?(?=\\{0,64}[\"'])|string\([0-9]{1,5}\)\s|(?:<[\w:]{0,24}value>\s{0,4})?<!\[cdata\[|<[\w:]{0,24}value>|\{(?=[^\s{}\"'\\]{3,60}\})"
-    r"|[^\s;,{}<>]{1,60}\s(?:\|\||\?\?|or)\s{1,2}(?=\\{0,64}[\"'`]))?"
-)
-_MARKED = r"(?:\*{1,3}|_{1,2})?"
-_FIELD = r"(?:(?:(?:string|default|plain|parameter)_?)?value|v|default|const|examples?|content|data|new)"
-_RECORD = (
-    rf"{QUOTE}?(?:\s{{0,4}}[:=]?\s{{0,4}}\{{|\s{{0,4}},|{NEWLINE}|\s(?!\s{{0,4}}[:=]))"
-    rf"(?:(?!(?:name|key)[\\\"']{{0,64}}\s{{0,2}}[:=]|-\s|\*{{5}})[^{{}}\]<>]){{0,160}}?"
-    rf"(?:(?:(?<![\w-])|(?<=\\[nrt])){_FIELD}{QUOTE}?\s{{0,6}}[:=]|--value[ ])\s{{0,6}}\[?\s{{0,4}}"
-)
-_SPECIAL = r"<\|\\{0,64}\"\|>|<escape>"
-_OPEN = rf"(?P<open>{open_quote('b')}|{_SPECIAL})"
-_ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
+QUOTE, NEWLINE, BLANK = part("QUOTE"), part("NEWLINE"), part("BLANK")
 _RELATIONS = {
-    "record": _RECORD,
-    "form data": rf"{QUOTE}(?:;[^\r\n]{{0,100}})?{NEWLINE}{NEWLINE}",
-    _ASSIGNMENT: rf"{_MARKED}(?P<quote>{QUOTE})?[)\]]?(?P<gap>{BLANK}{_TYPE}{_SIGN}{_MARKED}{BLANK}){_YAML}{_WRAPPED}",
-    "argument": rf"{QUOTE}\s{{0,4}},{BLANK}(?={QUOTE})",
-    "option, clause": rf"(?:[ \t]{{1,24}}|{BACKSLASHES}t|;|[ ]::[ ]|[. ]{{2,24}}:[ ])(?:{CONTINUED}|[0-9][ ])?",
+    name: rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)"
+    for name, relation in RULES.relations.items()
 }
 """What may be between a name and its value, by what reads it."""
-_PATTERNS = {name: lazy_pattern(rf"(?:{pattern}){_OPEN}?(?=\S)") for name, pattern in _RELATIONS.items()}
+_PATTERNS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
 _MAX_RECORD_CHARS = 384
-_OUTSIDE_TAGS = lazy_pattern(rf"(?:{_RELATIONS[_ASSIGNMENT].replace(_TAG_REST, '(?P<tag>(?!))')}){_OPEN}?(?=\S)")
+_OUTSIDE_TAGS = lazy_pattern(_RELATIONS["assignment"].replace(part("TAG_REST"), "(?P<tag>(?!))"))
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
@@ -92,11 +47,11 @@ def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
     """The relations that can be in a text that begins so after a name, which are few of them in prose."""
     is_marked = ":" in ahead or "=" in ahead or "value " in ahead or "\n" in ahead or "\\" in ahead
     is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
-    for name, pattern in _PATTERNS.items():
-        if name == _ASSIGNMENT:
-            yield name, pattern if is_tag else _OUTSIDE_TAGS
+    for name, relation in _PATTERNS.items():
+        if name == "assignment":
+            yield name, relation if is_tag else _OUTSIDE_TAGS
         elif is_marked or name != "record":
-            yield name, pattern
+            yield name, relation
 
 
 class _Named:
@@ -116,7 +71,7 @@ class _Named:
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
-        if relation == _ASSIGNMENT:
+        if relation == "assignment":
             return self._judge_assigned(found)
         if relation in {"record", "form data"}:
             return self._judge_value(start, opened, ": ")
@@ -352,8 +307,8 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     first = None
-    for relation, pattern in _patterns(place.lowered[named.end : named.end + _MAX_RECORD_CHARS]):
-        found = pattern.match(place.lowered, named.end)
+    for relation, gap in _patterns(place.lowered[named.end : named.end + _MAX_RECORD_CHARS]):
+        found = gap.match(place.lowered, named.end)
         secret = named.judge(relation, found) if found is not None else None
         if secret is not None and (first is None or secret.start < first.start):
             first = replace(secret, rule=f"name, {relation}")

@@ -8,25 +8,15 @@ of full width is plain there, and every other character that is not ASCII is `?`
 import re
 from collections.abc import Iterator
 
+from weaklink.inspector.redaction.rules import words
 from weaklink.inspector.redaction.secret_values import SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
 OTHER = "\x01"
 
 
-def _listed(words: str) -> tuple[str, ...]:
-    return tuple(words.split(","))
-
-
-_PASSWORDS = _listed(
-    "password,passwort,passwd,passord,passphrase,passcode,assword,mot de passe,psk,otp,securestring,contrasena,senha,"
-    "kennwort,wachtwoord,kata sandi,heslo,mnemonic,adgangskode,salasana,lozinka,parool,clave,combination"
-)
-_WORDS = (
-    *_PASSWORDS,
-    *_listed("pass,pwd,pw,secretstring,secretstr,secret,token,tok,pin,key,credential,cred,cookie,dockerconfigjson"),
-    *_listed("authorization,auth,session,signature,sig,code,jwt,bearer,parola"),
-)
+_PASSWORDS = words("passwords")
+_WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
 _PHRASES = r"(?:recovery|backup|one-time|verification)[ _-]?code|(?:seed|recovery)[ _-]?phrase|security[ _-]?answer"
@@ -36,10 +26,7 @@ SIGNS = (
 )
 """Every text with a name contains one of these."""
 
-PROSE_PARTS = _listed(
-    "pass,assw,achtwoord,ecret,oken,key,Key,redent,otp,pw,dentif,echo,rintf,earer,asic,igest,ureS,n code,p code,"
-    "net use,masterauth,alasana,eslo,sandi,ombination"
-)
+PROSE_PARTS = words("prose_parts")
 """A name with one of these counts in plain prose too, where no sign is between it and its value."""
 
 NAME = (
@@ -52,55 +39,8 @@ NAME = (
 )
 """The last word of a name, with what may follow it in a name, as a pattern for the view."""
 
-_KEY_KINDS = (
-    *(
-        "api",
-        "recovery",
-        "secret",
-        "access",
-        "private",
-        "account",
-        "subscription",
-        "encryption",
-        "signing",
-        "master",
-        "auth",
-    ),
-    *("service", "shared", "license", "deploy", "admin", "root", "hmac", "aes", "jwt", "ssh", "webhook", "client"),
-    *("unseal", "app", "application", "decryption", "storage", "shared-access", "sharedaccess", "fi", "wifi", "push"),
-)
-
-_OTHER_KEYS = (
-    *("public", "pub", "primary", "foreign", "cache", "sort", "partition", "idempotency", "group", "object", "item"),
-    *("dict", "map", "row", "index", "lookup", "route", "unique", "hash", "natural", "schema", "sequence", "hot"),
-    *(
-        "publishable",
-        "arg",
-        "meta",
-        "data",
-        "session",
-        "i18n",
-        "translation",
-        "message",
-        "event",
-        "shard",
-        "bucket",
-        "parameter",
-    ),
-)
-
-_TOKEN_KINDS = (
-    *("access", "auth", "authentication", "refresh", "id", "session", "bearer", "api", "bot", "security", "csrf"),
-    *("xsrf", "oauth", "user", "personal", "deploy", "secret", "login", "reset", "verification", "device", "service"),
-    *("db", "database", "github", "gitlab", "gh", "slack", "hf", "npm", "pypi", "vault", "jwt", "admin", "client"),
-    *("private", "telegram", "discord", "webhook", "root"),
-)
-
-_OTHER_TOKENS = (
-    *("page", "next", "continuation", "sync", "pad", "eos", "bos", "unk", "sep", "cls", "mask", "stop", "start", "end"),
-    *("special", "max", "min", "first", "last", "image", "cancellation", "per", "new", "a", "the", "each", "one"),
-)
-
+_KEY_KINDS, _OTHER_KEYS = words("key_kinds"), words("other_keys")
+_TOKEN_KINDS, _OTHER_TOKENS = words("token_kinds"), words("other_tokens")
 _QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 _NAME_BEGIN = lazy_pattern(r"[A-Za-z0-9_.$-]{1,48}\Z")
@@ -115,22 +55,7 @@ _ESCAPE_LETTER = lazy_pattern(r"u[0-9a-fA-F]{4}|[nrtbf]")
 _ESCAPE_CODE = lazy_pattern(r"(?:25)*[0-9A-Fa-f]{2}")
 
 _PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
-_FOREIGN = (
-    *("contraseña", "şifre", "hasło", "mật khẩu", "lösenord", "jelszó", "κωδικός", "пароль", "密码", "密碼", "口令"),
-    *(
-        "パスワード",
-        "暗証番号",
-        "비밀번호",
-        "비번",
-        "암호",
-        "كلمة المرور",
-        "كلمة السر",
-        "کلمه عبور",
-        "رمز عبور",
-        "گذرواژه",
-    ),
-    *("पासवर्ड", "পাসওয়ার্ড", "پاس ورڈ", "รหัสผ่าน", "סיסמה", "கடவுச்சொல்", "పాస్‌వర్డ్", "parolă"),
-)
+_FOREIGN = words("foreign")
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
 _FOREIGN_LETTER = lazy_pattern(f"[{''.join({max(word) for word in _FOREIGN})}]")
 """A letter of each: most texts have none of them, and no word is searched for."""

@@ -12,10 +12,8 @@ from msgspec import Struct
 
 from weaklink.inspector.redaction import secret_values
 from weaklink.inspector.redaction.keys import begins_word
+from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
 from weaklink.inspector.redaction.secret_values import Secret
-
-LONGEST_INTRODUCTION = 512
-"""The longest match of a detector's pattern, in code points."""
 
 PEEK = 128  # code points of a value that are examined
 AHEAD = PEEK + secret_values.LOOKAHEAD
@@ -73,19 +71,6 @@ class Detector(Struct, frozen=True):
 
 
 _AFTER = 4  # characters behind a value that are examined
-BACKSLASHES = r"\\{1,64}"
-ESCAPED_QUOTE = rf"&quot;|&\#0?3[49];|&\#x2[27];|&apos;|%2[27]|{BACKSLASHES}u002[27]"
-QUOTE = rf"(?:\\{{0,64}}[\"'`]|{ESCAPED_QUOTE})"
-
-
-def open_quote(name: str) -> str:
-    """An opening quote; a triple quote has the same backslashes before each of its signs. `name` is for a group."""
-    three = "|".join(f"{one}(?:(?P={name}){one}(?P={name}){one})?" for one in "\"'")
-    return rf"[nrbf]?(?:(?P<{name}>\\{{0,64}})(?:{three}|`)|{ESCAPED_QUOTE})"
-
-
-NEWLINE = rf"(?:\r?\n|(?:{BACKSLASHES}r)?{BACKSLASHES}n)"
-BLANK = rf"(?:\s|{BACKSLASHES}[nrt]){{0,32}}"
 
 
 def ending_of(opened: str) -> secret_values.Ending:

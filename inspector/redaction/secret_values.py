@@ -12,6 +12,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from weaklink.inspector.redaction.rules import words
 from weaklink.inspector.scanning import lazy_pattern
 
 LOOKAHEAD = 176
@@ -34,33 +35,7 @@ _PLACEHOLDER = lazy_pattern(
 
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
 
-_PLAIN_WORDS = frozenset(
-    (
-        *("none", "null", "nil", "true", "false", "undefined", "nan", "yes", "no", "on", "off", "required", "optional"),
-        *("string", "str", "text", "int", "integer", "number", "bool", "boolean", "object", "array", "any", "bytes"),
-        *("secretstr", "default", "empty", "unknown", "missing", "invalid", "expired", "basic", "bearer", "digest"),
-        *("password", "passwd", "passphrase", "secret", "token", "key", "include", "omit", "same-origin", "set"),
-        *("changed", "unset", "type", "varchar", "char", "input", "hidden", "ok", "valid", "wrong", "incorrect"),
-        *("authorization", "credentials", "inherit", "argon2", "argon2i", "argon2id", "bcrypt", "scrypt", "pbkdf2"),
-        *(
-            "apikey",
-            "api_key",
-            "changeme",
-            "username",
-            "user",
-            "value",
-            "disabled",
-            "enabled",
-            "self",
-            "await",
-            "new",
-            "not",
-        ),
-    )
-)
-
-_DEFAULT_PASSWORDS = frozenset({"secret", "changeme", "letmein"})
-"""They are placeholders behind other names, and the passwords of many installations."""
+_PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
 
 _PROSE_WORDS = lazy_pattern(
     r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"

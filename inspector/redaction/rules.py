@@ -1,0 +1,54 @@
+"""The tables of redaction, read from `rules.toml` once: its head says how they are written."""
+
+import re
+import tomllib
+from importlib.resources import files
+
+import msgspec
+from msgspec import Struct
+
+LONGEST_INTRODUCTION = 512
+"""The longest match of a detector's pattern, in code points."""
+
+
+class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
+    """A detector as it is in the table; see `places.Detector`."""
+
+    name: str
+    signs: tuple[str, ...]
+    pattern: str
+    judge: str = "run"
+    characters: str = ""
+    at_least: int = 0
+    can_hold_secrets: bool = False
+    span: int = LONGEST_INTRODUCTION
+
+
+class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
+    keys: str
+    characters: dict[str, str]
+    words: dict[str, str]
+    parts: dict[str, str]
+    relations: dict[str, str]
+    commands: dict[str, str]
+    detectors: tuple[DetectorRule, ...]
+
+
+RULES = msgspec.convert(tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8")), _Rules)
+_PART = re.compile(r"\{([A-Z_]+)\}")
+
+
+def words(name: str) -> tuple[str, ...]:
+    """A list of words."""
+    return tuple(re.split(r",\s+", RULES.words[name].strip()))
+
+
+def pattern(text: str) -> str:
+    """A pattern of the table, as one line, with the parts in it."""
+    line = "".join(map(str.strip, text.splitlines())) if "\n" in text else text
+    return _PART.sub(lambda found: pattern(RULES.parts[found[1]]), line)
+
+
+def part(name: str) -> str:
+    """A part of patterns."""
+    return pattern(RULES.parts[name])
