@@ -116,6 +116,7 @@ _MONTHS_TABLE = "january february march april may june july august september oct
 _MONTHS = {month[:length]: at for at, month in enumerate(_MONTHS_TABLE.split(), 1) for length in (3, len(month))}
 _CODE = lazy_pattern(r"[A-Z]{2,5}")
 _OTHER_DATE = lazy_pattern(r"(?:(\d{4})[-/.])?(\d\d?)[-/.](\d\d?)(?:[-/.](\d{4}))?")
+_YEAR_AND_MONTH = lazy_pattern(r"((?:19|20)\d\d)[-/](0[1-9]|1[0-2])")
 _DAY = lazy_pattern(r"(\d\d?)(?:st|nd|rd|th)?")
 _MAX_DERIVED = 24  # numbers of the context from which others are computed
 _MAX_COMPARED = 400  # words of the context that a word is compared with
@@ -216,7 +217,7 @@ class ContextValues(Struct, frozen=True):
         number = _as_number(text)
         if number is not None and (self.has_number(number) or self._is_derived(number)):
             return True
-        if self._has_date(text) or self._has_time(text) or self._has_day_and_month(text):
+        if self._has_date(text) or self._has_time(text) or self._has_day_and_month(text) or self._has_month(text):
             return True
         first, comma, _ = text.partition(",")
         return bool(comma) and len(text) < 100 and bool(first.strip()) and self._has_words(first)
@@ -296,6 +297,14 @@ class ContextValues(Struct, frozen=True):
                 if month in pair and any((day := _DAY.fullmatch(one)) and {month, int(day[1])} == pair for one in near):
                     return True
         return False
+
+    def _has_month(self, text: str) -> bool:
+        """Whether a year with a month (`2026-02`) is one whose month and year the context names."""
+        found = _YEAR_AND_MONTH.fullmatch(text)
+        return found is not None and any(
+            found[1] in one.words and any(_MONTHS.get(word) == int(found[2]) for word in one.words)
+            for one in self.texts
+        )
 
     def _is_near_a_date(self, found: re.Match[str]) -> bool:
         """Whether the context names a day in words (`tomorrow`) and has a full date near this one to count from."""

@@ -142,10 +142,11 @@ class _PatternIndex:
     def most_like(self, text: str) -> tuple[Format, float]:
         """The format that the text most resembles (the first of several), and the confidence."""
         candidates: set[int] = set()
-        for first in self._by_beginning.keys() & {"", *text}:  # a pattern without a literal begins with ""
-            for beginning, numbers in self._by_beginning[first].items():
-                if beginning in text:
-                    candidates |= numbers
+        for first, beginnings in self._by_beginning.items():  # a pattern without a literal begins with ""
+            if first in text:
+                for beginning, numbers in beginnings.items():
+                    if beginning in text:
+                        candidates |= numbers
         order, found, best = len(self._patterns), fallback(), 0.0
         for weighted in map(self._patterns.__getitem__, sorted(candidates)):
             if any(literal in text for literal in weighted.literals) and weighted.pattern.search(text):

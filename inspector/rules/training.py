@@ -309,6 +309,20 @@ TRAINED_FAULT = Rule(
     format=DATA_FORMAT,
 )
 
+DAMAGED_TEXT = Rule(
+    "D720",
+    "damaged-text",
+    Severity.WARNING,
+    "An answer or an argument was damaged when the dataset was made.",
+    "The last answer ends within a sentence, an answer says the same sentences again and again, or a text has "
+    "characters that were decoded with the wrong encoding, escapes of HTML, or a value that a program did not fill in "
+    "(`None`, `NaN`). A model learns to write the same.",
+    "Write the text as it should be, or remove the sample.",
+    bad=_row(_USER, _CALL, _RESULT, _ANSWER.replace("18 degrees", "None degrees")),
+    good=_row(*_WHOLE),
+    format=DATA_FORMAT,
+)
+
 RULES = (
     MISSING_FIELD,
     UNKNOWN_TYPE,
@@ -329,4 +343,5 @@ RULES = (
     CUT_BY_BUDGET,
     LANGUAGE_MISMATCH,
     TRAINED_FAULT,
+    DAMAGED_TEXT,
 )

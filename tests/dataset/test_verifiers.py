@@ -166,6 +166,8 @@ PLACE: list[Json] = [
         ("More than 10 guests", 11, True),
         ("It starts from rest", 0, True),
         ("Hosts in February", 2, True),
+        ("The meter in February 2026", "2026-02", True),
+        ("The meter in February 2026", "2026-03", False),
         ("I am 42, and she is 3 years older", 45, True),
         ("More than 10 guests", 17, False),
         ("Movies of the next week", 9, False),

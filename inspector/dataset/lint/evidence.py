@@ -112,6 +112,13 @@ _HEADING = lazy_pattern(
     )[ \t]*$""",
     re.MULTILINE | re.VERBOSE,
 )
+_NO_ACCESS = lazy_pattern(
+    r"\bas an AI\b[^.!?\n]{0,80}"
+    r"|\b(?:I|we) (?:do not|don['’]t) (?:currently )?have (?:[\w-]+ ){0,3}(?:access|the (?:ability|capability))\b"
+    r"[^.!?\n]{0,60}"
+    r"|\bI(?: am|['’]m) (?:unable|not able) to (?:access|browse|look up|retrieve|check)\b[^.!?\n]{0,60}",
+    re.IGNORECASE,
+)
 _HIDDEN = (_CODE, _LIST_MARK, _HEADING)
 
 
@@ -145,6 +152,18 @@ def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
         message = f"The answer says `{action}`, but the sample has no call."
         place = Range(start, start + len(action)) if start >= 0 else Range(0, len(text))
         yield Fault(ANSWER_WITHOUT_EVIDENCE, place, message).at(turn, "text")
+
+
+def denied_access(sample: Sample) -> Iterator[Diagnostic]:
+    """D710: the final answer says that the model has no access to what a result of the sample has brought."""
+    answer = _final_answer(sample)
+    found = _NO_ACCESS.search(answer[1]) if answer is not None else None
+    if answer is None or found is None:
+        return
+    steps = sample.inspection.chain.steps
+    if steps and all(step.is_good and step.result is not None for step in steps):
+        message = f"The answer says `{found[0]}`, but every call of the sample brought a result."
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*found.span()), message).at(answer[0], "text")
 
 
 def _without_evidence(

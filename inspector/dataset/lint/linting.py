@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.chain.steps import Chain, Status, Step, quoted
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
 from weaklink.inspector.dataset.lint import structure, templates
+from weaklink.inspector.dataset.lint.damaged_texts import damaged_answers, damaged_arguments
 from weaklink.inspector.dataset.lint.demanded_reasoning import missing_reasoning
 from weaklink.inspector.dataset.lint.engine_faults import (
     engine_faults,
@@ -17,7 +18,8 @@ from weaklink.inspector.dataset.lint.engine_faults import (
     unmentioned_arguments,
     unreadable_tools,
 )
-from weaklink.inspector.dataset.lint.evidence import unmade_actions, unsupported_answers
+from weaklink.inspector.dataset.lint.evidence import denied_access, unmade_actions, unsupported_answers
+from weaklink.inspector.dataset.lint.swapped_results import swapped_results
 from weaklink.inspector.dataset.lint.texts import TokenCounter, cut_by_budget, language_mismatch
 from weaklink.inspector.dataset.samples import Sample, deliberate_steps
 from weaklink.inspector.diagnostics import Diagnostic
@@ -136,11 +138,15 @@ _OF_A_SAMPLE: tuple[Callable[[Sample], Iterator[Diagnostic]], ...] = (
     templates.placeholders,
     unsupported_answers,
     unmade_actions,
+    denied_access,
     annotation_mismatches,
     templates.unsafe_texts,
     templates.others_words,
     language_mismatch,
     missing_reasoning,
+    damaged_answers,
+    damaged_arguments,
+    swapped_results,
 )
 _FEWEST_OF_A_FORMAT = 2
 _TRAINING_CODES = frozenset(rule.code for rule in RULES)

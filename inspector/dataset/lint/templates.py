@@ -32,7 +32,7 @@ _TURN_MARKS = lazy_pattern(
 )
 # A result that ReAct's models write themselves, and a dialogue in one answer: the model goes on for the others.
 _OTHERS_WORDS = lazy_pattern(
-    r"\A\s*Observation:[ \n]"
+    r"\A\s*Observation:[ \n]|^Observation:\s?[{\[]"
     r"|^(?:User|Human|Customer):[^\n]*\n(?:[^\n]*\n){0,20}?(?:Assistant|AI|Bot|Agent):[ \n]",
     re.MULTILINE,
 )

@@ -1,0 +1,101 @@
+"""D720: texts that were damaged when a dataset was made: cut, repeated, wrongly decoded, or not filled in."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from weaklink.inspector.chain.provenance_terms import leaves
+from weaklink.inspector.dataset.samples import Sample
+from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.model import Role
+from weaklink.inspector.rules.training import DAMAGED_TEXT
+from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import Range
+
+# A word that needs another one behind it, at the very end: `It leaves Lyon at`. Not `in`, `to`, `for`: `Sign in`.
+_CUT = lazy_pattern(r"(?<=\w )(?:the|an?|of|and|or|your|its|at|with|because|than)[ \t]*\Z")
+_FEWEST_WORDS = 6
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
+_LEAST_SENTENCE, _MOST_REPEATS = 20, 4
+# UTF-8 that was decoded as Latin-1 or Windows-1252: `Ã¶` for `ö`, `â€™` for an apostrophe.
+_MOJIBAKE = lazy_pattern("Ã[\u0080-\u00bf]|â€[\u0099\u009c\u009d\u2122\u0153\u201c\u201d\u02dc]|Â[\u00a0\u00b0\u00b7]")
+# A value that a program did not fill in: `costs None euros`, but not `None of them` and `is NaN in JavaScript`.
+_UNFILLED = lazy_pattern(r"(?<=[a-z,:] )(?:None|NaN)(?=[.,;!]|\s+(?!of\b|in\b|at\b|to\b)[a-z°%€$])")
+_ESCAPE = lazy_pattern(r"&(?:amp|quot|lt|gt|apos|nbsp|#\d{2,5}|[a-zA-Z](?:acute|grave|uml|circ|cedil|tilde));")
+_CODE = lazy_pattern(r"```[\s\S]*?(?:```|\Z)|`[^`\n]*`")
+
+
+def damaged_answers(sample: Sample) -> Iterator[Diagnostic]:
+    """D720 in the texts of answers, outside of code; at most one fault for each text."""
+    for number, turn in enumerate(sample.trace.turns, 1):
+        part = turn.part("text") if turn.role is Role.ASSISTANT else None
+        if part is None or not part.text:
+            continue
+        text = _CODE.sub(lambda found: " " * len(found[0]), part.text) if "`" in part.text else part.text
+        is_last = number == len(sample.trace.turns) and not turn.calls
+        found = _foreign_word(text, sample) or (_cut(text) if is_last else None) or _loop_in(text)
+        if found is not None:
+            yield Fault(DAMAGED_TEXT, found[0], found[1]).at(number, part.name)
+
+
+def _foreign_word(text: str, sample: Sample) -> tuple[Range, str] | None:
+    """The place of a wrongly decoded character or of a missing value that no input has, and a sentence on it."""
+    wrong = _MOJIBAKE.search(text) if not text.isascii() else None
+    if wrong is not None and not _is_in_inputs(sample, wrong[0]):
+        return Range(*wrong.span()), f"`{wrong[0]}` is a character of UTF-8 that was decoded with another encoding."
+    unfilled = _UNFILLED.search(text) if "N" in text else None
+    if unfilled is not None and not _is_in_inputs(sample, unfilled[0]):
+        return Range(*unfilled.span()), f"`{unfilled[0]}` is not a value: a program wrote it for a missing one."
+    return None
+
+
+def _is_in_inputs(sample: Sample, word: str) -> bool:
+    turns = (turn for turn in sample.trace.turns if turn.role is not Role.ASSISTANT)
+    return any(word in part.text for turn in turns for part in turn.parts)
+
+
+def _cut(text: str) -> tuple[Range, str] | None:
+    found = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
+    if found is None:
+        return None
+    return Range(found.start(), len(text)), f"The answer ends with `{found[0].strip()}`, within a sentence."
+
+
+def _loop_in(text: str) -> tuple[Range, str] | None:
+    """The place where an answer begins to repeat itself, if repeated sentences are most of it."""
+    if len(text) < _LEAST_SENTENCE * _MOST_REPEATS:
+        return None
+    sentences = [one for one in _SENTENCE_END.split(text) if len(one) >= _LEAST_SENTENCE]
+    if len(sentences) < _MOST_REPEATS:
+        return None
+    sentence, count = Counter(sentences).most_common(1)[0]
+    repeated = sum(len(one) for one, times in Counter(sentences).items() for _ in range(times) if times >= count)
+    if count < _MOST_REPEATS or 2 * repeated < len(text):
+        return None
+    second = text.find(sentence, text.find(sentence) + 1)
+    return Range(second, len(text)), f"The answer says `{sentence[:60]}` {count} times."
+
+
+def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
+    """D720 in the arguments of calls: wrong encodings, and escapes of HTML in a text that is no markup."""
+    for step in sample.inspection.chain.steps:
+        raw = step.call.raw_arguments
+        if raw.isascii() and "&" not in raw and "\\u00" not in raw:
+            continue
+        for _, value in leaves(step.call.arguments):
+            found = _damage_of(value) if isinstance(value, str) else None
+            if found is None or any(found[0] in one for one in sample.texts(Role.USER)):
+                continue
+            start = raw.find(found[0])
+            place = step.call.place(Range(start, start + len(found[0]))) if start >= 0 else step.call.range
+            what = "an escape of HTML" if found[0].startswith("&") else "decoded with another encoding than UTF-8"
+            message = f"`{found[0]}` in an argument is {what}."
+            yield Fault(DAMAGED_TEXT, place, message).at(step.location.turn, step.location.part)
+            break
+
+
+def _damage_of(value: str) -> re.Match[str] | None:
+    found = _MOJIBAKE.search(value)
+    if found is None and "&" in value and "<" not in value and "://" not in value:
+        found = _ESCAPE.search(value)
+    return found
