@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.server_parsers import ServerParser, known_parsers
@@ -18,7 +17,6 @@ from weaklink.inspector.importers import source_names
 from weaklink.inspector.importers.places import PLACES
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule
-from weaklink.ui.cli.group import weaklink
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -59,7 +57,6 @@ The user wants the weather in Oslo.
 {'name': 'get_weather', "arguments": {"city": "Oslo", "days": 3, "hourly": True,}}
 <tool_call>
 """
-COMMANDS = re.compile(r"^\| `weaklink ([a-z]+)", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", ".ci/run"])
@@ -129,12 +126,6 @@ def test_constraints_name_what_the_project_depends_on_once() -> None:
 
 def _plain(requirement: str) -> str:
     return re.sub(r"[-_.]+", "-", re.split(r"[^\w.-]", requirement)[0]).lower()
-
-
-@pytest.mark.parametrize("command", COMMANDS.findall((DOCS / "commands.md").read_text(encoding="utf-8")))
-def test_every_command_in_the_docs_exists(command: str) -> None:
-    done = CliRunner().invoke(weaklink, [command, "--help"])
-    assert done.exit_code == 0, done.output
 
 
 def test_the_readme_has_at_most_200_lines() -> None:

@@ -165,9 +165,13 @@ def weaklink_commands(block: Block) -> Iterator[list[str]]:
 
 def sentence_commands(text: str) -> Iterator[str]:
     """What follows `weaklink` in the inline code of a page's sentences and tables."""
-    prose = _FENCE.sub("", text)
-    for match in re.finditer(r"(?<!`)`weaklink ([^`]+)`(?!`)", prose):
+    for match in re.finditer(r"(?<!`)`weaklink ([^`]+)`(?!`)", without_blocks(text)):
         yield match[1].replace(r"\|", "|")
+
+
+def without_blocks(text: str) -> str:
+    """A page without its fenced blocks."""
+    return _FENCE.sub("", text)
 
 
 def _commands_of(words: list[str]) -> Iterator[list[str]]:
@@ -202,5 +206,6 @@ def parse(words: list[str]) -> None:
     if rest and not context.allow_extra_args:
         raise click.UsageError(f"unexpected words: {rest}", context)
     for parameter in command.params:
-        if isinstance(values.get(parameter.name or ""), str) and isinstance(parameter.type, click.Choice):
-            parameter.type_cast_value(context, values[parameter.name or ""])
+        value = values.get(parameter.name or "")
+        if isinstance(value, str) and not value.isupper() and isinstance(parameter.type, click.Choice):
+            parameter.type_cast_value(context, value)  # what is in capitals stands for a value

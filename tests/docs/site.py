@@ -4,9 +4,10 @@ The pages in `docs` are read on a code host too, so their links lead to files of
 
 * README.md is the first page, every page of `docs` keeps its path;
 * a link from page to page stays one, a link to another file of the repository leads to the code host;
-* the pages of rules, of the public Python names and the JSON Schemas are made from the code and lie in no repository.
+* the pages of rules, of the public Python names, and the JSON Schemas are made from the code and are not committed.
 """
 
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import weaklink
 from tests.docs.rule_pages import rule_index, rule_pages
+from weaklink.ui.cli.reference import SCHEMAS, schema_of
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -34,7 +36,7 @@ def main(folder: Path) -> None:
 
 
 def pages() -> dict[str, str]:
-    """Each page's path on the site, and its Markdown."""
+    """The path on the site and the text of each page, and of each schema."""
     written = {path.relative_to(DOCS).as_posix(): _site_text(path) for path in sorted(DOCS.rglob("*.md"))}
     return {
         "index.md": _site_text(README),
@@ -42,12 +44,22 @@ def pages() -> dict[str, str]:
         "rules.md": f"{written['rules.md']}\n{rule_index()}",
         **rule_pages(f"{HOST}/blob/main/"),
         "api.md": f"{written['api.md']}\n{_public_names()}",
+        "schemas.md": f"{written['schemas.md']}\n{_schema_list()}",
+        **{_schema_file(name): json.dumps(schema_of(name), indent=1) for name in SCHEMAS},
     }
 
 
 def _public_names() -> str:
     """Each public name as mkdocstrings takes it, by the module that has the list of them."""
     return "\n".join(f"::: weaklink.inspector.{name}\n" for name in sorted(weaklink.__all__))
+
+
+def _schema_list() -> str:
+    return "".join(f"* [{name}]({_schema_file(name)})\n" for name in SCHEMAS)
+
+
+def _schema_file(name: str) -> str:
+    return f"schemas/{name.replace(' ', '-')}.schema.json"
 
 
 def _site_text(page: Path) -> str:

@@ -1,13 +1,15 @@
 """Every command on every page is one that there is; sessions print what the pages show."""
 
+import re
 import shlex
 from pathlib import Path
 
 import click
 import pytest
 
-from tests.docs.commands import Block, blocks, parse, played, sentence_commands, weaklink_commands
+from tests.docs.commands import Block, blocks, parse, played, sentence_commands, weaklink_commands, without_blocks
 from tests.docs.site import DOCS, README, ROOT
+from weaklink.ui.cli.group import COMMANDS
 
 PAGES = [
     *(README, ROOT / "SECURITY.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md"),
@@ -38,6 +40,30 @@ def test_every_command_in_a_sentence_is_one_that_there_is(page: Path) -> None:
             parse(shlex.split(line))
         except click.UsageError as error:
             raise AssertionError(f"weaklink {line}: {error.format_message()}") from error
+
+
+def test_the_page_on_the_command_names_every_command() -> None:
+    named = {shlex.split(line)[0] for line in sentence_commands((DOCS / "commands.md").read_text(encoding="utf-8"))}
+    assert set(COMMANDS) - named == set()
+
+
+@EACH_PAGE
+def test_a_table_has_a_head(page: Path) -> None:
+    """A row that an empty line cuts off from its table is shown as text."""
+    lines = without_blocks(page.read_text(encoding="utf-8")).splitlines()
+    first_rows = [
+        number
+        for number, line in enumerate(lines)
+        if line.startswith("|") and not (number and lines[number - 1].startswith("|"))
+    ]
+    assert [lines[number] for number in first_rows if not re.fullmatch(r"\|[ :|-]+\|", lines[number + 1])] == []
+
+
+@EACH_PAGE
+def test_the_python_on_a_page_is_python(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        if block.language == "python":
+            compile(block.body, page.name, "exec")
 
 
 @EACH_PAGE

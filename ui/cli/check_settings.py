@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 import click
+import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.errors import UnknownFormatError, UnknownRuleError, UnreadableFileError, WeaklinkError
@@ -35,7 +36,7 @@ class ConfigError(WeaklinkError):
     """A configuration is invalid; the message names the file and the key."""
 
 
-class CheckConfig(Struct, frozen=True):
+class CheckConfig(Struct, frozen=True, rename="kebab"):
     """The values of a configuration file; None for keys that it does not set.
 
     `baseline` is a path joined to the folder of the configuration file. `error_patterns` are regular expressions: a
@@ -74,6 +75,23 @@ def find_config(folder: Path) -> CheckConfig:
 def read_config(path: Path) -> CheckConfig:
     """The configuration in one file. Raises ConfigError and UnreadableFileError."""
     return _read(path, _table(path) or {})
+
+
+def settings_schema() -> dict[str, Any]:
+    """The JSON Schema of the keys of a configuration, derived from CheckConfig and the words that its readers know."""
+    properties: dict[str, Any] = msgspec.json.schema(CheckConfig)["$defs"]["CheckConfig"]["properties"]
+    schema = {key: _without_null(properties[key]) for key in _KEYS}
+    schema["fail-on"]["enum"] = [str(word) for word in _FAIL_ON]
+    schema["source"]["enum"] = list(source_names())
+    for key in ("reasoning-budget", "context-window"):
+        schema[key]["minimum"] = 1
+    return {"type": "object", "properties": schema, "additionalProperties": False}
+
+
+def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """What a key may have if it is set; TOML has no null."""
+    (kind,) = (option for option in schema["anyOf"] if option["type"] != "null")
+    return dict(kind)
 
 
 def _table(path: Path) -> dict[str, Json] | None:

@@ -2,16 +2,20 @@
 
 import json
 import sys
+from typing import Any
 
 import click
 from click.shell_completion import get_completion_class
 
+from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
 from weaklink.ui.cli.declaring import command
 from weaklink.ui.cli.group import LISTS_ALL
 from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 from weaklink.ui.views.styled_text import visible_line
 
 _EXIT_CODES_PAGE = "exit-codes"
+SCHEMAS = (*OUTPUTS, WEAKLINK_TOML)
+"""The names that `weaklink schema` takes."""
 EXIT_CODES = (
     ("0", "The command ran, whatever it found."),
     (
@@ -60,6 +64,8 @@ def help_pages(ctx: click.Context, words: tuple[str, ...], lists_all: bool) -> N
 def schema(words: tuple[str, ...]) -> None:
     """Print the JSON Schema of what COMMAND prints with --json; without COMMAND, list the commands that have one.
 
+    `weaklink schema weaklink.toml` prints the schema of the configuration file.
+
     A schema describes one JSON document; commands that print JSON lines print one such document per line. Later
     versions may add keys; they rename and remove none.
 
@@ -68,12 +74,21 @@ def schema(words: tuple[str, ...]) -> None:
     weaklink schema db stats
     """  # noqa: D301  # Click needs the backspace itself
     if not words:
-        sys.stdout.writelines(f"{name}\n" for name in OUTPUTS)
+        sys.stdout.writelines(f"{name}\n" for name in SCHEMAS)
         return
     name = " ".join(words)
-    if name not in OUTPUTS:
-        raise click.UsageError(f"there is no schema for `{visible_line(name)}`; the schemas are: {', '.join(OUTPUTS)}.")
-    sys.stdout.write(json.dumps(output_schema(name), indent=1) + "\n")
+    if name not in SCHEMAS:
+        raise click.UsageError(f"there is no schema for `{visible_line(name)}`; the schemas are: {', '.join(SCHEMAS)}.")
+    sys.stdout.write(json.dumps(schema_of(name), indent=1) + "\n")
+
+
+def schema_of(name: str) -> dict[str, Any]:
+    """The schema of what a command prints, or of the configuration file. Raises KeyError for another name."""
+    if name != WEAKLINK_TOML:
+        return output_schema(name)
+    from weaklink.ui.cli.configuration_schema import configuration_schema  # noqa: PLC0415  # reads every format
+
+    return configuration_schema()
 
 
 @command("completion")
