@@ -44,7 +44,11 @@ def pi(path: Path, summary: str) -> None:
             entry(3, "toolResult", [words(BOOKED)], toolCallId="a", toolName="book"),
             entry(4, "assistant", [words("Booked.")]),
             {
-                "type": "compaction", "id": "e5", "parentId": "e4", "summary": summary, "tokensBefore": 9,
+                "type": "compaction",
+                "id": "e5",
+                "parentId": "e4",
+                "summary": summary,
+                "tokensBefore": 9,
                 "firstKeptEntryId": "e4",
             },
             entry(6, "user", [words("Cancel it.")]),
@@ -68,9 +72,17 @@ def claude_code(path: Path, summary: str) -> None:
             message |= {"id": f"m{number}", "type": "message", "model": "demo"}
         rows.append(
             {
-                "type": kind, "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None,
-                "sessionId": "s", "cwd": "/harbour", "version": "2.1", "timestamp": TIME, "message": message,
-                "isSidechain": False, "userType": "external", **more,
+                "type": kind,
+                "uuid": f"u{number}",
+                "parentUuid": f"u{number - 1}" if number else None,
+                "sessionId": "s",
+                "cwd": "/harbour",
+                "version": "2.1",
+                "timestamp": TIME,
+                "message": message,
+                "isSidechain": False,
+                "userType": "external",
+                **more,
             }
         )
 
@@ -292,7 +304,10 @@ def goose(path: Path, summary: str) -> None:
         (
             "messages",
             {
-                "id": number, "session_id": "s", "role": role, "content_json": [block],
+                "id": number,
+                "session_id": "s",
+                "role": role,
+                "content_json": [block],
                 "metadata_json": {key: bool(value) for key, value in visible.items()},
             },
         )
@@ -325,7 +340,11 @@ def crush(path: Path, summary: str) -> None:
         (
             "messages",
             {
-                "id": f"m{number}", "session_id": "s", "role": role, "parts": [part], "created_at": number,
+                "id": f"m{number}",
+                "session_id": "s",
+                "role": role,
+                "parts": [part],
+                "created_at": number,
                 "is_summary_message": is_summary,
             },
         )
