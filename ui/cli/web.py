@@ -57,7 +57,13 @@ def visible_output() -> Iterator[None]:
     "--port", default=8789, show_default=True, type=click.IntRange(0, 65535), help="The port; 0: any free one."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, metavar="ADDRESS", help="The address to listen on.")
-@click.option("--token", default="", metavar="WORD", help="A token that browsers must send; `random` generates one.")
+@click.option(
+    "--token",
+    default="",
+    envvar="WEAKLINK_TOKEN",
+    metavar="WORD",
+    help="A token that browsers must send; `random` generates one.",
+)
 @click.option("--tokens", is_flag=True, help="Accept the tokens of the database; see `weaklink db token`.")
 @click.option("--user-header", default="", metavar="HEADER", help="The header in which a reverse proxy names the user.")
 @click.option("--on", "results", metavar="DIR", help="Show the results that `import --to DIR` wrote; folder or URL.")
