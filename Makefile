@@ -57,7 +57,8 @@ PHOENIX := arize-phoenix==20.26.1
 STORES := moto[server]==5.2.5 gcp-storage-emulator==2026.7.19
 NODE_SDK := openai@6.49.0
 # The agents that tests/agents runs: 1.4 GB, so `make test-slow` leaves them out.
-CODING_AGENTS := @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 cline@3.0.65 @continuedev/cli@1.5.47 @github/copilot@1.0.102
+CODING_AGENTS := @mariozechner/pi-coding-agent@0.73.1 opencode-ai@1.18.33 @qwen-code/qwen-code@0.24.4 cline@3.0.65 @continuedev/cli@1.5.47 @github/copilot@1.0.102 @google/gemini-cli@0.61.0
+AIDER := aider-chat==0.86.2
 AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix build/axe axe-core@4.14.1
 
 .DEFAULT_GOAL := help
@@ -107,7 +108,7 @@ test-templates: dev ## Compare our chat templates with those that the families' 
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
 
-test-agents: dev build/agents/installed ## Run six coding agents against a scripted model; compare their logs and recordings with what it sent
+test-agents: dev build/agents/installed ## Run eight coding agents against a scripted model; compare their logs and recordings with what it sent
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/agents $(ARGS)
 
 test-servers: dev build/servers/installed ## Compare what we say of vLLM's and SGLang's parsers with their own code, on new texts (`SEED=...`)
@@ -202,10 +203,12 @@ build/clients/installed: Makefile | .venv/installed-dev
 	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --ignore-scripts --prefix build/clients $(NODE_SDK)
 	@touch $@
 
-# Coding agents from npm; opencode-ai needs its install script.
+# Coding agents from npm, and Aider from PyPI; opencode-ai needs its install script.
 build/agents/installed: Makefile
 	@mkdir -p build/agents
 	npm install --silent --no-audit --no-fund --prefix build/agents $(CODING_AGENTS)
+	$(UV) venv --quiet --clear build/agents/aider
+	$(UV) pip install --quiet --python build/agents/aider/bin/python $(AIDER)
 	@touch $@
 
 # The parsers of two servers, from their wheels without what those need: the code runs around stubs.

@@ -1,7 +1,7 @@
-"""A server on loopback that plays a model for coding agents, over OpenAI's chat completions; it knows what it sent.
+"""A server on loopback that plays a model for coding agents, over OpenAI's chat completions or Gemini's API.
 
-The name of the model is the story. Agents name their shell tool and its parameters differently, so the call of a
-command is written for the tool that the request offers.
+It knows what it sent. The name of the model is the story. Agents name their shell tool and its parameters differently,
+so the call of a command is written for the tool that the request offers.
 """
 
 import json
@@ -13,6 +13,19 @@ from typing import Any, NamedTuple
 
 SHELLS = ("bash", "run_shell_command", "Bash", "run_commands", "execute_command", "shell")
 ANSWER, TITLE = "That is done.", "A title"
+EDIT = """The offset is one hour.
+
+tides.py
+```python
+<<<<<<< SEARCH
+OFFSET_HOURS = 3
+=======
+OFFSET_HOURS = 1
+>>>>>>> REPLACE
+```
+"""
+"""The answer of the story `edit`, as an agent without structured calls reads it."""
+
 USAGE = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
 UNKNOWN_TOOL = "no_such_tool"
 MISSING_FILE = "harbour-missing.txt"
@@ -95,19 +108,56 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Play the story that the model's name says; a request without a shell tool is one for a title."""
         request = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
+        if ":" in self.path:
+            self._gemini(request, *self.path.partition("?")[0].rpartition("/")[2].split(":"))
+            return
         tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools") or ()}
         shell = next((tools[name] for name in SHELLS if name in tools), None)
         story = str(request.get("model", ""))
         has_results = any(message.get("role") == "tool" for message in request.get("messages", ()))
         calls = [] if shell is None or has_results else _calls(story, shell)
         self.server.sent.extend(calls)
-        text = TITLE if shell is None else ANSWER if has_results else ""
+        text = EDIT if story == "edit" else TITLE if shell is None else ANSWER if has_results else ""
         head = {"id": "chatcmpl-1", "created": 1_795_000_000, "model": story}
         if request.get("stream"):
             self._stream(head, text, calls, waits=has_results and story == "abort")
         else:
             choice = {"index": 0, "message": _message(text, calls), "finish_reason": _end(calls)}
             self._reply(head | {"object": "chat.completion", "choices": [choice], "usage": USAGE})
+
+    def _gemini(self, request: dict[str, Any], story: str, method: str) -> None:
+        """The same in Gemini's API, whose calls have parsed arguments."""
+        declared = [one for tool in request.get("tools") or () for one in tool.get("functionDeclarations") or ()]
+        tools = {
+            one["name"]: {**one, "parameters": one.get("parametersJsonSchema") or one.get("parameters") or {}}
+            for one in declared
+        }
+        shell = next((tools[name] for name in SHELLS if name in tools), None)
+        parts = [part for content in request.get("contents", ()) for part in content.get("parts", ())]
+        has_results = any("functionResponse" in part for part in parts)
+        calls = [] if shell is None or has_results else _calls(story, shell)
+        self.server.sent.extend(calls)
+        answer: list[dict[str, Any]] = [
+            {"functionCall": {"id": call.id, "name": call.name, "args": json.loads(call.arguments)}} for call in calls
+        ]
+        content = {"role": "model", "parts": answer or [{"text": TITLE if shell is None else ANSWER}]}
+        counts = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
+        candidate = {"content": content, "finishReason": "STOP", "index": 0}
+        body = {"candidates": [candidate], "usageMetadata": counts, "modelVersion": story, "responseId": "r1"}
+        if method == "countTokens":
+            self._reply({"totalTokens": 100})
+        elif method == "streamGenerateContent":
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            self.close_connection = True
+            if has_results and story == "abort":
+                self._event(body | {"candidates": [{"content": content, "index": 0}]})
+                self._wait_for_the_end()
+                return
+            self._event(body)
+        else:
+            self._reply(body)
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""
@@ -121,12 +171,15 @@ class _Handler(BaseHTTPRequestHandler):
         for delta in _deltas(text, calls):
             self._event(chunk | {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
         if waits:
-            self.server.is_waiting.set()
-            self.server.is_closed.wait(60)
+            self._wait_for_the_end()
             return
         self._event(chunk | {"choices": [{"index": 0, "delta": {}, "finish_reason": _end(calls)}]})
         self._event(chunk | {"choices": [], "usage": USAGE})
         self.wfile.write(b"data: [DONE]\n\n")
+
+    def _wait_for_the_end(self) -> None:
+        self.server.is_waiting.set()
+        self.server.is_closed.wait(60)
 
     def _event(self, value: object) -> None:
         self.wfile.write(b"data: " + json.dumps(value).encode() + b"\n\n")

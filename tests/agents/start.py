@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parents[2] / "build" / "agents" / "node_modules" / ".bin"
+AIDER = PROGRAMS.parents[1] / "aider" / "bin"
 PROMPT = "Look at the harbour."
 
 
@@ -57,6 +58,31 @@ def _copilot_cli(story: str, url: str) -> Sequence[str]:
     return ["copilot", "--allow-all-tools", "-p", PROMPT]
 
 
+def _gemini_cli(story: str, _url: str) -> Sequence[str]:
+    os.environ.update(GEMINI_API_KEY="none", GEMINI_CLI_TRUST_WORKSPACE="true")
+    authentication = {"auth": {"selectedType": "gemini-api-key"}}
+    privacy = {"usageStatisticsEnabled": False}
+    _write(".gemini/settings.json", {"security": authentication, "privacy": privacy, "telemetry": {"enabled": False}})
+    return ["gemini", "-m", story, "--yolo", "-p", PROMPT]
+
+
+def _aider(story: str, url: str) -> Sequence[str]:
+    Path("tides.py").write_text("OFFSET_HOURS = 3\n", encoding="utf-8")
+    model = [
+        "--model",
+        f"openai/{story}",
+        "--openai-api-base",
+        url,
+        "--openai-api-key",
+        "none",
+        "--edit-format",
+        "diff",
+    ]
+    quiet = ["--no-check-update", "--no-show-model-warnings", "--no-show-release-notes", "--analytics-disable"]
+    log = ["--llm-history-file", "requests.history"]
+    return ["aider", *model, *quiet, *log, "--no-git", "--yes-always", "--message", PROMPT, "tides.py"]
+
+
 AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "pi": ("pi", _pi),
     "opencode": ("opencode", _opencode),
@@ -64,21 +90,30 @@ AGENTS: dict[str, tuple[str, Callable[[str, str], Sequence[str]]]] = {
     "cline": ("cline", _cline),
     "continue": ("cn", _continue),
     "copilot-cli": ("copilot", _copilot_cli),
+    "gemini-cli": ("gemini", _gemini_cli),
 }
 """The agents by the name of their source: their program, and what configures it and returns its command."""
 
 
+WITHOUT_CALLS = {"aider": ("aider", _aider)}
+"""The same for agents whose models write their edits into the text."""
+
+
 def is_installed(agent: str) -> bool:
     """Whether `make test-agents` installed the program of an agent."""
-    return (PROGRAMS / AGENTS[agent][0]).exists()
+    return _path((AGENTS | WITHOUT_CALLS)[agent][0]).exists()
+
+
+def _path(program: str) -> Path:
+    return (AIDER if program == "aider" else PROGRAMS) / program
 
 
 def main() -> None:
     """Become the agent."""
     agent, story = sys.argv[1:]
     os.environ["OPENAI_API_KEY"] = "none"
-    program, *words = AGENTS[agent][1](story, os.environ["OPENAI_BASE_URL"])
-    path = str(PROGRAMS / program)
+    program, *words = (AGENTS | WITHOUT_CALLS)[agent][1](story, os.environ["OPENAI_BASE_URL"])
+    path = str(_path(program))
     os.execv(path, [path, *words])
 
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import pytest
 
 from tests.agents import start
-from tests.agents.scripted_server import ANSWER, MISSING_FILE, UNKNOWN_TOOL, Served, scripted_server
+from tests.agents.scripted_server import ANSWER, EDIT, MISSING_FILE, UNKNOWN_TOOL, Served, scripted_server
 from tests.agents.start import AGENTS
 from tests.ui.conftest import START, environment
 from weaklink.inspector.chain.steps import Status, Step, StepOutcome
+from weaklink.inspector.model import Role
 from weaklink.storage import open_store
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -37,6 +38,17 @@ KEPT = {
     ("opencode", "malformed"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "cut-arguments"): KeptCall(None, StepOutcome.MALFORMED),
     ("opencode", "unknown-tool"): KeptCall({}, StepOutcome.ERROR_RESULT),
+    ("cline", "malformed"): KeptCall({"commands": ["echo broken"]}, StepOutcome.OK),
+    **{
+        (agent, story): KeptCall({}, StepOutcome.ERROR_RESULT)
+        for agent, story in (
+            ("cline", "cut-arguments"),
+            ("continue", "malformed"),
+            ("continue", "cut-arguments"),
+            ("copilot-cli", "malformed"),
+            ("copilot-cli", "cut-arguments"),
+        )
+    },
     ("qwen-code", "malformed"): KeptCall(
         {"command": "echo broken", "description": "Look.", "is_background": False}, StepOutcome.OK
     ),
@@ -96,8 +108,9 @@ def _run(agent: str, story: str, home: Path) -> AgentRun:
                 assert served.is_waiting.wait(120)
                 os.killpg(process.pid, signal.SIGINT)
             output, _ = process.communicate(timeout=240)
+        words = [agent] if agent in AGENTS else [".aider.chat.history.md", "requests.history"]
         done = subprocess.run(
-            [*START, "import", agent, "--db", str(logged)], cwd=folder, env=variables, capture_output=True, check=False
+            [*START, "import", *words, "--db", str(logged)], cwd=folder, env=variables, capture_output=True, check=False
         )
     assert done.returncode == 0, (output, done.stderr)
     recorded_steps, recorded_status, _ = _steps(recorded)
@@ -152,3 +165,17 @@ def test_an_aborted_run_is_no_success(agent: str, tmp_path: Path) -> None:
     assert _calls(run.recorded) == run.served.calls
     assert [(step.call.id, step.call.name) for step in run.logged] == [call[:2] for call in run.served.calls]
     assert Status.OK not in (run.statuses[:1] if agent == "qwen-code" else run.statuses)
+
+
+def test_aiders_histories_have_what_the_model_wrote(tmp_path: Path) -> None:
+    _run("aider", "edit", tmp_path)
+    assert (tmp_path / "harbour" / "tides.py").read_text() == "OFFSET_HOURS = 1\n"
+    answers: list[set[str]] = []
+    for name in ("recorded.db", "logged.db"):
+        with open_store(tmp_path / name, read_only=True) as store:
+            traces = [store.trace(summary.id) for summary in store.traces()]
+        texts = [turn.parts[0].text for trace in traces for turn in trace.turns if turn.role is Role.ASSISTANT]
+        answers.append({text.strip() for text in texts if "SEARCH" in text})
+        if name == "logged.db":  # one of the chat, one of the request
+            assert len(traces) == 2
+    assert EDIT.strip() in answers[0] & answers[1]

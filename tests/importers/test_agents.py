@@ -341,3 +341,19 @@ def test_what_cline_showed_is_not_taken_for_completions(tmp_path: Path) -> None:
     assert [record.reason for record in found.records if isinstance(record, Skipped)] == [
         "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
     ]
+
+
+def test_gemini_clis_ids_of_calls_are_those_of_the_server(tmp_path: Path) -> None:
+    """Since 0.61 it writes the tool's name before an id; a recording of the same run has the id alone."""
+    response = {"functionResponse": {"id": "tide__c1", "name": "tide", "response": {"output": "14:20"}}}
+    call = {"id": "tide__c1", "name": "tide", "args": {}, "status": "success", "result": [response]}
+    rows = (
+        {"sessionId": "s", "projectHash": "p", "startTime": "2026-11-03T08:00:00Z"},
+        {"id": "m1", "type": "user", "content": "When?"},
+        {"id": "m2", "type": "gemini", "content": "", "toolCalls": [call]},
+    )
+    path = tmp_path / "log"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    (trace,) = traces(path)
+    assert [call.id for turn in trace.turns for call in turn.calls] == ["c1"]
+    assert [turn.result.call_id for turn in trace.turns if turn.result] == ["c1"]

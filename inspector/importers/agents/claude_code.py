@@ -61,6 +61,7 @@ _CUT = "the source truncated the malformed input of a call"
 _REWOUND = "the session was rewound; all branches are included, in the order they were written"
 _META_BYTES = 1 << 20
 _TITLES = {"summary": "summary", "custom-title": "customTitle", "ai-title": "aiTitle"}
+_NO_FLAGS: frozenset[TurnFlag] = frozenset()
 _INJECTED = ("isMeta", "isCompactSummary", "isVisibleInTranscriptOnly")
 
 _FILE_BEFORE = "originalFile"  # the whole file before `Edit` or `Write`: not a version of the call or its result
@@ -281,6 +282,7 @@ class ClaudeCodeImporter:
         chains = _Sidechains()
         titles: list[tuple[str, str]] = []
         left = RECORD_MEMORY
+        place = place_of(file.path)
         for row in _rows(file):
             if isinstance(row, Skipped):
                 yield row
@@ -295,9 +297,10 @@ class ClaudeCodeImporter:
             if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
                 titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
                 continue
-            ids = _ids(row.value, chains, place_of(file.path))
-            why = sessions.setdefault(ids, _ClaudeCodeSession(row)).take(row.value) if ids else ""
-            if why:
+            ids = _ids(row.value, chains, place)
+            if ids and ids not in sessions:
+                sessions[ids] = _ClaudeCodeSession(row)
+            if ids and (why := sessions[ids].take(row.value)):
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
             if session.turns:
@@ -445,12 +448,12 @@ class _ClaudeCodeSession(Struct):
         )
 
     def _flags(self, value: JsonObject) -> frozenset[TurnFlag]:
-        injected = any(value.get(key) is True for key in _INJECTED)
+        flags = frozenset({TurnFlag.INJECTED}) if any(value.get(key) is True for key in _INJECTED) else _NO_FLAGS
         forked = value.get("forkedFrom")
-        if isinstance(forked, dict):
-            self.forked_from = text_of(forked, "sessionId") or self.forked_from
-        flags = ((TurnFlag.INJECTED, injected), (TurnFlag.COPIED_CONTEXT, isinstance(forked, dict)))
-        return frozenset(flag for flag, is_set in flags if is_set)
+        if not isinstance(forked, dict):
+            return flags
+        self.forked_from = text_of(forked, "sessionId") or self.forked_from
+        return flags | {TurnFlag.COPIED_CONTEXT}
 
     def _answer(self, value: JsonObject, flags: frozenset[TurnFlag]) -> str:
         message = value.get("message")

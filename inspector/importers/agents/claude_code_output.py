@@ -69,7 +69,9 @@ class ClaudeCodeOutputImporter:
                 break
             if text_of(row.value, "type") not in _TYPES:
                 continue
-            if why := sessions.setdefault(_ids(row.value), _ClaudeOutputSession(row)).take(row.value):
+            if (ids := _ids(row.value)) not in sessions:
+                sessions[ids] = _ClaudeOutputSession(row)
+            if why := sessions[ids].take(row.value):
                 yield Skipped(row.record, why)
         for ids, session in sessions.items():
             if session.turns:

@@ -123,7 +123,7 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
     session.answer(
         texts(message.get("content"), "text"),
         reasoning="\n".join(thoughts),
-        calls=[call_object(call.get("name"), call.get("args"), call.get("id")) for call in calls],
+        calls=[call_object(call.get("name"), call.get("args"), _id_of(call)) for call in calls],
         model=text_of(message, "model"),
         usage=usage_of(object_of(message.get("tokens")), "input", "output", cached="cached", reasoning="thoughts"),
         ended=message.get("timestamp"),
@@ -133,9 +133,12 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
         responses = [object_of(object_of(part).get("functionResponse")) for part in objects_of(call.get("result"))]
         words = "".join(_words(object_of(one.get("response"))) for one in responses) or text_of(call, "resultDisplay")
         if status in ("success", "error", "cancelled"):  # any other never finished
-            session.result(
-                text_of(call, "id"), words, name=text_of(call, "name"), is_error=status == "error", recorded=call
-            )
+            session.result(_id_of(call), words, name=text_of(call, "name"), is_error=status == "error", recorded=call)
+
+
+def _id_of(call: JsonObject) -> str:
+    """The id that the server gave a call: since 0.61 Gemini CLI writes the tool's name and `__` before it."""
+    return text_of(call, "id").removeprefix(f"{text_of(call, 'name')}__")
 
 
 def _words(response: JsonObject) -> str:

@@ -186,6 +186,8 @@ def _gathered(
             break
         session: JsonObject = {key: row.value[key] for key in SESSION_KEYS if isinstance(row.value.get(key), str | int)}
         session_key = tuple((key, str(value)) for key, value in session.items())
-        found.setdefault(session_key, (session, _Conversation(row)))[1].take(row, is_answer)
+        if session_key not in found:
+            found[session_key] = session, _Conversation(row)
+        found[session_key][1].take(row, is_answer)
     for session, conversation in found.values():
         yield conversation.row(session, place)
