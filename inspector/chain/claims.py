@@ -23,8 +23,7 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import Clause
 from weaklink.inspector.chain.effects import Effect, EffectKind, is_common
 from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
-from weaklink.inspector.chain.provenance_terms import leaves
-from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -165,6 +164,10 @@ def _joined(clauses: tuple[Clause, ...]) -> Clause:
 
 def _claims(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
+    if failed.step.result_kind is ResultKind.FINDING and terms.are_named(clause.text):
+        passes, _ = _check_patterns("test")
+        if passes.search(clause.words) is not None:
+            return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
@@ -305,7 +308,7 @@ def _new_values(step: Step) -> Iterator[str]:
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
     words = [word for word in islice(_VALUE.findall(new[:2_000]), 60) if word.casefold() not in old.casefold()]
     for word in words:
-        if not word.isalpha() or _HUMP.search(word) or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
+        if not word.isalpha() or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
             yield word.casefold()
     for word in islice(_VALUE.findall(old[:400]), 12):
         if word.isupper():
@@ -330,7 +333,6 @@ def _names_subject(text: str, failed: FailedCall) -> bool:
 _MAX_PLAIN_VALUES = 2  # an edit that brings so few words is named by them
 _NEW_KEYS = ("new_string", "new_str", "content", "file_text", "new_text", "replace", "insert_text")
 _OLD_KEYS = ("old_string", "old_str", "old_text", "search")
-_HUMP = lazy_pattern(r"[a-z][A-Z]")
 _VALUE = lazy_pattern(r"[\w@.:/-]{4,60}")
 
 
@@ -391,18 +393,9 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
             return verbs or (subject,)
         first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
-    words = tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
-    return (*words, *_sql_verbs(call))
+    return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
 
 
-def _sql_verbs(call: ToolCall) -> Iterator[str]:
-    """The verbs of the SQL statements in a call's arguments."""
-    for _, value in leaves(call.arguments):
-        if isinstance(value, str) and (match := _SQL.match(value)) is not None:
-            yield match[1].casefold()
-
-
-_SQL = lazy_pattern(r"\s*(create|insert|update|delete|alter|drop|grant|revoke|truncate)\s", re.IGNORECASE)
 _SYNONYMS = MappingProxyType(
     {
         "rm": "delete",

@@ -7,7 +7,7 @@ diagnostics.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
 
@@ -53,7 +53,11 @@ _ERROR_WORDS_TABLE = (
 )
 _ERROR_IN_LANGUAGES = frozenset(_ERROR_WORDS_TABLE.split())
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
-_WORDS = (*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output")
+_REASONS = ("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由")
+_WORDS = (
+    *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
+    *_REASONS,
+)
 _EXIT_CODES = ("exit_code", "exitCode", "exit_status", "returncode", "return_code", "rc")
 _HTTP_CODES = ("status", "status_code", "statusCode", "http_status", "code")
 
@@ -64,6 +68,21 @@ _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ER
 }
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES
+# Of a request that a service refused, with its reason.
+_REFUSED = frozenset(
+    (
+        "rejected",
+        "refused",
+        "denied",
+        "declined",
+        "abgelehnt",
+        "refusé",
+        "refusée",
+        "rechazado",
+        "rechazada",
+        "recusado",
+    )
+)
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
 _MIN_CONTENT_CHARS = 12
@@ -330,10 +349,13 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
     if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
         return None
-    key = next((key for key, value in fields.items() if value is False and key.endswith(_DONE_ENDINGS)), None)
+    denials = (key for key, value in fields.items() if value is False and key.endswith(_DONE_ENDINGS))
+    refusals = (key for key in _STATES if str(fields.get(key)).strip().casefold() in _REFUSED)
+    key = next(chain(denials, refusals), None)
     if key is None or not _words(fields):
         return None
-    return Failure(Certainty.STRUCTURED, _words(fields), None, (ResultEvidence(f"result field {key}", "false"),))
+    evidence = ResultEvidence(f"result field {key}", str(fields[key]).lower())
+    return Failure(Certainty.STRUCTURED, _words(fields), None, (evidence,))
 
 
 _MAX_DENIAL_FIELDS = 4

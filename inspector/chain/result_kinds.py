@@ -623,7 +623,11 @@ def _refused_change(text: str, tool: str) -> str | None:
     """
     words = [word.casefold() for word in text.split()]
     verb = bare_name(tool).partition("_")[0][:_VERB_CHARS]
-    if len(words) > _MAX_DENIAL_WORDS or any(word.startswith(verb) for word in words):
+    if (
+        len(words) > _MAX_DENIAL_WORDS
+        or any(word.startswith(verb) for word in words)
+        or text.lstrip()[:1] in ("{", "[")
+    ):
         return None
     return text.strip() if denies(text) else None
 

@@ -27,16 +27,11 @@ from weaklink.inspector.chain.claims import claims_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
+from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
-# "The migration is written, but I could not run it": the clause is about what an earlier one names.
-_REFERS_BACK = lazy_pattern(
-    r"\b(?:it|them|that|those|sie|ihn|ihm|das|la|le|les|lo|los|las|o|a|os|as|его|её|их)\W*$|"
-    r"\b(?:could|can|did|was|were|is|are)(?:n['’]t| not) (?:\w+ )?(?:it|them)\b",
-    re.IGNORECASE,
-)
 _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
@@ -261,12 +256,7 @@ class Statements:
         if terms.are_named(sentence):
             denials = (clause for clause in clauses if clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
-            is_own = any(
-                names(clause.text)
-                or len(clause.words.split()) <= _SORRY_WORDS
-                or (clause is not clauses[0] and _REFERS_BACK.search(clause.words) is not None)
-                for clause in denials
-            )
+            is_own = any(names(clause.text) or len(clause.words.split()) <= _SORRY_WORDS for clause in denials)
             return is_own or not failed.is_lost or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
@@ -294,7 +284,11 @@ class Statements:
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
         given = f"{self._asked}\n{failed.terms.source}"
-        return clauses_of(_QUALIFIED.sub(lambda match: "" if match[0].casefold() in given else match[0], sentence))
+        plain = _QUALIFIED.sub(lambda match: "" if match[0].casefold() in given else match[0], sentence)
+        verb = bare_name(failed.step.call.name or "").partition("_")[0]
+        if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
+            plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
+        return clauses_of(plain)
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements

@@ -23,7 +23,8 @@ _WRITES_TABLE = (
     "create add book make send post put update set write edit delete remove cancel refund pay transfer submit "
     "order buy sell modify change exchange return move rename upload save insert replace apply patch reset "
     "schedule archive transition pin unpin lock unlock extend approve assign close reopen merge deploy publish notify "
-    "invite enable disable grant revoke resume suspend activate share start stop restart reserve"
+    "invite enable disable grant revoke resume suspend activate share start stop restart reserve "
+    "restore block unblock register subscribe unsubscribe renew forward reply cast vote print"
 )
 
 _WRITES = frozenset(_WRITES_TABLE.split())

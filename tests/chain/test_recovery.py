@@ -301,3 +301,10 @@ def test_what_an_agent_keeps_in_its_memory_is_not_needed() -> None:
     edit = 'call e: Edit {"file_path": "a.md", "old_string": "x", "new_string": "y"}', "result e: ok"
     note = 'call m: save_memory {"fact": "x is called y"}', "result m!: memory is disabled"
     assert chain_of("user: call x y", *edit, *note, "say: Renamed.").steps[1].recovery == "not-needed"
+
+
+def test_a_look_does_no_work_of_a_change() -> None:
+    failed = 'call a: restore_snapshot {"vm": "vm3", "snapshot": "2026-11-03"}', "result a!: snapshot not found"
+    look = 'call b: list_snapshots {"vm": "vm3"}', 'result b: ["2026-10-31"]'
+    chain = chain_of("user: Restore vm3.", *failed, *look, "say: vm3 has no snapshot of that day.")
+    assert (chain.status, chain.steps[0].recovery) == ("broken", None)

@@ -150,6 +150,8 @@ def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: s
         ("reserve_seat", "Seat unavailable"),
         ("update_user", "Not allowed"),
         ("cast_vote", '{"accepted": false, "message": "voting period ended"}'),
+        ("abo_kuendigen", '{"status": "abgelehnt", "grund": "Mindestlaufzeit bis 03/2027"}'),
+        ("submit_claim", '{"status": "rejected", "reason": "too late"}'),
     ],
 )
 def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> None:
@@ -165,8 +167,10 @@ def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> 
         ("update_user", "Updated: no warnings"),
         ("close_ticket", "Closed without a note"),
         ("set_flag", "ok"),
+        ("block_card", '{"blocked": true}'),
         ("cast_vote", '{"accepted": true, "message": "thank you"}'),
         ("create_flag", '{"id": 7, "enabled": false, "name": "beta"}'),
+        ("get_claim", '{"status": "rejected", "reason": "too late"}'),
     ],
 )
 def test_the_short_answer_of_a_change_that_worked_is_none(tool: str, result: str) -> None:
