@@ -1,4 +1,4 @@
-"""Fixes of cut calls, in every format: where a fix completes the payload, it closes the call too, markers in one piece."""
+"""Fixes of cut calls, in every format: one that completes the payload closes the call too, markers in one piece."""
 
 import pytest
 

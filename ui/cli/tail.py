@@ -3,7 +3,7 @@
 import sys
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol, assert_never
 
 import click
@@ -27,7 +27,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Chunk, Json, Role, Span, ToolCall, Trace, Turn
+from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
 from weaklink.inspector.rules.conversation import NO_FINAL_ANSWER, UNRECOVERED_ERROR
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
@@ -356,5 +356,5 @@ class _TailJson:
         """See `TailListener`."""
         self._put(live_json.trace_ended_object(int(id), summary))
 
-    def _put(self, value: Json) -> None:
+    def _put(self, value: Mapping[str, object]) -> None:
         sys.stdout.write(write_json(value) + "\n")

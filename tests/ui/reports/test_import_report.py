@@ -44,7 +44,7 @@ def test_the_report_has_every_key_and_sums_up() -> None:
     one = Counts(1, 2, 3, 4, {"f": 4}, {"J104": 1})
     read = FileReport("a", "sharegpt", None, one + one, (Skipped("line 2", "not JSON"),), ("no times",), redacted=3)
     report = report_object([read, FileReport("b", refused="b: the file is empty")])
-    assert [list(file) for file in report["files"]] == [FILE_KEYS, FILE_KEYS]  # type: ignore[union-attr, arg-type]  # a list of objects
+    assert [list(file) for file in report["files"]] == [FILE_KEYS, FILE_KEYS]
     assert report["totals"] == {
         "files": 2,
         "refused": 1,
