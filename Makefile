@@ -63,7 +63,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release release-files constraints clean install dev system-packages
+.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-trainers test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release release-files constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -94,6 +94,10 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 		--no-emit-index-url --extra tui --extra web --extra postgres --extra data pyproject.toml > build/lowest/requirements.txt
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
+
+test-trainers: dev ## Call the rewards as the source of TRL and verl does; installs both without their dependencies
+	$(UV) pip install --quiet --no-deps --target build/trainers trl==1.16.0 verl==0.9.1
+	PYTHONPATH=build/trainers $(BIN)/python -m pytest tests/dataset/test_reward_callers.py $(ARGS)
 
 test-atropos: dev ## Run the tests of the Atropos environment with the real atroposlib
 	$(PYTHON) -m venv --clear build/atropos
