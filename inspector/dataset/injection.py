@@ -124,11 +124,20 @@ def _why_not(sample: Sample) -> str:
         return f"it has {refusal(sample.row.value)}"
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
         return "it has no list of messages"
+    if _has_blocks(sample):
+        return "its calls are blocks `tool_use`, in which no fault can be written: convert it first"
     if any(key in holder for holder in (sample.row.value, sample.annotation) for key in _ANNOTATED):
         return "its steps are annotated, and the annotation would no longer be correct"
     if sample.inspection.chain.status is not Status.OK:
         return f"its chain is {sample.inspection.chain.status.value}, not ok"
     return _why_no_call(sample)
+
+
+def _has_blocks(sample: Sample) -> bool:
+    """Whether a message has Anthropic's blocks of calls."""
+    contents = (one.get("content") for one in sample.messages if isinstance(one, dict))
+    blocks = (block for content in contents if isinstance(content, list) for block in content)
+    return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
 
 
 def _why_no_call(sample: Sample) -> str:
@@ -159,7 +168,7 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
     row = sample.row.value
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(row) is None or "injected" in row:
         return
-    if any(key in holder for holder in (row, sample.annotation) for key in _ANNOTATED):
+    if any(key in holder for holder in (row, sample.annotation) for key in _ANNOTATED) or _has_blocks(sample):
         return
     trace, chain = sample.trace, sample.inspection.chain
     if chain.status is not Status.OK or len(trace.turns) - sample.first_turn + 1 != len(sample.messages):

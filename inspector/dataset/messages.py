@@ -79,20 +79,41 @@ def with_object(message: dict[str, Json], api_message: dict[str, Json]) -> dict[
 
 
 def with_structured_calls(message: Json) -> Json:
-    """LLaMA-Factory's turn of calls as an answer with `tool_calls`, and its thought; any other message unchanged.
+    """An answer whose calls are LLaMA-Factory's turn or Anthropic's blocks, with `tool_calls`; any other unchanged.
 
-    The trainer's template writes the calls of such a turn, so its text is in no format of a model.
+    The trainer's template writes the calls of such a message, so its text is in no format of a model.
     """
-    text = message.get("value") if isinstance(message, dict) else None
-    if not isinstance(message, dict) or message.get("from") not in CALL_ROLES or not isinstance(text, str):
+    if not isinstance(message, dict):
         return message
-    thought, written = split_thought(text)
-    calls: list[Json] = [
-        {"id": header.id, "type": "function", "function": {"name": header.name, "arguments": arguments}}
-        for header, arguments in read_calls(written)
+    text, blocks = message.get("value"), message.get("content")
+    if message.get("from") in CALL_ROLES and isinstance(text, str):
+        thought, written = split_thought(text)
+        calls = [_openai_call(header.id, header.name, arguments) for header, arguments in read_calls(written)]
+        return {**message, "from": "gpt", "value": "", **_reasoning(thought), CALLS: calls}
+    if isinstance(blocks, list) and any(isinstance(one, dict) and one.get("type") == "tool_use" for one in blocks):
+        return {**message, **_of_blocks([one for one in blocks if isinstance(one, dict)])}
+    return message
+
+
+def _of_blocks(blocks: Sequence[dict[str, Json]]) -> dict[str, Json]:
+    """The members of OpenAI's message for Anthropic's blocks; a block of another kind stays in the content."""
+    kinds = [(one.get("type"), one) for one in blocks]
+    calls = [
+        _openai_call(one.get("id"), one.get("name"), write_json(one.get("input", {}), ascii_only=False))
+        for kind, one in kinds
+        if kind == "tool_use"
     ]
-    reasoning: dict[str, Json] = {"reasoning_content": thought} if thought else {}
-    return {**message, "from": "gpt", "value": "", **reasoning, CALLS: calls}
+    thoughts = [str(one.get("thinking")) for kind, one in kinds if kind == "thinking"]
+    content: list[Json] = [one for kind, one in kinds if kind not in ("tool_use", "thinking")]
+    return {"content": content, **_reasoning("".join(thoughts)), CALLS: calls}
+
+
+def _openai_call(id: Json, name: Json, arguments: str) -> Json:
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def _reasoning(thought: str | None) -> dict[str, Json]:
+    return {"reasoning_content": thought} if thought else {}
 
 
 def read_answer(message: dict[str, Json], source: Format, tools: tuple[ToolDefinition, ...]) -> ParsedOutput:

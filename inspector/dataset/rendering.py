@@ -25,6 +25,7 @@ from weaklink.inspector.dataset.messages import (
     role_of,
     sorted_results,
     text_of,
+    with_structured_calls,
 )
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.formats.completion import CompletionCalls, CompletionPiece, CompletionReasoning, CompletionText
@@ -33,6 +34,7 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.templates.registry import TEMPLATES, find_template
 from weaklink.inspector.formats.templates.template import TemplateMessage, openai_tool
 from weaklink.inspector.importers.data.public_shapes import refusal
+from weaklink.inspector.importers.data.sharegpt import CALL_ROLES, split_thought
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
@@ -135,15 +137,15 @@ def _turns(
 
 
 def _as_structured(message: JsonObject) -> JsonObject:
-    """LLaMA-Factory's `function_call` as OpenAI's message."""
-    if message.get("from") not in ("function_call", "tool_call"):
-        return message
-    try:
-        value: Json = json.loads(str(message.get("value")))
-    except (ValueError, RecursionError) as error:
-        raise ValueError("a `function_call` is not valid JSON") from error
-    calls = value if isinstance(value, list) else [value]
-    return {"role": "assistant", "content": None, "tool_calls": [{"function": call} for call in calls]}
+    """The message with its calls as OpenAI's; raises ValueError for a turn of calls that is not JSON."""
+    if message.get("from") in CALL_ROLES:
+        try:
+            json.loads(split_thought(str(message.get("value")))[1])
+        except (ValueError, RecursionError) as error:
+            raise ValueError("a `function_call` is not valid JSON") from error
+    structured = with_structured_calls(message)
+    assert isinstance(structured, dict), "made of an object"
+    return structured
 
 
 def _without_tools(text: str, source: Format) -> str:

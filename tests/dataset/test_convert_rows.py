@@ -203,3 +203,38 @@ def test_a_turn_of_calls_that_cannot_be_read_is_kept_as_it_is_written() -> None:
     turns: Any = converted["conversations"]
     assert turns[-1] == {"from": "gpt", "value": "f a=1"}
     assert converted["dropped"] == ["Message 2: `call:0` could not be parsed and was kept as raw text."]
+
+
+ANTHROPIC: dict[str, Any] = {
+    "tools": [{"name": "f", "description": "Does it.", "input_schema": TOOL.parameters}],
+    "messages": [
+        {"role": "user", "content": "Go."},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "One, then two.", "signature": "s"},
+                {"type": "text", "text": "I go."},
+                {"type": "tool_use", "id": "t1", "name": "f", "input": {"a": 1}},
+                {"type": "tool_use", "id": "t2", "name": "f", "input": {"a": 2}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "t2", "content": "two"},
+                {"type": "tool_result", "tool_use_id": "t1", "content": "one"},
+            ],
+        },
+        {"role": "assistant", "content": "Done."},
+    ],
+}
+
+
+def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> None:
+    converted = convert_row(ANTHROPIC, None, find_format("qwen"))
+    messages: Any = converted["messages"]
+    answer = next(one["content"] for one in messages if one["role"] == "assistant")
+    assert answer == f"<think>\nOne, then two.\n</think>\n\nI go.\n{CALLS}"
+    results = [one["content"] for one in messages if one["role"] == "tool"]
+    assert [word for text in results for word in text.split() if not word.startswith("<")] == ["one", "two"]
+    assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]

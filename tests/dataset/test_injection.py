@@ -217,6 +217,10 @@ def test_a_seed_gives_the_same_faults_and_the_input_stays(seed: int, shape: str)
         ({"tools": []}, "it offers no tools"),
         ({"tools": [{"name": "other", "parameters": {}}]}, "its chain is recovered, not ok"),
         ({"steps": [{"step_id": 1}]}, "annotated"),
+        (
+            {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": [{"type": "tool_use"}]}]},
+            "blocks `tool_use`",
+        ),
     ],
 )
 def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any], reason: str) -> None:

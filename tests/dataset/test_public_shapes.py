@@ -175,6 +175,12 @@ def sample_of(row: dict[str, Any]) -> Sample:
     return read_sample(DataRow("a.jsonl", "line 1", 1, row, json.dumps(row).encode()))
 
 
+def test_a_trajectory_is_read_from_a_table_in_which_a_content_of_null_is_absent() -> None:
+    answer = {key: value for key, value in STRUCTURED.items() if key != "content"}
+    sample = sample_of({"trajectory": [USER, answer], "tools": OFFERED})
+    assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]
+
+
 @pytest.mark.parametrize("name", WITH_CALL)
 def test_a_row_is_read_with_its_call_its_result_and_its_tools(name: str) -> None:
     row = WITH_CALL[name]

@@ -143,3 +143,21 @@ def test_sharegpt_rows_are_from_and_value_in_the_format_s_own_text() -> None:
     assert isinstance(said, list)
     assert [one["from"] for one in said if isinstance(one, dict)] == ["system", "human", "gpt", "tool", "gpt"]
     assert calls_of(dict(rendered.value) | {"text": None}, "hermes") == [("search", {"text": "Oslo"})]
+
+
+@pytest.mark.parametrize("name", ["hermes", "qwen", "llama3"])
+def test_the_blocks_of_calls_of_anthropic_are_rendered(name: str) -> None:
+    used = {"type": "tool_use", "id": "t1", "name": "search", "input": {"text": "Oslo"}}
+    returned = {"type": "tool_result", "tool_use_id": "t1", "content": "found"}
+    messages: list[Any] = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": [{"type": "text", "text": "I go."}, used]},
+        {"role": "user", "content": [returned]},
+        {"role": "assistant", "content": "Done."},
+    ]
+    tools: Json = [{"name": "search", "input_schema": {"type": "object", "properties": {"text": {"type": "string"}}}}]
+    sample = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": tools}))
+    (rendered,) = render_sample(sample, [find_format(name)])
+    value = dict(rendered.value)
+    del value["text"]
+    assert calls_of(value, name) == [("search", {"text": "Oslo"})]

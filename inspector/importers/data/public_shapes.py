@@ -249,9 +249,13 @@ def _art(row: JsonObject) -> JsonObject | None:
     return _with(row, messages, row.get("tools")) if messages else None
 
 
+_CONTENTS = frozenset({"content", "tool_calls"})
+
+
 def _trajectory(row: JsonObject) -> JsonObject | None:
     listed = _objects(row["trajectory"])
-    if not listed or not all(isinstance(one.get("role"), str) and "content" in one for one in listed):
+    # In a table, a content of null is absent.
+    if not listed or not all(isinstance(one.get("role"), str) and one.keys() & _CONTENTS for one in listed):
         return None
     return _with(row, listed, row.get("tools"))
 
