@@ -147,7 +147,7 @@ def _already_given(sample: Sample, step: Step, options: NegativeOptions, draw: R
         return NoNegative("it has no question, result and last answer to combine")
     if step.location.turn == len(sample.trace.turns):
         return NoNegative("it ends with its call")
-    roles = [role_of(one) for one in sample.messages if isinstance(one, dict)]
+    roles = [_speaker(one) for one in sample.messages if isinstance(one, dict)]
     if roles.count(Role.USER) != 1 or roles.count(Role.ASSISTANT) != 2:
         return NoNegative("it is a longer conversation: its last answer does not follow from its first question alone")
     if acts(sample.offered.find(step.call.name), text_of(last) or ""):
@@ -299,6 +299,14 @@ def _name_of(tool: Json) -> str | None:
 
 def _key(sample: Sample) -> str:
     return next((key for key in _LISTS if isinstance(sample.row.value.get(key), list)), "messages")
+
+
+def _speaker(message: JsonObject) -> Role:
+    """The role of a message; that of a tool for Anthropic's blocks of results, which are in the user's turn."""
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else []
+    is_result = any(isinstance(block, dict) and block.get("type") == "tool_result" for block in blocks)
+    return Role.TOOL if is_result else role_of(message)
 
 
 def _first_question(sample: Sample) -> tuple[int, str] | None:

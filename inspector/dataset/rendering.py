@@ -89,9 +89,12 @@ class RenderedRow(Struct, frozen=True):
         return any(_IDS.search(note) is None for note in self.dropped)
 
 
+_SCENARIOS = frozenset({Shape.MESSAGES, Shape.SHAREGPT, Shape.PROMPT_COMPLETION, Shape.INSTRUCTION, Shape.PREFERENCE})
+
+
 def read_scenario(sample: Sample) -> Scenario:
     """The scenario of a sample. Raises ValueError, with the reason, for a row without a list of messages."""
-    if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT, Shape.PROMPT_COMPLETION) or not sample.messages:
+    if sample.shape not in _SCENARIOS or not sample.messages:
         why = refusal(sample.row.value) if sample.shape is None else "no list of messages"
         raise ValueError(f"the row has {why}")
     source, tools = find_format(sample.wire_format), sample.offered.tools

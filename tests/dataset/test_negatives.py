@@ -293,3 +293,21 @@ def test_a_tool_that_shares_a_telling_word_with_the_request_always_fits(word: st
     if place == "plural":
         candidate = ToolDefinition(f"set_{telling}", "Sets it.", None)
     assert tool_fits(candidate, said)
+
+
+def test_a_result_in_the_user_s_turn_is_no_second_question() -> None:
+    used = {"type": "tool_use", "id": "t1", "name": "get_weather", "input": {"city": "Oslo"}}
+    returned = {"type": "tool_result", "tool_use_id": "t1", "content": '{"temperature": 4}'}
+    messages: list[Any] = [
+        {"role": "user", "content": "What is the weather in Oslo?"},
+        {"role": "assistant", "content": [used]},
+        {"role": "user", "content": [returned]},
+        {"role": "assistant", "content": "It is 4 degrees."},
+    ]
+    tools: Json = [{"name": "get_weather", "input_schema": {"type": "object", "properties": {}}}]
+    found = read_sample(DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": tools}))
+    made = make_negative(found, NegativeOptions(1, ("already-given",)))
+    assert isinstance(made, NegativeRow)
+    written: Any = made.value["messages"]
+    assert [one["role"] for one in written] == ["user", "assistant"]
+    assert written[0]["content"].endswith('{"temperature": 4}')

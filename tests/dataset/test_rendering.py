@@ -161,3 +161,14 @@ def test_the_blocks_of_calls_of_anthropic_are_rendered(name: str) -> None:
     value = dict(rendered.value)
     del value["text"]
     assert calls_of(value, name) == [("search", {"text": "Oslo"})]
+
+
+def test_an_instruction_row_is_a_scenario() -> None:
+    call = '<tool_call>\n{"name": "search", "arguments": {"text": "Oslo"}}\n</tool_call>'
+    tools: Json = [{"name": "search", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}]
+    value: dict[str, Json] = {"instruction": "Find Oslo.", "input": "", "output": call, "tools": tools}
+    (rendered,) = render_sample(read_sample(DataRow("a.jsonl", "line 1", 1, value)), [find_format("llama3")])
+    found = dict(rendered.value)
+    del found["text"]
+    assert calls_of(found, "llama3") == [("search", {"text": "Oslo"})]
+    assert not {"instruction", "output"} & found.keys()
