@@ -1,6 +1,6 @@
 """What `check` and `data lint` print with `--output json`."""
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 from weaklink.ui.json_types.diagnostics import AttemptedCallJson, DiagnosticFixJson, PositionJson, RelatedJson
 from weaklink.ui.json_types.imports import SkippedJson
@@ -63,9 +63,7 @@ class BrokenChainJson(TypedDict):
     fingerprint: str
 
 
-class CheckTotalsJson(TypedDict):
-    """The totals; `broken_chains` is missing where chains are not judged, as in `data lint`."""
-
+class LintTotalsJson(TypedDict):
     files: int
     refused: int
     traces: int
@@ -73,10 +71,13 @@ class CheckTotalsJson(TypedDict):
     errors: int
     warnings: int
     infos: int
-    broken_chains: NotRequired[int]
     known: int
     gone: int
     diagnostics: dict[str, int]
+
+
+class CheckTotalsJson(LintTotalsJson):
+    broken_chains: int
 
 
 class CheckOutputJson(TypedDict):
@@ -89,4 +90,4 @@ class CheckOutputJson(TypedDict):
 class DataLintJson(TypedDict):
     files: list[CheckedFileJson]
     diagnostics: list[CheckedDiagnosticJson]
-    totals: CheckTotalsJson
+    totals: LintTotalsJson

@@ -44,8 +44,17 @@ class DataFixJson(TypedDict):
     left: list[LeftFaultJson]
 
 
-class SharesJson(TypedDict, total=False):
-    """Shares by value; a group that a sample cannot have, or that was not set as a goal, is missing."""
+class SharesJson(TypedDict):
+    tools: dict[str, float]
+    steps: dict[str, float]
+    should_call: dict[str, float]
+    parameter_types: dict[str, float]
+    error_recovery: float
+    languages: dict[str, float]
+
+
+class GoalsJson(TypedDict, total=False):
+    """Shares to reach, or how far off they are; a group without a goal is missing."""
 
     tools: dict[str, float]
     steps: dict[str, float]
@@ -92,8 +101,8 @@ class GroupedReportJson(TypedDict):
 class DataReportJson(TypedDict):
     samples: int
     shares: SharesJson
-    recommended: SharesJson
-    deviations: SharesJson
+    recommended: GoalsJson
+    deviations: GoalsJson
     samples_with_calls: int
     duplicates: int
     types: dict[str, int]

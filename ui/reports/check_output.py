@@ -12,7 +12,13 @@ from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import LineIndex
-from weaklink.ui.json_types.checks import BrokenChainJson, CheckedDiagnosticJson, CheckedFileJson, CheckTotalsJson
+from weaklink.ui.json_types.checks import (
+    BrokenChainJson,
+    CheckedDiagnosticJson,
+    CheckedFileJson,
+    CheckTotalsJson,
+    LintTotalsJson,
+)
 from weaklink.ui.json_types.diagnostics import RelatedJson
 from weaklink.ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
 from weaklink.ui.views.diagnostic import Excerpt, diagnostic_lines
@@ -293,9 +299,9 @@ def file_object(file: CheckedFile) -> CheckedFileJson:
     }
 
 
-def totals_object(totals: CheckTotals) -> CheckTotalsJson:
+def totals_object(totals: CheckTotals) -> LintTotalsJson:
     """The totals of all files; without `broken_chains` if chains are not judged."""
-    value: CheckTotalsJson = {
+    value: LintTotalsJson = {
         "files": totals.files,
         "refused": totals.refused,
         "traces": totals.traces,
@@ -307,9 +313,10 @@ def totals_object(totals: CheckTotals) -> CheckTotalsJson:
         "gone": totals.gone,
         "diagnostics": dict(sorted(totals.diagnostics.items())),
     }
-    if totals.judges_chains:
-        value["broken_chains"] = totals.broken
-    return value
+    if not totals.judges_chains:
+        return value
+    judged: CheckTotalsJson = {**value, "broken_chains": totals.broken}
+    return judged
 
 
 class JsonArray:
