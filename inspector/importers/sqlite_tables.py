@@ -27,6 +27,9 @@ from weaklink.inspector.text import decode
 MAGIC = b"SQLite format 3\0"
 """How a database file begins."""
 
+DAMAGE = (sqlite3.Error, UnicodeDecodeError)
+"""What reading a damaged database raises; SQLite's messages quote broken names unchanged."""
+
 OLD_SCHEMA = frozenset({"conversations", "responses"})
 NEW_SCHEMA = frozenset({"threads", "turns", "messages", "parts"})
 VALUE_BYTES = RECORD_BYTES // 2
@@ -175,6 +178,11 @@ class LogTables:
         return [row for key in keys for row in self.rows(query, key)]
 
 
+def unread_rest(error: Exception) -> Skipped:
+    """What follows the sessions that could be read of a damaged database."""
+    return Skipped("database", f"the rest of the database cannot be read: {error}")
+
+
 def _bound(value: Json) -> Json:
     """A value as a query parameter. Text that is not Unicode matches no key."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
@@ -270,5 +278,5 @@ def has_columns(sample: FileSample, table: str, columns: Iterable[str]) -> bool:
         with open_tables(sample.file) as tables:
             found = {text_of(row, "name") for row in tables.rows("SELECT name FROM pragma_table_info(?)", table)}
             return found >= set(columns)
-    except (sqlite3.Error, UnicodeDecodeError):
+    except DAMAGE:
         return False

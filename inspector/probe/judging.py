@@ -31,6 +31,7 @@ from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
+from weaklink.inspector.wire.events import TOKENS_PART
 
 _QUOTED = 160
 _SPECIAL_TOKEN = lazy_pattern(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
@@ -125,8 +126,10 @@ class JudgedAnswer:
 
     @cached_property
     def inspection(self) -> Inspection:
-        """The inspection of the trace."""
-        return inspect_trace(self.trace)
+        """The inspection of what the server delivered; `ownership` compares it with the tokens of the answer."""
+        *before, answer = self.trace.turns
+        parts = tuple(part for part in answer.parts if part.name != TOKENS_PART)
+        return inspect_trace(structs.replace(self.trace, turns=(*before, structs.replace(answer, parts=parts))))
 
     @cached_property
     def calls(self) -> tuple[ToolCall, ...]:

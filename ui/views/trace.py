@@ -78,15 +78,26 @@ def trace_lines(
     for diagnostic in shown_diagnostics(inspection, full=full):
         wrong.setdefault(diagnostic.location.turn, []).append(diagnostic)
     model, steps = model_of(trace), StepPlaces(inspection.chain)
+    summaries = [(number, turn.summarises) for number, turn in enumerate(trace.turns, 1) if turn.summarises]
     for number, turn in enumerate(trace.turns, 1):
         if only and number not in only:
             continue
         yield ()
         found, faulty = parts.get(number, []), wrong.get(number, [])
-        yield from turn_lines(turn, number, found, faulty, width=width, model=model, steps=steps, full=full)
+        facts = tuple(_summarised_in(turn, number, summaries))
+        yield from turn_lines(
+            turn, number, found, faulty, width=width, model=model, steps=steps, facts=facts, full=full
+        )
     for opened in () if only else open_turns:
         yield ()
         yield from unfinished_turn_lines(opened, width=width, model=model, full=full)
+
+
+def _summarised_in(turn: Turn, number: int, summaries: Sequence[tuple[int, int]]) -> Iterator[str]:
+    """The first summary that the model reads in place of a turn; `summaries` are turns and how many each stands for."""
+    first = next((at for at, count in summaries if number <= count and turn.role is not Role.SYSTEM), None)
+    if first is not None:
+        yield f"summarised in turn {first}"
 
 
 def shown_diagnostics(inspection: Inspection, *, full: bool = False) -> list[Diagnostic]:

@@ -124,14 +124,16 @@ def turn_lines(
     width: int,
     model: str = "",
     steps: StepPlaces = NO_STEPS,
+    facts: Sequence[str] = (),
     full: bool = False,
 ) -> Iterator[Line]:
     """The lines of a turn; `parts` and `diagnostics` are the turn's. The trace's `model` is not repeated.
 
     A valid call is shown as name and arguments, a faulty one as it was written; both with their outcomes, if the
-    trace's `steps` are given. With `full`, texts are not folded.
+    trace's `steps` are given. `facts` about the turn follow its own. With `full`, texts are not folded.
     """
-    yield _head(turn, number, width, model, steps)
+    own = (*answers(turn, number, steps), *turn_facts(turn, model))
+    yield _head(turn, number, width, (*own, *facts))
     if turn.generation is not None and turn.generation.error is not None:
         yield from wrapped(error_words(turn.generation.error), width, indent=4)
     shown = {part.part for part in parts}
@@ -236,11 +238,11 @@ def _without_text(
         yield (bar, Run(" " * width_of((name,))) if index else name, *line)
 
 
-def _head(turn: Turn, number: int, width: int, model: str, steps: StepPlaces) -> Line:
+def _head(turn: Turn, number: int, width: int, facts: Sequence[str]) -> Line:
     """A rule across the screen with the turn's number, role and facts at the left."""
     role = (Run(f"── {number} ", Style.GUTTER), Run(turn.role.value, Style.STRONG))
-    facts = " · ".join(visible_line(fact) for fact in (*answers(turn, number, steps), *turn_facts(turn, model)))
-    left = clipped((*role, Run(f" {facts} " if facts else " ", Style.DIM)), width - 2)
+    words = " · ".join(map(visible_line, facts))
+    left = clipped((*role, Run(f" {words} " if words else " ", Style.DIM)), width - 2)
     return (*left, Run("─" * (width - width_of(left)), Style.GUTTER))
 
 
@@ -256,6 +258,8 @@ def turn_facts(turn: Turn, model: str) -> Iterator[str]:
     if turn.source_role and turn.source_role != turn.role.value:
         yield f"({turn.source_role})"
     yield from sorted(flag.value.replace("_", " ") for flag in turn.flags)
+    if turn.summarises:
+        yield f"summary of {counted(turn.summarises, 'turn')}"
     if turn.result is not None:
         yield from filter(None, (turn.result.name, turn.result.call_id, "error" if turn.result.is_error else None))
     for caller, count in Counter(call.caller for call in turn.calls if call.caller).items():

@@ -11,7 +11,6 @@ the tables of an SQLite database). The map says which member of a record is whic
 Calls and results are written as OpenAI's messages are, so one reader (`read_message`) makes the turns of all sources.
 """
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec import structs
@@ -21,7 +20,7 @@ from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
+from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import count_of, object_of
@@ -35,6 +34,7 @@ from weaklink.inspector.model import (
     Json,
     Outcome,
     ParentTrace,
+    ParentWhy,
     Provenance,
     RecognisedBy,
     Role,
@@ -108,6 +108,11 @@ class AgentSession:
         """Take a time of the log; the first one is that of the session."""
         self.started = self.started or instant(at)
 
+    def child_of(self, parent: str) -> None:
+        """Take the id of the session for which this one worked as a sub-agent; nothing if it is empty."""
+        if parent:
+            self.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+
     def say(self, role: str, content: Json, *, is_injected: bool = False) -> None:
         """Add a message of the system or the user; `is_injected` if the agent wrote it, not the user."""
         if content in ("", None, []):
@@ -163,7 +168,7 @@ class AgentSession:
     def answer_of_blocks(self, blocks: Sequence[JsonObject], model: str, usage: Usage | None, at: Json) -> None:
         """Add an answer of Anthropic's blocks (`text`, `thinking`, `tool_use`), which several agents store."""
         self.answer(
-            texts([block for block in blocks if block.get("type") == "text"], "text"),
+            text_blocks(blocks),
             reasoning=texts(blocks, "thinking"),
             calls=[
                 call_object(block.get("name"), block.get("input"), block.get("id"))
@@ -240,6 +245,11 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     return "".join(text for text in found if isinstance(text, str))
 
 
+def text_blocks(blocks: Iterable[JsonObject]) -> str:
+    """The joined texts of the blocks that are a `text`."""
+    return texts([block for block in blocks if block.get("type") == "text"], "text")
+
+
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:
     """The nodes from the root of a tree to a leaf; `parent` is the member that names the node above."""
     path: dict[str, JsonObject] = {}
@@ -278,5 +288,5 @@ def branches_in_tables(
                     if not (damage and isinstance(record, Skipped)):
                         yield record
                 tables.begin_trace()
-    except (sqlite3.Error, UnicodeDecodeError) as error:
-        yield Skipped("database", f"the rest of the database cannot be read: {error}")
+    except DAMAGE as error:
+        yield unread_rest(error)

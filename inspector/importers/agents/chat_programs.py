@@ -13,7 +13,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     branch_of,
     rows_of,
-    texts,
+    text_blocks,
     usage_of,
 )
 from weaklink.inspector.importers.identity import place_of, text_of
@@ -125,7 +125,7 @@ def _version(message: JsonObject, session: AgentSession) -> None:
     thoughts = ""
     for step in steps:
         content = objects_of(step.get("content"))
-        words = texts([block for block in content if block.get("type") == "text"], "text")
+        words = text_blocks(content)
         if version.get("role") != "assistant":
             session.say(text_of(version, "role") or "user", words)
         elif object_of(step.get("style")).get("type") == "thinking":

@@ -10,7 +10,7 @@ from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, 
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import compact_json
 
@@ -73,8 +73,8 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
         ids.append(("file", file.path.name))
     session = AgentSession("cline", ids, record, _NOTES)
     session.version = text_of(object_of(value.get("origin")), "version")
-    if agent not in ("", "lead") and named:
-        session.parent = ParentTrace(ExternalId("session_id", named), ParentWhy.SUBAGENT)
+    if agent not in ("", "lead"):
+        session.child_of(named)
     session.say("system", text_of(value, "system_prompt"))
     replaced: dict[str, int] = {}  # by the summary of Roo Code that replaces them: how many turns
     for message in objects_of(value.get("messages")):

@@ -17,7 +17,7 @@ from weaklink.inspector.importers.agents.agent_session import (
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Json, Trace
 
 _NOTES = (
     PARSED_ARGUMENTS,
@@ -60,7 +60,7 @@ class CopilotCliImporter:
                 _take(row.value, data, sessions[agent], usages)
         for agent, session in sessions.items():
             if agent:
-                session.parent = ParentTrace(ExternalId("session_id", session_id), ParentWhy.SUBAGENT)
+                session.child_of(session_id)
                 session.title = names.get(agent, "")
             yield session.trace()
 

@@ -12,7 +12,7 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Trace
 
 _NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
 _FAILED = frozenset({"error", "canceled"})
@@ -39,8 +39,7 @@ def _session(tables: LogTables, row: JsonObject) -> AgentSession:
     session = AgentSession("crush", (("session_id", id_),), f"session {id_}", _NOTES)
     session.title = text_of(row, "title")
     session.began(row.get("created_at"))
-    if parent := text_of(row, "parent_session_id"):
-        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    session.child_of(text_of(row, "parent_session_id"))
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
         listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
         if listed is None:

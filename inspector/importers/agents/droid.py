@@ -6,7 +6,13 @@ files of both in the tests of other readers; nothing of the producers.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    rows_of,
+    text_blocks,
+    usage_of,
+)
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
@@ -76,7 +82,7 @@ def _prompt(blocks: list[JsonObject], session: AgentSession) -> None:
                 block.get("content"),
                 is_error=is_error if isinstance(is_error, bool) else None,
             )
-    session.say("user", texts([block for block in blocks if block.get("type") == "text"], "text"))
+    session.say("user", text_blocks(blocks))
 
 
 class AmpImporter:

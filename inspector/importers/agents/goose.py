@@ -7,12 +7,18 @@ name nor its arguments are stored. Source: Goose's code (schema 15).
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, sessions_in_tables, texts
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    rows_of,
+    sessions_in_tables,
+    text_blocks,
+    texts,
+)
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = (
@@ -65,8 +71,7 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     model = tables.json_object(row, "model_config_json", session.record, is_optional=True)
     session.model = text_of(model or {}, "model_name")
     session.began(row.get("created_at"))
-    if parent := text_of(row, "parent_session_id"):
-        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    session.child_of(text_of(row, "parent_session_id"))
     hidden = 0  # turns that the model no longer reads
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
         record = f"{session.record}, message {message.get('id')}"
@@ -86,7 +91,7 @@ def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
 
 
 def _take(role: str, blocks: list[JsonObject], at: Json, session: AgentSession, *, is_injected: bool = False) -> None:
-    words = texts([block for block in blocks if block.get("type") == "text"], "text")
+    words = text_blocks(blocks)
     if role == "assistant":
         session.answer(
             words,

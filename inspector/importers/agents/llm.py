@@ -4,7 +4,6 @@ Until 0.35 it has `conversations` of `responses`; since 0.36 `threads` of `turns
 database has both: a conversation that is also a thread is read only as a thread.
 """
 
-import sqlite3
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
@@ -12,7 +11,15 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import NEW_SCHEMA, OLD_SCHEMA, LogTables, open_tables
+from weaklink.inspector.importers.sqlite_tables import (
+    DAMAGE,
+    MAGIC,
+    NEW_SCHEMA,
+    OLD_SCHEMA,
+    LogTables,
+    open_tables,
+    unread_rest,
+)
 from weaklink.inspector.json_text import count_of, object_of
 from weaklink.inspector.model import (
     CallHeader,
@@ -38,8 +45,6 @@ from weaklink.inspector.model import (
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.provider_json import compact_json
 
-_MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
 ATTACHMENTS = "attachments are left out"
 """The warning in a trace's provenance if there were any."""
@@ -62,13 +67,13 @@ class LlmDatabaseImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By SQLite's magic bytes and the names of the tables."""
-        if not sample.head.startswith(_MAGIC):
+        if not sample.head.startswith(MAGIC):
             return 0.0
         try:
             with open_tables(sample.file) as tables:
                 known = tables.names >= NEW_SCHEMA or tables.names >= OLD_SCHEMA
                 return 0.9 if known else 0.0
-        except _DAMAGE:  # the column names at its beginning may still identify it
+        except DAMAGE:  # the column names at its beginning may still identify it
             return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
@@ -83,8 +88,8 @@ class LlmDatabaseImporter:
                     yield from read_threads(tables)
                 if tables.names >= OLD_SCHEMA:
                     yield from read_old_conversations(tables)
-        except _DAMAGE as error:
-            yield Skipped("database", f"the rest of the database cannot be read: {error}")
+        except DAMAGE as error:
+            yield unread_rest(error)
 
 
 class LlmTurns(Struct):

@@ -14,7 +14,7 @@ from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Json, Trace
 
 _TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
 _SESSIONS = "SELECT session_id FROM transcript_events GROUP BY session_id ORDER BY min(rowid)"
@@ -66,8 +66,7 @@ def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
         session = branch_session(header, [*first, *branch], shared + len(first) if number else 0)
         session.notes |= dict.fromkeys(notes)
         if spawned_by and session.parent is None:
-            parent = ExternalId("session_id", text_of(spawned_by[0], "id"))
-            session.parent = ParentTrace(parent, ParentWhy.SUBAGENT)
+            session.child_of(text_of(spawned_by[0], "id"))
         yield session
 
 

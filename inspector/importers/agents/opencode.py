@@ -20,7 +20,7 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
+from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOTES = (
@@ -117,8 +117,7 @@ def _session(info: JsonObject, messages: list[JsonObject], record: str) -> Agent
     session.version = text_of(info, "version")
     session.folder = text_of(info, "directory")
     session.began(object_of(info.get("time")).get("created", info.get("time_created")))
-    if parent := text_of(info, "parentID", "parent_id"):
-        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    session.child_of(text_of(info, "parentID", "parent_id"))
     for message in messages:
         _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
     return session

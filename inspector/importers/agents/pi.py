@@ -13,6 +13,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
     rows_of,
+    text_blocks,
     texts,
     usage_of,
 )
@@ -170,7 +171,7 @@ def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
     reason = text_of(message, "stopReason")
     failed = failure(text_of(message, "errorMessage") or reason, code=reason) if reason in _FAILED else None
     session.answer(
-        texts([block for block in blocks if block.get("type") == "text"], "text"),
+        text_blocks(blocks),
         reasoning=texts(blocks, "thinking"),
         calls=[_call(block) for block in blocks if block.get("type") == "toolCall"],
         model=text_of(message, "responseModel", "model"),

@@ -12,6 +12,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
     sessions_in_tables,
+    text_blocks,
     texts,
     usage_of,
 )
@@ -19,7 +20,7 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
 from weaklink.inspector.json_text import flag_of, object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace, Usage
+from weaklink.inspector.model import Json, Trace, Usage
 from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
@@ -51,8 +52,7 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
     session.folder = text_of(columns, "folder_paths").partition("\n")[0]
     session.model = text_of(object_of(value.get("model")), "model")
     session.began(columns.get("created_at"))
-    if parent := text_of(columns, "parent_id"):
-        session.parent = ParentTrace(ExternalId("session_id", parent), ParentWhy.SUBAGENT)
+    session.child_of(text_of(columns, "parent_id"))
     messages = objects_of(value.get("messages"))
     counts = object_of(value.get("request_token_usage"))
     asked = ""
@@ -109,7 +109,7 @@ def _result(call_id: str, result: JsonObject, session: AgentSession) -> None:
 def _older(message: JsonObject, session: AgentSession) -> None:
     """A message of the versions 0.1 and 0.2, whose results belong to the calls of the message before."""
     segments = objects_of(message.get("segments"))
-    words = texts([segment for segment in segments if segment.get("type") == "text"], "text")
+    words = text_blocks(segments)
     for result in objects_of(message.get("tool_results")):
         _result(text_of(result, "tool_use_id"), result, session)
     if message.get("role") != "assistant":

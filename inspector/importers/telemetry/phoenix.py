@@ -4,13 +4,12 @@ Phoenix keeps OpenInference's attributes: flat under dotted names in the API, ne
 `attributes.` in exported dataframes. Source: Arize-ai/phoenix, src/phoenix/db/models.py.
 """
 
-import sqlite3
 from collections.abc import Iterator
 
 from weaklink.inspector.importers.identity import instant
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, open_tables
+from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
 from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
 from weaklink.inspector.importers.telemetry.otlp_span import (
@@ -24,8 +23,6 @@ from weaklink.inspector.json_text import word_of
 from weaklink.inspector.model import ExternalId, Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
-_MAGIC = b"SQLite format 3\0"
-_DAMAGE = (sqlite3.Error, UnicodeDecodeError)  # SQLite's messages quote broken names unchanged
 _COLUMNS = (b"project_session_rowid", b"cumulative_llm_token_count_prompt")
 _LISTED = lazy_pattern(r'\{\s*"data"\s*:\s*\[\s*\{')
 _SPAN_WORDS = lazy_pattern(r'"span_kind"\s*:|"string_value"\s*:')
@@ -45,7 +42,7 @@ class PhoenixImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By the members of Phoenix's spans, or the names of the database's tables."""
-        if sample.head.startswith(_MAGIC):
+        if sample.head.startswith(MAGIC):
             return _is_database(sample)
         if any(any(True for _ in _spans(row)) for row in sample.rows):
             return 0.9
@@ -54,7 +51,7 @@ class PhoenixImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first spans; in a database, of their ids."""
-        if file.head.startswith(_MAGIC):
+        if file.head.startswith(MAGIC):
             yield from _of_database(file)
             return
         with SpanSpool() as spool:
@@ -66,7 +63,7 @@ def _is_database(sample: FileSample) -> float:
     try:
         with open_tables(sample.file) as tables:
             return 0.9 if tables.names >= TABLES else 0.0
-    except _DAMAGE:  # the column names at its beginning may still identify it
+    except DAMAGE:  # the column names at its beginning may still identify it
         return 0.5 if any(column in sample.head for column in _COLUMNS) else 0.0
 
 
@@ -82,8 +79,8 @@ def _of_database(file: SourceFile) -> Iterator[Trace | Skipped]:
                 without += first is None and not damage
                 yield from () if first is None else (first,)
                 yield from traces
-    except _DAMAGE as error:
-        yield Skipped("database", f"the rest of the database cannot be read: {error}")
+    except DAMAGE as error:
+        yield unread_rest(error)
     if without:
         reason = f"{without} of the traces in this file contain neither a request to a model nor the run of a tool"
         yield Skipped("other spans", reason, is_irrelevant=True)
