@@ -63,6 +63,7 @@ _NO_DENIAL = lazy_pattern(
     r"empty|"
     r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
     r"\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|"
+    r"\binstead of (?:the )?[\d\"'`\u2022]|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
     r"probleme?\w*|warnung\w*)|"
@@ -79,6 +80,7 @@ _NEGATIONS = (
     r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
     r"ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
     r"nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|nenhum\w*|sem|em vez",
+    r"non|nessun\w*|niente|senza|mai|invece",
     r"не|нет|ни|без|никогда|вместо",
 )
 _FAILING = (
@@ -114,6 +116,7 @@ _FAILING = (
         r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
         r"falh\w+|recus\w+|infelizmente|desculp\w+"
     ),
+    r"purtroppo|fallit\w+|errore|impossibile|manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]",
     (
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*"
@@ -131,6 +134,7 @@ _OPEN = (
     r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"encore|reste\w*|il faut|toujours",
     r"queda\w*|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
+    r"ancora|restano|rimane|bisogna|occorre",
     r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
 )
 _NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못"

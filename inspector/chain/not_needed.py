@@ -113,6 +113,9 @@ class Necessity:
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
         if effect.subject in _REMOVERS and _GONE.search(text) is not None:
             return True
+        removes = bare_name(failed.call.name or "").partition("_")[0] in ("delete", "remove", "uninstall")
+        if removes and _GONE.search(text) is not None and judged.said is Said.REPORTED:
+            return True
         if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:

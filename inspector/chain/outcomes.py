@@ -53,7 +53,11 @@ _ERROR_WORDS_TABLE = (
 )
 _ERROR_IN_LANGUAGES = frozenset(_ERROR_WORDS_TABLE.split())
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
-_REASONS = ("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由")
+_REASONS = (
+    *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
+    *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息"),
+)
+_SUCCESSES = ("erfolg", "succès", "succes", "exito", "éxito", "sucesso", "successo", "успех", "成功")
 _WORDS = (
     *(*_ERROR_NAMES, "message", "detail", "details", "reason", "stderr", "error_message", "content", "output"),
     *_REASONS,
@@ -166,7 +170,9 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
         if _succeeded(layer) and not result.is_error:
             return None
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
-    return _text_failure(text, result, call)
+    failure = _text_failure(text, result, call)
+    is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
+    return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
@@ -349,7 +355,7 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     """Why a tool that looks at nothing did not do its work: `{"accepted": false, "reason": "voting has ended"}`."""
     if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
         return None
-    denials = (key for key, value in fields.items() if value is False and key.endswith(_DONE_ENDINGS))
+    denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
     refusals = (key for key in _STATES if str(fields.get(key)).strip().casefold() in _REFUSED)
     key = next(chain(denials, refusals), None)
     if key is None or not _words(fields):
@@ -554,4 +560,6 @@ def is_plain_success(call: ToolCall, result: ToolResult) -> bool:
     if kind_of(call.name) is ToolKind.WRITES and len(text.split()) < _FEWEST_WORDS:
         return False
     value = _decoded(text)
-    return isinstance(value, dict) and _ERROR_KEYS.isdisjoint(value) and value.keys().isdisjoint(_ENVELOPE)
+    if not isinstance(value, dict) or not _ERROR_KEYS.isdisjoint(value) or not value.keys().isdisjoint(_ENVELOPE):
+        return False
+    return _denial_with_reason(value, call) is None

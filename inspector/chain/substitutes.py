@@ -194,10 +194,12 @@ _TAKES_AWAY = frozenset(
 
 def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
     """Whether a later line of the same program uses what a failed one was to make: `docker start` for `docker run`."""
-    if mine.kind is not EffectKind.RUN or mine.command is None or not _EXISTS_ALREADY.search(failed.error or ""):
+    if mine.kind is not EffectKind.RUN or mine.command is None:
         return False
+    is_there = _EXISTS_ALREADY.search(failed.error or "") is not None
     return any(
-        later.kind is EffectKind.RUN
+        (is_there or f"`{later.subject}`" in (failed.error or ""))  # or the error names the next command: `brew link`
+        and later.kind is EffectKind.RUN
         and later.command is not None
         and later.command.program == mine.command.program
         and _TAKES_AWAY.isdisjoint(later.command.operands[:2])

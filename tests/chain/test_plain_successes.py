@@ -25,6 +25,7 @@ WORDS = (
     *("denied", "no such file or directory", "status", "ok", "success", "content", "result", "metadata", "rc", "code"),
     *("fehlgeschlagen", "introuvable", "не найден", "失败", "ません", "is running in background with ID: 7", "404"),
     *("user rejected this", "no matches found", "city", "Oslo", "nothing", "Command: x", "cannot", "İs a directory"),
+    *("accepted", "reason", "rejected", "exito", "mensaje", "state"),
 )
 KEYS = ("path", "command", "query", "city", "sql", "input")
 VALUES = st.sampled_from(WORDS) | st.integers(-2, 600) | st.booleans() | st.none()
@@ -56,6 +57,7 @@ def test_a_plain_success_is_judged_as_one(
         ('{"found": [{"name": "a red mug"}]}', True),
         ('{"error": "no such city"}', False),
         ('{"answer": "permission denied"}', False),
+        ('{"state": "rejected", "reason": "too late"}', False),
         ('{"content": "all is well"}', False),
         ("17 degrees", False),
     ],

@@ -308,3 +308,20 @@ def test_a_look_does_no_work_of_a_change() -> None:
     look = 'call b: list_snapshots {"vm": "vm3"}', 'result b: ["2026-10-31"]'
     chain = chain_of("user: Restore vm3.", *failed, *look, "say: vm3 has no snapshot of that day.")
     assert (chain.status, chain.steps[0].recovery) == ("broken", None)
+
+
+def test_the_removal_of_what_was_never_there_is_not_needed_if_the_agent_says_so() -> None:
+    gone = 'call a: delete_user {"name": "t2"}', 'result a: {"error": "no such user"}'
+    for words, status in (("There was no t2.", "recovered"), ("t2 is deleted.", "broken")):
+        assert chain_of("user: Remove the test user t2.", *gone, f"say: {words}").status == status
+
+
+def test_the_command_that_an_error_names_works_around_it_on_the_same_target() -> None:
+    failed = (
+        'call a: Bash {"command": "brew install node@22"}',
+        "result a!: Error: The `brew link` step did not complete",
+    )
+    for later, recovery in (("brew link node@22", "worked-around"), ("brew link python@3", None)):
+        link = f'call b: Bash {{"command": "{later}"}}', "result b: 220 symlinks created"
+        chain = chain_of("user: install node 22", *failed, *link, "say: Node 22 is installed and linked.")
+        assert chain.steps[0].recovery == recovery

@@ -152,6 +152,7 @@ def test_a_lookup_that_brings_a_failed_thing_has_not_failed(tool: str, result: s
         ("cast_vote", '{"accepted": false, "message": "voting period ended"}'),
         ("abo_kuendigen", '{"status": "abgelehnt", "grund": "Mindestlaufzeit bis 03/2027"}'),
         ("submit_claim", '{"status": "rejected", "reason": "too late"}'),
+        ("compartir", '{"exito": false, "mensaje": "dominio externo no permitido"}'),
     ],
 )
 def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> None:
@@ -171,6 +172,7 @@ def test_a_lookup_or_change_that_failed_is_a_failure(tool: str, result: str) -> 
         ("cast_vote", '{"accepted": true, "message": "thank you"}'),
         ("create_flag", '{"id": 7, "enabled": false, "name": "beta"}'),
         ("get_claim", '{"status": "rejected", "reason": "too late"}'),
+        ("get_health", '{"healthy": false, "reason": "db connection refused"}'),
     ],
 )
 def test_the_short_answer_of_a_change_that_worked_is_none(tool: str, result: str) -> None:
