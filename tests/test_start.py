@@ -75,10 +75,10 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 190),
+        (lambda _: ["rules", "J104"], 192),
         (_segment, 145),
-        (_check, 334),
-        (_list, 139),
+        (_check, 346),
+        (_list, 142),
     ],
 )
 def test_a_command_loads_few_of_the_modules(words: Callable[[Path], list[str]], most: int, tmp_path: Path) -> None:
