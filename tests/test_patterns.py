@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from weaklink.inspector.redaction import rules
 from weaklink.inspector.scanning import (
     MOST_ROUNDS,
     QuoteSearch,
@@ -70,6 +71,13 @@ def test_what_is_wrong_is_seen(pattern: str) -> None:
 def test_a_possessive_repeat_of_one_character_is_allowed(pattern: str) -> None:
     assert not list(wrong(_parser.parse(pattern)))
     assert not list(written_wrong(f"PATTERN = re.compile(r'{pattern}')"))
+
+
+def test_no_pattern_of_the_table_of_redaction_is_wrong() -> None:
+    table = rules.RULES
+    written = [*table.patterns.values(), *table.relations.values(), *(rule.pattern for rule in table.detectors)]
+    assert len(written) > 100
+    assert not [pattern for pattern in written if list(wrong(_parser.parse(rules.pattern(pattern))))]
 
 
 def test_no_source_writes_such_a_pattern() -> None:

@@ -28,17 +28,14 @@ def secret_variables(environment: Mapping[str, str]) -> tuple[str, ...]:
         if is_named_secret(name, value):
             found.append(value)
         found += (value[secret.start : secret.end] for secret in find_secrets(value))
-    return tuple(value for value in dict.fromkeys(found) if len(value) >= _MIN_CHARS and not _is_word(value))
+    long = (value for value in dict.fromkeys(found) if len(value) >= _MIN_CHARS)
+    return tuple(value for value in long if not (value.isalpha() or value.isdigit()))
 
 
 def is_named_secret(name: str, value: str) -> bool:
     """Whether a name introduces a secret, and the value can be one."""
     confidence = names.confidence_of(name)
     return confidence is not None and can_be_quoted_secret(value, confidence)
-
-
-def _is_word(value: str) -> bool:
-    return value.isalpha() or value.isdigit()
 
 
 class ExactValues:

@@ -21,6 +21,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import lru_cache
+from operator import attrgetter
 
 from msgspec import Struct, structs
 
@@ -49,13 +50,12 @@ _SIGN_AHEAD = 24  # no sign and no prefix is longer
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
 _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
-_PROSE = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789 ,.;!?')\n"
+_MAX_PLAIN_WORD = 17  # characters, with a blank before it
 _BETWEEN = r" ,;!?')\n"
 _PLAIN_WORDS = lazy_pattern(
     rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
-_PROSE_PART = lazy_pattern(one_of(sorted({part.lower() for part in names.PROSE_PARTS})))
 
 
 def all_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
@@ -120,6 +120,7 @@ _MAX_CLEAN_WORDS, _MAX_WORD_CHARS = 32_768, 24
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS = 160
+_where = attrgetter("at", "begin")
 _MAX_OVERLAPPING = 16  # secrets that are behind a place which is before one of them
 _BATCH = 48  # code points behind a name that are searched together, however small the pieces are
 
@@ -156,8 +157,8 @@ def _view(text: str, plain: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4_096)
-def _is_plain(piece: str) -> bool:
-    """Whether a piece is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
+def _are_plain_words(piece: str) -> bool:
+    """Whether a text is ordinary words that begin no key and no introduction, as most pieces of a stream are."""
     return (
         len(piece) <= _LONGEST_PLAIN
         and _PLAIN_WORDS.match(piece) is not None
@@ -179,7 +180,8 @@ class Finder:
         self.certain = 0
         self._scan = _Scan()
         self._alert_to = 0  # an introduction may have begun whose value comes before this position
-        self._prose_from = 0  # before this position, a mark may belong to an introduction that continues
+        self._marked_to = 0  # before this position, a mark may belong to an introduction that continues
+        self._calm_to = 0  # nothing is undecided before this position
         self._searched_to = 0  # for signs
         self._wait_to = 0  # what is undecided waits for so much text
         self._open: Secret | None = None  # the secret that continues at `released`
@@ -189,34 +191,22 @@ class Finder:
         """Whether a secret continues in the next piece."""
         return self._open is not None
 
-    def passes(self, piece: str) -> bool:
-        """Accept a piece that is certain at once and has no secret; False, without accepting it, for any other."""
-        known = len(self.text)
-        if self._open is not None or self.certain != known or known > _MOST_KEPT:
-            return False
-        is_plain = known >= self._alert_to and _is_plain(piece)
-        if is_plain and known < self._prose_from:
-            is_plain = not self._sees_sign(piece, known)
-        if not is_plain and piece and (self._needs_scan(piece, known) or _begins_pair(self.text, piece)):
-            return False
-        self.text += piece
-        self.released, self.certain = known, known + len(piece)
-        return True
-
     def feed(self, piece: str, *, is_final: bool = False) -> list[Secret]:
         """The secrets in the text that has become certain with this piece; they may begin before it."""
         self.released = self.certain
         if self.released > _MOST_KEPT:
             self._forget()
         known = len(self.text)
-        may_begin_one = bool(piece) and self._needs_scan(piece, known)
-        if self._open is None and self.released == known:
-            self._scan = structs.replace(self._scan, at=max(self._scan.at, known - LONGEST_INTRODUCTION))
+        is_plain = self._is_plain(piece)
+        is_calm = bool(piece) and not self._may_begin_secret(piece, known, is_plain=is_plain)
         self.text += piece
-        if self._open is None and self.released == known and not may_begin_one:
-            self.certain = known + len(piece)
-            self._hold_pair()
-            return _NOTHING
+        if self._open is None and self.released == known:
+            self._calm_to = known
+            if is_calm:
+                self.certain = known + len(piece)
+                if not is_plain:
+                    self._hold_pair()
+                return _NOTHING
         if len(self.text) < self._wait_to and self._open is None and not is_final:
             return _NOTHING
         secrets: list[Secret] = []
@@ -239,24 +229,21 @@ class Finder:
             self.certain -= surplus
             self._open = self._open and _moved(self._open, -surplus)
             self._alert_to -= surplus
-            self._prose_from -= surplus
+            self._calm_to -= surplus
+            self._marked_to -= surplus
             self._searched_to -= surplus
             self._wait_to -= surplus
             self._scan = self._scan.moved(-surplus)
 
-    def _needs_scan(self, piece: str, known: int) -> bool:
+    def _may_begin_secret(self, piece: str, known: int, *, is_plain: bool) -> bool:
         """Whether the new piece may contain an introduction or a key, or the value of an earlier introduction."""
-        plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        is_prose = (
-            not plain.translate(None, _PROSE) and piece.isascii() and _PROSE_PART.search(plain.lower().decode()) is None
-        )
-        end = known + len(piece)
-        if not is_prose:
-            self._prose_from = end + _SIGN_AHEAD
-        if known < self._prose_from:
-            self._sees_sign(piece, known)
-        if known < self._alert_to:
+        if not is_plain:
+            self._marked_to = known + len(piece) + _SIGN_AHEAD
+        if known < self._marked_to and self._sees_sign(piece, known):
             return True
+        if is_plain or known < self._alert_to:
+            return known < self._alert_to
+        plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
         runs = runs_of(plain)
         if has_long_run(runs):
             return True
@@ -266,6 +253,13 @@ class Finder:
         if len(word) < 2 or (word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word):
             return False
         return has_prefix(word.decode("ascii"), 0)
+
+    def _is_plain(self, piece: str) -> bool:
+        """Whether a piece is ordinary words, the first of which may begin before it."""
+        if piece and piece[0] not in _BETWEEN:
+            before = self.text[-_MAX_PLAIN_WORD:]
+            piece = before[before.rfind(" ") :] + piece
+        return _are_plain_words(piece)
 
     def _sees_sign(self, piece: str, known: int) -> bool:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
@@ -294,7 +288,8 @@ class Finder:
     def _look(self, secrets: list[Secret], *, is_final: bool) -> None:
         """Scan, and add the secrets that are certain now, but for those that are the end of an open one."""
         released = max((self.released, *(secret.end for secret in secrets)))
-        self._scan = scan = self._scan.continued(self.text, is_final=is_final)
+        at = max(self._scan.at, self._calm_to - LONGEST_INTRODUCTION)
+        self._scan = scan = structs.replace(self._scan, at=at).continued(self.text, is_final=is_final)
         found = scan.secrets()
         self.certain = len(self.text)
         if scan.undecided_at is not None:
@@ -459,10 +454,6 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
     return joined
 
 
-def _where(places: "_Places | KeyPlaces") -> tuple[int, int]:
-    return places.at, places.begin
-
-
 def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
     """The places of keys, and of each detector with a sign in the text."""
     plain = text.encode("ascii", "replace")
@@ -489,11 +480,6 @@ def _signs_in(lowered: bytes) -> list[bytes]:
         word for word in words if len(word) <= _MAX_WORD_CHARS and not any(sign in word for sign in found)
     )
     return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
-
-
-def _begins_pair(text: str, piece: str) -> bool:
-    end = text[-_OPEN_PAIR_CHARS:] + piece
-    return ":" in end and _open_pair(end) is not None
 
 
 def _open_pair(text: str) -> int | None:

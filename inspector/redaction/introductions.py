@@ -6,39 +6,36 @@ ASCII, and of the same length.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from typing import TypeAlias
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.named_values import judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.places import Detector, FoundIntroduction, ending_of
-from weaklink.inspector.redaction.rules import RULES, DetectorRule, pattern
+from weaklink.inspector.redaction.rules import PATTERNS, RULES, DetectorRule, pattern
 from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
 from weaklink.inspector.scanning import lazy_pattern
 
-_LATIN_ESCAPE = r"\\{1,8}u(?:00[c-fC-F]|01[0-7])[0-9a-fA-F]"
-_AUTHORITY = lazy_pattern(rf"""(?:[^\s/"'`<>?#\\]|{_LATIN_ESCAPE}){{0,200}}""")
-_AUTHORITY_REST = lazy_pattern(rf"""(?:[^\s"'`<>\\]|{_LATIN_ESCAPE}){{0,100}}""")
-_PORT = lazy_pattern(r"[0-9]{0,5}\Z")
-_ESCAPED_PASSWORD = lazy_pattern(r"[\w.+-]{0,64}%3a((?:[\w.~!*+-]|%(?!40)[0-9a-f]{2}){1,200})%40", re.IGNORECASE)
+_Judge: TypeAlias = Callable[[FoundIntroduction], Secret | None]
 
 
-def _judge_address(place: FoundIntroduction) -> Iterator[Secret]:
+def _judge_address(place: FoundIntroduction) -> Secret | None:
     """Judge an address: a password before the host, or only a token there. The password may contain `/`, `?`, `#`."""
     text, start = place.text, place.found.end()
     if place.found["escaped"]:
-        escaped = _ESCAPED_PASSWORD.match(text, start)
+        escaped = PATTERNS.escaped_password.match(text, start)
         if escaped and not secret_values.is_placeholder(escaped[1]):
-            yield Secret(*escaped.span(1))
-        return
-    end = _AUTHORITY.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
+            return Secret(*escaped.span(1))
+        return None
+    end = PATTERNS.authority.match(text, start).end()  # type: ignore[union-attr]  # it may match nothing
     at = text.rfind("@", start, end)
-    if at < 0 and not _PORT.match(text[start:end].partition(":")[2] or "0"):
-        at = text.rfind("@", end, _AUTHORITY_REST.match(text, end).end())  # type: ignore[union-attr]  # the same
+    if at < 0 and not PATTERNS.port.match(text[start:end].partition(":")[2] or "0"):
+        at = text.rfind("@", end, PATTERNS.authority_rest.match(text, end).end())  # type: ignore[union-attr]  # the same
     user, _, password = text[start:at].partition(":") if at >= 0 else ("", "", "")
     if _is_token(user):
-        yield Secret(start, at)
-    elif password and not secret_values.is_placeholder(password):
-        yield Secret(at - len(password), at)
+        return Secret(start, at)
+    is_password = password and not secret_values.is_placeholder(password)
+    return Secret(at - len(password), at) if is_password else None
 
 
 def _is_token(user: str) -> bool:
@@ -51,38 +48,30 @@ _NO_USER = frozenset(
 )
 
 
-def _judge_pair_at_host(place: FoundIntroduction) -> Iterator[Secret]:
+def _judge_pair_at_host(place: FoundIntroduction) -> Secret | None:
     """Judge `user:password@host` without a scheme."""
     user, password, host = place.found["user"], place.text[slice(*place.found.span("password"))], place.found["host"]
     is_strange = secret_values.has_letters_and_digits(password) or not password.isalnum() or place.found["port"]
     is_other = user in _NO_USER or host.startswith("sha") or password.isdigit()
-    if is_strange and not is_other and not secret_values.is_placeholder(password):
-        yield Secret(*place.found.span("password"))
+    is_secret = is_strange and not is_other and not secret_values.is_placeholder(password)
+    return Secret(*place.found.span("password")) if is_secret else None
 
 
-def _run(characters: str, at_least: int) -> Callable[[FoundIntroduction], Iterator[Secret]]:
+def _run(characters: str, at_least: int) -> _Judge:
     """A judge of a run of characters: a secret has at least so many, and mixes them."""
     run = secret_values.PatternRun(lazy_pattern(f"(?:{characters})*"), "\\" if "\\" in characters else "")
 
-    def judge(place: FoundIntroduction) -> Iterator[Secret]:
-        def is_secret(value: str, _: str) -> bool:
-            return len(value) >= at_least and secret_values.is_mixed(value)
+    def is_secret(value: str, _: str) -> bool:
+        return len(value) >= at_least and secret_values.is_mixed(value)
 
-        secret = place.judge(run, place.found.end(), is_secret)
-        return iter(()) if secret is None else iter((secret,))
-
-    return judge
+    return lambda place: place.judge(run, place.found.end(), is_secret)
 
 
-_LINES = lazy_pattern(r"[A-Za-z0-9+/=]{16,}")
+def _judge_pem(place: FoundIntroduction) -> Secret | None:
+    def has_lines(body: str, _: str) -> bool:
+        return any(map(secret_values.is_mixed, PATTERNS.lines.findall(body)))
 
-
-def _judge_pem(place: FoundIntroduction) -> Iterator[Secret]:
-    secret = place.judge(
-        secret_values.PEM, place.found.end(), lambda body, _: any(map(secret_values.is_mixed, _LINES.findall(body)))
-    )
-    if secret is not None:
-        yield secret
+    return place.judge(secret_values.PEM, place.found.end(), has_lines)
 
 
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
@@ -90,18 +79,14 @@ _COMMANDS = {
     option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)})\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE)
     for option, commands in RULES.commands.items()
 }
-_USER_BEFORE = lazy_pattern(
-    r"(?<![\w*./-])[\w./-]{2,40}\s(?:[^\r\n|;&*]{1,120}\s)?[-/](?:u|-?user(?:name)?)[ =:][^\r\n|;&*]{1,120}\Z",
-    re.IGNORECASE,
-)
 _MAX_COMMAND_CHARS = 240
 
 
-def _judge_option(place: FoundIntroduction) -> Iterator[Secret]:
+def _judge_option(place: FoundIntroduction) -> Secret | None:
     """Judge the password of a command: of `-u joe:x`, or an option, if its command is before it on the line."""
     text, found, at = place.text, place.found, place.found.start()
     if found["cut"] is not None:
-        return
+        return None
     if found["option"] is None:
         secret = _argument(place, found["quote"] or found["open"])
         if _is_token(text[slice(*found.span("user"))]):
@@ -112,12 +97,11 @@ def _judge_option(place: FoundIntroduction) -> Iterator[Secret]:
         begin = max(at - _MAX_COMMAND_CHARS, 0)
         command = _COMMANDS[found["option"]].match(text, begin, at)
         is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
-        if command is None and found["option"] == "p" and _USER_BEFORE.search(text, begin, at):
+        if command is None and found["option"] == "p" and PATTERNS.user_before.search(text, begin, at):
             value, _ = place.value(secret_values.WORD, found.end())
             is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
         secret = _argument(place, found["open"]) if is_option else None
-    if secret is not None:
-        yield secret
+    return secret
 
 
 def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values.Ending | None = None) -> Secret | None:
@@ -129,23 +113,19 @@ def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values
     return None if secret is None or place.text[secret.start : secret.end].isdigit() else secret
 
 
-def _judge_argument(place: FoundIntroduction) -> Iterator[Secret]:
-    secret = _argument(place, place.found["open"], secret_values.BEFORE_AT if place.found["until"] else None)
-    if secret is not None:
-        yield secret
+def _judge_argument(place: FoundIntroduction) -> Secret | None:
+    return _argument(place, place.found["open"], secret_values.BEFORE_AT if place.found["until"] else None)
 
 
 def _is_password(value: str, _: str) -> bool:
     return secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
 
-def _judge_quoted(place: FoundIntroduction) -> Iterator[Secret]:
-    secret = place.judge(ending_of(place.found["open"]), place.found.end(), _is_password)
-    if secret is not None:
-        yield secret
+def _judge_quoted(place: FoundIntroduction) -> Secret | None:
+    return place.judge(ending_of(place.found["open"]), place.found.end(), _is_password)
 
 
-_JUDGES: dict[str, Callable[[FoundIntroduction], Iterator[Secret]]] = {
+_JUDGES: dict[str, _Judge] = {
     "before_name": judge_before_name,
     "address": _judge_address,
     "pair_at_host": _judge_pair_at_host,
@@ -158,7 +138,14 @@ _JUDGES: dict[str, Callable[[FoundIntroduction], Iterator[Secret]]] = {
 
 def _detector(rule: DetectorRule) -> Detector:
     judge = _JUDGES[rule.judge] if rule.judge != "run" else _run(rule.characters, rule.at_least)
-    return Detector(rule.name, rule.signs, lazy_pattern(pattern(rule.pattern)), judge, rule.can_hold_secrets, rule.span)
+    return Detector(
+        rule.name,
+        rule.signs,
+        lazy_pattern(pattern(rule.pattern)),
+        lambda place: filter(None, (judge(place),)),
+        rule.can_hold_secrets,
+        rule.span,
+    )
 
 
 DETECTORS = (

@@ -13,25 +13,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.redaction import secret_values
-from weaklink.inspector.redaction.rules import RULES, words
-from weaklink.inspector.scanning import lazy_pattern, one_of
+from weaklink.inspector.redaction.rules import PATTERNS, RULES, words
+from weaklink.inspector.scanning import one_of
 
 SECRET_HEADERS = frozenset(words("secret_headers"))
 """Headers, in lower case, whose whole value is secret, except for the scheme before it (`Bearer`)."""
 
 RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-+/=~"
-_LOOK = 64
-_LONGEST_TOKEN_PART, _MAX_EXAMINED_CHARS = 384, 448
-
-_ESCAPE_END = lazy_pattern(
-    r"""(?:\\[nrtbfvae0] | \\u[0-9a-f]{4} | \\U[0-9a-f]{8} | \\x[0-9a-f]{2} | \\[0-7]{1,3} | %(?:25)*[0-9a-f]{2}
-    | =(?:3D|0A|0D|20|22) | \[[0-9;]{0,8}m)\Z""",
-    re.VERBOSE | re.IGNORECASE,
-)
-
-_BLOB = lazy_pattern(r"[A-Za-z0-9_-]{40}\Z")
-_TOKEN_PART = lazy_pattern(r"[A-Za-z0-9_-]*")
-_TOKEN_REST = lazy_pattern(r"[A-Za-z0-9_.-]*")
+_LOOK, _MAX_EXAMINED_CHARS = 64, 448
+_TOKENS = {"JSON Web Token": PATTERNS.json_web_token, "Discord bot": PATTERNS.discord_bot}
+_TOKEN_REST = secret_values.PatternRun(PATTERNS.token_rest)
 
 
 class KeyShape(Struct, frozen=True):
@@ -57,10 +48,12 @@ def _shapes() -> Iterator[KeyShape]:
         origin, characters, at_least, *options = head.split(" ")
         for pair in pairs.split(" "):
             rule, _, prefix = pair.partition("=")
-            shape = KeyShape(
-                rule, f"{origin} {rule}", prefix, int(at_least), RULES.characters.get(characters, characters)
+            secret, is_free, must_mix = (
+                RULES.characters.get(characters, characters),
+                "free" in options,
+                "words" not in options,
             )
-            yield replace(shape, is_free="free" in options, must_mix="words" not in options)
+            yield KeyShape(rule, f"{origin} {rule}", prefix, int(at_least), secret, is_free, must_mix)
 
 
 KEYS = tuple(_shapes())
@@ -92,8 +85,8 @@ def begins_word(text: str, at: int, free_at: int = -1) -> bool:
         return True
     before = text[at - 1]
     if before.isascii() and before.isalnum():
-        return _ESCAPE_END.search(text, max(at - 16, 0), at) is not None
-    return before not in "_-" or _BLOB.search(text, max(at - 40, free_at, 0), at) is None
+        return PATTERNS.escape_end.search(text, max(at - 16, 0), at) is not None
+    return before not in "_-" or PATTERNS.blob.search(text, max(at - 40, free_at, 0), at) is None
 
 
 class KeyPlaces:
@@ -118,30 +111,27 @@ class KeyPlaces:
             found = _prefixes().search(self._text, at, min(self._run_end, len(self._text)))
             if found is not None:
                 self.at = self.begin = at = found.start()
+                prefixes = (key.prefix for key in _by_first()[found[0][0]] if found[0].startswith(key.prefix))
+                self.value_at = at + min(map(len, prefixes), default=0)
                 self.decided_at = min(at + _MAX_EXAMINED_CHARS, min(self._run_end, len(self._text)) + 1)
-                prefixes = (one.prefix for one in _by_first()[found[0][0]])
-                self.value_at = at + min((len(one) for one in prefixes if found[0].startswith(one)), default=0)
                 return True
             at = self._run_end
 
     def judge(self, free_at: int, *, is_final: bool) -> list[secret_values.Secret]:
         """The key at the current place, if there is one."""
-        secret = judge_key(self._text, self.at, free_at=free_at, is_final=is_final)
-        return [] if secret is None else [secret]
-
-
-def judge_key(text: str, at: int, *, free_at: int, is_final: bool) -> secret_values.Secret | None:
-    """The verdict on whether a key begins at a position."""
-    begins = begins_word(text, at, free_at)
-    keys = [one for one in _by_first()[text[at]] if text.startswith(one.prefix, at) and (begins or one.is_free)]
-    secrets = [_judge(key, text, at + len(key.prefix), is_final=is_final) for key in keys]
-    if any(secrets):
-        return next(filter(None, secrets))
-    if not begins:
-        return None
-    if text.startswith("eyJ", at):
-        return _judge_token(text, at + 3, is_final=is_final)
-    return _judge_discord(text, at, is_final=is_final)
+        text, at = self._text, self.at
+        begins = begins_word(text, at, free_at)
+        keys = [key for key in _by_first()[text[at]] if text.startswith(key.prefix, at) and (begins or key.is_free)]
+        for key in keys:
+            secret = _judge(key, text, at + len(key.prefix), is_final=is_final)
+            if secret is not None:
+                return [secret]
+        for name, pattern in _TOKENS.items() if begins else ():
+            found = pattern.match(text, at)
+            if found is not None and secret_values.is_mixed(found["body"]):
+                secret = secret_values.Secret.of(text, found.start("body"), _TOKEN_REST, is_final=is_final)
+                return [replace(secret, rule=name)]
+        return []
 
 
 def has_prefix(text: str, start: int) -> bool:
@@ -159,42 +149,9 @@ def _judge(key: KeyShape, text: str, start: int, *, is_final: bool) -> secret_va
     return None
 
 
-def _judge_token(text: str, start: int, *, is_final: bool) -> secret_values.Secret | None:
-    """Judge a JSON Web Token: two parts or more, separated by dots."""
-    end = _TOKEN_PART.match(text, start, start + _LONGEST_TOKEN_PART).end()  # type: ignore[union-attr]  # the same
-    if end - start < 10 or not text.startswith(".", end):
-        return None
-    second = _TOKEN_PART.match(text, end + 1, end + 33).end()  # type: ignore[union-attr]  # the same
-    if second - end < 12:
-        return None
-    return _rest(text, start, is_final=is_final, rule="JSON Web Token")
-
-
-def _judge_discord(text: str, at: int, *, is_final: bool) -> secret_values.Secret | None:
-    """Judge a Discord bot token: the bot's id in base 64, which stays readable, a time and a signature."""
-    found = _discord_id().match(text, at)
-    if found is None:
-        return None
-    start = found.end()
-    body = _TOKEN_REST.match(text, start, start + 34)[0]  # type: ignore[index]  # the same
-    if len(body) == 34 and body[6] == "." and "." not in body[:6] + body[7:] and secret_values.is_mixed(body):
-        return _rest(text, start, is_final=is_final, rule="Discord bot")
-    return None
-
-
-def _rest(text: str, start: int, *, is_final: bool, rule: str) -> secret_values.Secret:
-    secret = secret_values.Secret.of(text, start, secret_values.PatternRun(_TOKEN_REST), is_final=is_final)
-    return replace(secret, rule=rule)
-
-
 @cache
 def _run(characters: str) -> secret_values.PatternRun:
     return secret_values.PatternRun(re.compile(f"[{characters}]*"))
-
-
-@cache
-def _discord_id() -> re.Pattern[str]:
-    return re.compile(r"[MNO][A-Za-z0-9_-]{22,27}\.")
 
 
 @cache

@@ -7,63 +7,42 @@ members that are one word; the names of the tools that were offered, and of thei
 happens to be one of these stays too.
 """
 
+import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from typing import Protocol
-
-from msgspec import Struct
+from typing import TypeAlias, cast
 
 from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.redaction.exact_values import ExactValues
 from weaklink.inspector.redaction.finding import Finder, pattern_secrets, replaced
-from weaklink.inspector.redaction.rules import words
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.rules import PATTERNS, words
 from weaklink.inspector.text import Range
 
-_ESCAPE = r"\\(?:u[0-9a-fA-F]{4}|[^\W_]|\\)"
-_MEMBER = r"""(?P<member>(?<=["'])\w{1,64}(?=\\?["']\s{0,2}:))"""
-_MEMBER_NAME = lazy_pattern(_MEMBER)
-_OPEN_MEMBER = r"""["'](?:\w{1,64}(?:\\?["']?\s{0,2})?)?\Z"""
-_TOKEN = lazy_pattern(rf"{_ESCAPE}|{_MEMBER}|\w+")
-_GROWING = lazy_pattern(rf"\\(?:u[0-9a-fA-F]{{0,3}})?\Z|{_OPEN_MEMBER}|(?P<whole>{_ESCAPE})|\w+")
 _LONGEST = 8_192
-_NUMBER = lazy_pattern(r"[0-9]+(?:[eE][0-9]*)?\Z")
-_DIGIT = lazy_pattern(r"[0-9]")
-_WORD = lazy_pattern(r"\w+")
-_PHRASE = lazy_pattern(r"[A-Za-z']+(?: [A-Za-z']+){2,}:")  # a marker in plain prose, whose words are content elsewhere
-
-_PROBE_ARGUMENTS: tuple[tuple[dict[str, Json], str], ...] = (
-    ({"x": "x"}, '{"x": "x"}'),
-    ({"x": ["x"]}, '{"x": ["x"]}'),
-    ({"x": {"x": True}}, '{"x": {"x": true}}'),
+Kept: TypeAlias = frozenset[str]
+"""The words that stay in a recording without content."""
+_PROBES = tuple(
+    ToolCall("f", arguments, json.dumps(arguments), valid=True, range=Range(0, 0))
+    for arguments in cast("tuple[dict[str, Json], ...]", ({"x": "x"}, {"x": ["x"]}, {"x": {"x": True}}))
 )
-_PROBES = tuple(ToolCall("f", arguments, text, valid=True, range=Range(0, 0)) for arguments, text in _PROBE_ARGUMENTS)
 """Calls whose own words are short enough to stay in any case."""
 
 
-class KeptWords(Struct, frozen=True):
-    """The words that stay in a recording without content."""
-
-    words: frozenset[str]
-
-    def __contains__(self, word: str) -> bool:
-        return word in self.words
-
-    def with_members(self, text: str) -> "KeptWords":
-        """These, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
-        return KeptWords(self.words.union(_MEMBER_NAME.findall(text)))
-
-
-def kept_words(tools: Iterable[ToolDefinition] = ()) -> KeptWords:
+def kept_words(tools: Iterable[ToolDefinition] = ()) -> Kept:
     """The words of the formats, and those of `tools`."""
-    return KeptWords(_format_words().union(_tool_words(tools)))
+    return _format_words().union(_tool_words(tools))
 
 
-def mask_content(text: str, kept: KeptWords) -> str:
+def with_members(kept: Kept, text: str) -> Kept:
+    """The words, and the names of the text's JSON members anywhere in it: a schema's `required` repeats them."""
+    return kept.union(PATTERNS.member_name.findall(text))
+
+
+def mask_content(text: str, kept: Kept) -> str:
     """The text, of the same length, with its words masked: `x` for a letter, `1` for a digit but a lone 0."""
 
     def masked(found: re.Match[str]) -> str:
@@ -72,11 +51,11 @@ def mask_content(text: str, kept: KeptWords) -> str:
             return word
         if word == "0":  # an exit code says whether a run failed
             return word
-        if _NUMBER.match(word):
-            return _DIGIT.sub("1", word)
+        if PATTERNS.whole_number.match(word):
+            return PATTERNS.digit.sub("1", word)
         return "".join("_" if sign == "_" else "1" if sign.isdecimal() else "x" for sign in word)
 
-    return _TOKEN.sub(masked, text)
+    return PATTERNS.content_token.sub(masked, text)
 
 
 def certain_content(text: str) -> int:
@@ -84,7 +63,7 @@ def certain_content(text: str) -> int:
 
     A word of more than 8,192 characters is not held back.
     """
-    last = deque(_GROWING.finditer(text), maxlen=1)
+    last = deque(PATTERNS.growing.finditer(text), maxlen=1)
     if not last or last[0]["whole"] or last[0].end() != len(text) or len(last[0][0]) > _LONGEST:
         return len(text)
     return last[0].start()
@@ -93,16 +72,16 @@ def certain_content(text: str) -> int:
 @cache
 def _format_words() -> frozenset[str]:
     """The words of all markers, and those that a format writes around the names and values of a call."""
-    texts = [marker for known in formats() for marker in markers_of(known).all if not _PHRASE.fullmatch(marker)]
+    texts = [marker for known in formats() for marker in markers_of(known).all if not PATTERNS.phrase.fullmatch(marker)]
     texts += [known.write_calls([probe]) for known in formats() for probe in _PROBES if known.expresses(probe)]
-    return frozenset(word for text in texts for word in _WORD.findall(text) if not word.isdecimal()).union(
+    return frozenset(word for text in texts for word in PATTERNS.any_word.findall(text) if not word.isdecimal()).union(
         words("call_syntax")
     )
 
 
 def _tool_words(tools: Iterable[ToolDefinition]) -> Iterator[str]:
     for tool in tools:
-        yield from _WORD.findall(tool.name)
+        yield from PATTERNS.any_word.findall(tool.name)
         yield from _member_words(tool.parameters)
 
 
@@ -113,7 +92,7 @@ def _member_words(schema: Json) -> Iterator[str]:
         value = stack.pop()
         if isinstance(value, dict):
             for name, inner in value.items():
-                yield from _WORD.findall(name)
+                yield from PATTERNS.any_word.findall(name)
                 stack.append(inner)
         elif isinstance(value, list):
             stack += value
@@ -123,24 +102,6 @@ PATTERN_TAIL = 256
 """Code points that are held back for a user's patterns: a match of at most this length is found in a live stream."""
 
 _PATTERN_CONTEXT = 768
-
-
-class TextStream(Protocol):
-    """Takes one part's text piece by piece and returns it redacted, with the same length."""
-
-    count: int
-
-    def feed(self, piece: str) -> str:
-        """The text that has become certain with this piece."""
-        ...
-
-    def accepts_unchanged(self, piece: str) -> bool:
-        """Accept a piece that is certain at once and has no secret; False, without accepting it, for any other."""
-        ...
-
-    def close(self) -> str:
-        """The rest of the text."""
-        ...
 
 
 class SecretStream:
@@ -156,7 +117,6 @@ class SecretStream:
         self._held = ""
         self._finder = Finder()
         self._raw = _Raw() if patterns else None
-        self.accepts_unchanged = _takes_nothing if patterns or values else self._finder.passes
         self.count = 0
 
     def feed(self, piece: str) -> str:
@@ -189,10 +149,6 @@ class SecretStream:
         return released
 
 
-def _takes_nothing(piece: str) -> bool:
-    return False
-
-
 class _Raw:
     """Text that is certain except for a user's patterns: raw and redacted, with some of the earlier text."""
 
@@ -217,7 +173,7 @@ class _Raw:
 class ContentStream:
     """Masks every word but the kept ones, for recordings without content."""
 
-    def __init__(self, kept: KeptWords) -> None:
+    def __init__(self, kept: Kept) -> None:
         self._kept = kept
         self._held = ""
         self.count = 0
@@ -229,11 +185,11 @@ class ContentStream:
         self._held = text[end:]
         return mask_content(text[:end], self._kept)
 
-    def accepts_unchanged(self, piece: str) -> bool:
-        """See `TextStream`."""
-        return False
-
     def close(self) -> str:
         """The rest of the text, masked."""
         held, self._held = self._held, ""
         return mask_content(held, self._kept)
+
+
+TextStream: TypeAlias = SecretStream | ContentStream
+"""Takes one part's text piece by piece and returns it redacted, with the same length."""

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -18,18 +18,19 @@ from weaklink.inspector.redaction.finding import FILLER, all_secrets, may_hold_s
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
-    KeptWords,
+    Kept,
     SecretStream,
     TextStream,
     kept_words,
     mask_content,
+    with_members,
 )
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 16_000_000  # code points: of one cached text, and of all: a long session
-_LONGEST_SHORT, _LONGEST_TOGETHER = 400, 16_384
+_TOGETHER = 64  # texts
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _CONTENT = {
@@ -106,7 +107,9 @@ class Redactor:
         turns = tuple(self._redacted(turn, kept) for turn in whole.turns)
         fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
         redacted = self._fields(whole, kept, turns=turns, **fixed)
-        redacted = replace(redacted, external_ids=redacted.external_ids or self._content_id(trace))
+        if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
+            digest = model.ExternalId("content_digest", _digest(texts_of(trace)))
+            redacted = replace(redacted, external_ids=(digest,))
         return compacted(redacted)
 
     def generation(self, generation: model.Generation) -> model.Generation:
@@ -117,35 +120,22 @@ class Redactor:
         """A redactor for a turn whose chunks are still arriving; `tools` are those that its request offered."""
         return TurnRedactor(self, self._kept(tools))
 
-    def new_stream(self, kept: KeptWords | None = None) -> TextStream:
+    def new_stream(self, kept: Kept | None = None) -> TextStream:
         """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret. Short ones are searched together first: most have no sign of one."""
-        together: list[str] = []
-        size = 0
-        for text in texts:
-            if text in self._clean:
-                continue
-            if len(text) > _LONGEST_SHORT or self._patterns:
-                if self._has_secrets(text):
+        """Whether one of the texts has a secret. Several are searched together first: most have no sign of one."""
+        unknown = [text for text in texts if text not in self._clean]
+        for start in range(0, len(unknown), _TOGETHER):
+            some = unknown[start : start + _TOGETHER]
+            together = "\n".join(some)
+            if self._patterns or may_hold_secrets(together) or self._values.are_in(together):
+                if any(map(self._has_secrets, some)):
                     return True
-                continue
-            together.append(text)
-            size += len(text)
-            if size > _LONGEST_TOGETHER:
-                if self._hold_secrets(together):
-                    return True
-                together, size = [], 0
-        return self._hold_secrets(together)
-
-    def _hold_secrets(self, texts: Sequence[str]) -> bool:
-        together = "\n".join(texts)
-        if may_hold_secrets(together) or self._values.are_in(together):
-            return any(map(self._has_secrets, texts))
-        for text in texts:
-            self._remember(text)
+            else:
+                for text in some:
+                    self._remember(text)
         return False
 
     def _has_secrets(self, text: str) -> bool:
@@ -156,10 +146,10 @@ class Redactor:
         self._remember(text)
         return False
 
-    def _kept(self, tools: Iterable[model.ToolDefinition]) -> KeptWords | None:
+    def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
         return None if self.keeps_content else kept_words(tools)
 
-    def _text(self, text: str, kept: KeptWords | None) -> str:
+    def _text(self, text: str, kept: Kept | None) -> str:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
@@ -183,7 +173,7 @@ class Redactor:
                 self._clean_size = len(text) + 1
             self._clean.add(text)
 
-    def _redacted(self, value: _Value, kept: KeptWords | None) -> _Value:
+    def _redacted(self, value: _Value, kept: Kept | None) -> _Value:
         """A value of the model with its texts redacted, at any depth."""
         changed: object = value
         match value:
@@ -192,7 +182,7 @@ class Redactor:
             case model.SentMessage():
                 changed = self._fields(value, kept, parts=self._parts(value.role, value.parts, kept))
             case model.RecordedRun() if kept and value.result:
-                result = self._text(value.result, kept.with_members(value.result))
+                result = self._text(value.result, with_members(kept, value.result))
                 changed = self._fields(value, kept, result=result)
             case model.ToolDefinition():
                 changed = self._fields(value, kept, parameters=self._json(value.parameters, kept, ""))
@@ -208,7 +198,7 @@ class Redactor:
                 changed = self._secrets(value)
         return cast("_Value", changed)
 
-    def _fields(self, value: _AnyStruct, kept: KeptWords | None, **known: object) -> _AnyStruct:
+    def _fields(self, value: _AnyStruct, kept: Kept | None, **known: object) -> _AnyStruct:
         """A struct with its fields redacted, except for those that are `known`."""
         content = _CONTENT.get(type(value), ())
         for name in value.__struct_fields__:
@@ -217,11 +207,11 @@ class Redactor:
                 known[name] = self._text(field, kept) if field and name in content else self._redacted(field, kept)
         return replace(value, **known)
 
-    def _parts(self, role: model.Role, parts: Sequence[_AnyPart], kept: KeptWords | None) -> tuple[_AnyPart, ...]:
+    def _parts(self, role: model.Role, parts: Sequence[_AnyPart], kept: Kept | None) -> tuple[_AnyPart, ...]:
         is_live = kept is None or role is model.Role.ASSISTANT  # a model's text is redacted as in a live stream
         redacted: list[_AnyPart] = []
         for part in parts:
-            text = self._text(part.text, kept if is_live or kept is None else kept.with_members(part.text))
+            text = self._text(part.text, kept if is_live or kept is None else with_members(kept, part.text))
             clean = replace(part, name=self._secrets(part.name), text=text)
             chunks: model.Chunks | None = getattr(part, "chunks", None)
             if chunks is not None and text != part.text:
@@ -229,7 +219,7 @@ class Redactor:
             redacted.append(clean)
         return _without_changed_tokens(parts, redacted)
 
-    def _json(self, value: model.Json, kept: KeptWords | None, name: str) -> model.Json:
+    def _json(self, value: model.Json, kept: Kept | None, name: str) -> model.Json:
         """A schema with its texts redacted; in the names of members only secrets are replaced.
 
         `name` is the property whose schema this is: what it gives as a value is a secret if the name introduces one.
@@ -252,14 +242,6 @@ class Redactor:
             value = f"{value}#{_digest([external_id.value])[:8]}"
         return model.ExternalId(self._secrets(external_id.name), value)
 
-    def _content_id(self, trace: model.Trace) -> tuple[model.ExternalId, ...]:
-        """An id that distinguishes a trace without ids from others whose masked texts are the same."""
-        return () if self.keeps_content else (model.ExternalId("content_digest", _digest(texts_of(trace))),)
-
-    def counted(self, count: int) -> None:
-        """Add the number of secrets that one of its streams replaced."""
-        self.count += count
-
 
 class TurnRedactor:
     """Redacts the chunks of one turn as they arrive, in the order of their sequence over all parts.
@@ -269,7 +251,7 @@ class TurnRedactor:
     `masking.PATTERN_TAIL`, which the whole turn, redacted at its end, no longer has.
     """
 
-    def __init__(self, redactor: Redactor, kept: KeptWords | None) -> None:
+    def __init__(self, redactor: Redactor, kept: Kept | None) -> None:
         self._redactor = redactor
         self._kept = kept
         self._parts: dict[str, _RedactedPart] = {}
@@ -277,43 +259,26 @@ class TurnRedactor:
 
     def feed(self, chunks: Sequence[model.Chunk]) -> tuple[model.Chunk, ...]:
         """The chunks that are certain now, redacted."""
-        if not self._waiting and chunks and self._takes_as_they_are(chunks):
-            return tuple(chunks)
         arrived: dict[str, list[str]] = {}
         for chunk in chunks:
             arrived.setdefault(chunk.part, []).append(chunk.text)
-        is_plain = not self._waiting
         for name, pieces in arrived.items():
-            part = self._parts.get(name)
-            if part is None:
-                part = self._parts[name] = _RedactedPart(
-                    self._redactor.new_stream(self._kept), self._redactor.url(name)
-                )
-            text = "".join(pieces)
-            certain = part.stream.feed(text)
-            part.ready += certain
-            is_plain = is_plain and certain == text and part.name == name
-        if is_plain:
-            for name in arrived:
-                self._parts[name].ready = ""
-            return tuple(chunks)
+            if name not in self._parts:
+                stream = self._redactor.new_stream(self._kept)
+                self._parts[name] = _RedactedPart(stream, self._redactor.url(name))
+            part, text = self._parts[name], "".join(pieces)
+            part.ready += part.stream.feed(text)
+            if len(arrived) == 1 and not self._waiting and part.ready == text and part.name == name:
+                part.ready = ""
+                return tuple(chunks)  # as most chunks are: certain, and without a secret
         self._waiting += chunks
         return self._released()
-
-    def _takes_as_they_are(self, chunks: Sequence[model.Chunk]) -> bool:
-        """Whether all chunks belong to one part, which accepts them unchanged; if not, none of them is accepted."""
-        name = chunks[0].part
-        part = self._parts.get(name)
-        if part is None or part.name != name:
-            return False
-        texts = [chunk.text for chunk in chunks if chunk.part == name]
-        return len(texts) == len(chunks) and part.accepts_unchanged("".join(texts))
 
     def close(self) -> tuple[model.Chunk, ...]:
         """The remaining chunks, redacted."""
         for part in self._parts.values():
             part.ready += part.stream.close()
-            self._redactor.counted(part.stream.count)
+            self._redactor.count += part.stream.count
         return self._released()
 
     def _released(self) -> tuple[model.Chunk, ...]:
@@ -333,17 +298,13 @@ class TurnRedactor:
         return tuple(released)
 
 
-class _RedactedPart:
-    """One part: its redacted name, its stream, and the stream's output that no chunk has taken yet."""
+class _RedactedPart(Struct):
+    """One part: its stream, its redacted name, and the stream's output, of which chunks have taken so much."""
 
-    __slots__ = ("accepts_unchanged", "name", "ready", "stream", "taken")
-
-    def __init__(self, stream: TextStream, name: str) -> None:
-        self.stream = stream
-        self.accepts_unchanged = stream.accepts_unchanged
-        self.name = name
-        self.ready = ""
-        self.taken = 0
+    stream: TextStream
+    name: str
+    ready: str = ""
+    taken: int = 0
 
 
 def _without_changed_tokens(before: Sequence[_AnyPart], after: Sequence[_AnyPart]) -> tuple[_AnyPart, ...]:
@@ -398,36 +359,20 @@ def texts_of(value: object) -> list[str]:
 
 
 def _collect(value: object, texts: list[str], shared: set[int]) -> None:
-    kind = type(value)
-    if kind is str:
-        texts.append(cast("str", value))
-    elif value is None or kind in _NO_TEXT:
-        return
-    elif kind is tuple:
-        for one in cast("tuple[object, ...]", value):
-            _collect(one, texts, shared)
+    if type(value) is str:
+        texts.append(value)
     elif isinstance(value, model.ToolDefinition):
         if id(value) not in shared:
             shared.add(id(value))
             texts += (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
-            texts += _of_json(value.parameters)
-    elif isinstance(value, Struct) and kind is not model.Chunks:
+            _collect(value.parameters, texts, shared)
+    elif isinstance(value, dict):
+        texts += value
+        _collect(list(value.values()), texts, shared)
+    elif isinstance(value, list) or type(value) is tuple:
+        for inner in value:
+            _collect(inner, texts, shared)
+    elif isinstance(value, Struct) and not isinstance(value, model.Chunks):
         for name in value.__struct_fields__:
             if name != "exchanges":
                 _collect(getattr(value, name), texts, shared)
-
-
-_NO_TEXT = frozenset({int, float, bool, model.Chunks, model.Role})
-
-
-def _of_json(value: model.Json) -> Iterator[str]:
-    stack = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, list):
-            stack += one
-        elif isinstance(one, dict):
-            yield from one
-            stack += one.values()

@@ -7,6 +7,8 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
+from weaklink.inspector.scanning import lazy_pattern, one_of
+
 LONGEST_INTRODUCTION = 512
 """The longest match of a detector's pattern, in code points."""
 
@@ -31,6 +33,7 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
     parts: dict[str, str]
     relations: dict[str, str]
     commands: dict[str, str]
+    patterns: dict[str, str]
     detectors: tuple[DetectorRule, ...]
 
 
@@ -46,9 +49,24 @@ def words(name: str) -> tuple[str, ...]:
 def pattern(text: str) -> str:
     """A pattern of the table, as one line, with the parts in it."""
     line = "".join(map(str.strip, text.splitlines())) if "\n" in text else text
-    return _PART.sub(lambda found: pattern(RULES.parts[found[1]]), line)
+    return _PART.sub(lambda found: part(found[1]), line)
 
 
 def part(name: str) -> str:
-    """A part of patterns."""
-    return pattern(RULES.parts[name])
+    """A part of patterns; `WORDS` are the last words of names, `PROSE` the parts of them that count in prose."""
+    if name == "WORDS":
+        return one_of((*words("passwords"), *words("names")))
+    return one_of({word.lower() for word in words("prose_parts")}) if name == "PROSE" else pattern(RULES.parts[name])
+
+
+class _Patterns:
+    """The patterns of the judges as attributes; each is compiled at its first use."""
+
+    def __getattr__(self, name: str) -> re.Pattern[str]:
+        if name not in RULES.patterns:
+            raise AttributeError(name)
+        self.__dict__[name] = made = lazy_pattern(pattern(RULES.patterns[name]))
+        return made
+
+
+PATTERNS = _Patterns()

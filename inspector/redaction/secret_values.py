@@ -8,94 +8,24 @@ end. Every pattern here needs at most `LOOKAHEAD` code points beyond the charact
 import re
 from enum import Enum
 from functools import cache
-from typing import Protocol
+from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.redaction.rules import words
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.redaction.rules import PATTERNS, words
 
 LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""
 
-_UUID = lazy_pattern(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
-
-_PLACEHOLDER = lazy_pattern(
-    r"""[*•…xX.#_-]+ | <[^<>]*>? | \[[^\]]*\]?
-    | [\w-]{1,20}?[xX*]{4,} | \$ANSIBLE_VAULT(?s:.*)
-    | \$[A-Z_][A-Z0-9_]* | \$[a-z_]+ | \$\{.* | \$\(.* | \$env:.* | \{\{.* | \{%.* | [:@/]?\{[^{}]{0,100}\}
-    | %[A-Z_]+% | %\(.*
-    | %[sdr] | \.[*+].* | @[A-Z_]+@ | \#\{.* | !\w+\s.* | (?:your|insert|enter|replace|example)[-_ ]?[a-z_ -]*
-    | my[-_ ]?[a-z_-]*
-    | [A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+ | (?:[a-z]+[_-])+(?:token|key|secret|password|passwd|pwd|passphrase|credentials?)
-    | [*<({]*[A-Z_]*(?:REDACTED|MASKED|HIDDEN|PLACEHOLDER)[A-Z_]*[*>)}/;]* | redacted.* | [\w-]{0,16}(?:\.{3,}|…)
-    """,
-    re.VERBOSE,
-)
 
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
 
 _PLAIN_WORDS, _DEFAULT_PASSWORDS = frozenset(words("no_values")), frozenset(words("default_passwords"))
 
-_PROSE_WORDS = lazy_pattern(
-    r"\b(?:the|a|an|is|are|was|be|to|of|for|in|on|your|you|must|should|with|and|or|not|this|that|it|if|when|used?|will"
-    r"|can|may|has|have|from|by|as|at|please|no|any|at least)\b",
-    re.IGNORECASE,
-)
 
-_OWN_NAME = lazy_pattern(r"\b(?:pass(?:word|phrase|wort)|api key|token)\b", re.IGNORECASE)  # the label of a field
-
-_MIXED = lazy_pattern(r"[A-Za-z][-_.~+/=]{0,8}[0-9]|[0-9][-_.~+/=]{0,8}[A-Za-z]|[a-z][A-Z]|[A-Z]{2}[a-z]")
-_DIGIT = lazy_pattern(r"[0-9]")
 _LONGER_THAN_WORDS = 24
-_SEGMENT = lazy_pattern(r"[A-Za-z0-9]{8,}")
 
-_CHANGE = lazy_pattern(r"[a-z](?=[A-Z0-9])|[A-Z](?=[0-9])|[0-9](?=[A-Za-z])")
-_RANDOM_PART = lazy_pattern(r"[A-Za-z0-9]{10,}|[A-Za-z0-9!@#$%^&*+]{10,}")
 _LEAST_CHANGES, _MANY_CHANGES = 3, 5
-_KNOWN_WORD = lazy_pattern(
-    r"""[0-9a-f]{8}-[0-9a-f-]{20,} | (?-i:[0-9a-f]{1,15}|[0-9A-F]{16}|[0-9a-f]{40}|[0-9a-f]{64})\Z  # ids, digests
-      | (?:call|toolu|msg|req|resp|run|asst|thread|chatcmpl|file|sess|trace|span|evt)[_-]
-      | \S{0,40}?(?:(?:sha|aes|utf|base|latin)[-_]?[0-9]{1,3}|md5|[hrep]s(?:256|384|512))(?![0-9])  # algorithms
-      | [\w.+-]{1,64}@[\w-]{1,64}\. | \S{1,40}\.[a-z]{1,4}[0-9]?\Z | [a-z]{2,10}:  # mail, files and hosts, URLs
-      | [a-z0-9-]{1,80}-[a-z0-9]{5,10}-[a-z0-9]{5}\Z | (?-i:[A-Z]{1,6}\#[0-9]+\Z)  # pods of Kubernetes, issues
-      | (?-i:(?:[a-z]+-){2,}(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{4,10}\Z)
-      | return! | \S{1,200}[({\[]  # code
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
-_ORDINARY = lazy_pattern(r"[0-9]+[A-Za-z]{0,3}|(?:(?:[A-Z]?[a-z]+|[A-Z]+)(?:[0-9]{0,4}(?=[A-Z]|\Z)))+")
-"""A word of letters, also in camel case, with a number at the end of each; a number with a unit."""
-
-_PARTS = lazy_pattern(r"[A-Za-z0-9]+")
-_INNER_SYMBOL = lazy_pattern(r"[A-Za-z0-9](?:[!#$%^&*~][A-Za-z0-9]|[!#$]+\Z)")
-
-_CODE = lazy_pattern(
-    r"[A-Za-z_$][\w$]*(?:[.:>?!-]{1,2}[A-Za-z_$][\w$]*)*[(\[{](?!!).*|(?:self|this|os|process|config|settings|env|args"
-    r"|request|req|ctx|params|options|opts|data|event|st|import|app|cls|module|props|state)[.?][A-Za-z_.]+.*"
-    r"|[A-Za-z_]+(?:(?:\.|->|::)[A-Za-z_]+)+|(?:[rbf]?[\"'])",
-    re.DOTALL,
-)
-
-_NUMBERED_WORDS = lazy_pattern(r"[a-z]+(?:[.-][a-z]+)*[.-][0-9]{1,3}")
-_IDENTIFIER = lazy_pattern(r"[A-Za-z_]+")
-_PATH = lazy_pattern(r"(?:~|\.{1,2})?/[\w.@ -]*/|[A-Za-z]:[/\\]|(?:~|\.{1,2})/")
-
-
-class Ending(Protocol):
-    """Finds the end of a value; see `PatternRun` for `is_block`."""
-
-    @property
-    def is_block(self) -> bool:
-        """See `PatternRun`."""
-        ...
-
-    def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """The end of the value around `at`, searched before `limit`; None if it is not found there.
-
-        With `is_final` nothing follows the text.
-        """
-        ...
 
 
 class PatternRun(Struct, frozen=True):
@@ -110,7 +40,10 @@ class PatternRun(Struct, frozen=True):
     is_block: bool = False
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """See `Ending`."""
+        """The end of the value around `at`, searched before `limit`; None if it is not found there.
+
+        With `is_final` nothing follows the text.
+        """
         found = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
         end = found.end() if found is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
@@ -135,7 +68,7 @@ class Quoted(Struct, frozen=True):
     is_block: bool = False
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """See `Ending`."""
+        """See `PatternRun`."""
         unit = self.backslashes + 1
         for found in _stops(self.quote).finditer(text, at, min(limit, len(text))):
             stop, before = found[2], len(found[1])
@@ -165,32 +98,13 @@ def until(closer: str) -> PatternRun:
     return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
 
 
-BARE = PatternRun(
-    lazy_pattern(
-        r"""(?:[^\s"'`\\<>&,;|)\]}]"""
-        r"""|[,;|)\]}](?![\s,;|)\]}"'`\\<>]|\Z|[\w.-]{1,40}[=:])"""
-        r"""|&(?!(?:amp;)?[\w.\[\]-]{1,40}=|[&\s]|\Z)"""
-        r"""|\\{1,8}u0026(?![\w.\[\]-]{1,40}=)"""
-        r"""|\\{1,8}u(?:00[c-fC-F]|01[0-7])[0-9a-fA-F]"""  # a letter of Latin script
-        r"""|\\{1,8}(?![\\nrtubfx"'`/]|\Z))*"""
-    ),
-    "&,;|)]}\\",
-)
-"""A value without quotes: it ends at blank space and quotes, and at punctuation that more of the text's structure
-follows, so that `Tr0ub4dor&3xtra` is one value and `a&user=b` are two."""
-
-FIELDS = PatternRun(lazy_pattern(r"""(?:[^\s"'`\\<>]|(?<=;)[ ]|(?<=,)[ ](?=[\w-]{1,40}=))*"""), " ")
-"""Cookies, or the fields of a signature: a blank is only in it behind a semicolon, or between fields."""
-
-LINE = PatternRun(lazy_pattern(r"""[^\r\n"'`\\<>]*"""))
-"""The rest of a line of a header, within the quotes of a command or a JSON text."""
-
-ELEMENT = PatternRun(
-    lazy_pattern(r"(?:[^<&\\\]]|&(?!lt;)|\\(?!\\{0,56}u003c)|\](?!(?:<|&lt;|\\{1,48}u003c)\]minimax))*", re.IGNORECASE),
-    "&\\]",
-)
-"""The text of an XML element, also where the markup is escaped for HTML or JSON, or a marker of MiniMax M3 is before
-its tags: `]<]minimax[>[</name>`."""
+BARE = PatternRun(PATTERNS.bare, "&,;|)]}\\")
+FIELDS = PatternRun(PATTERNS.fields, " ")
+LINE = PatternRun(PATTERNS.line)
+ELEMENT = PatternRun(PATTERNS.element, "&\\]")
+BEFORE_AT = PatternRun(PATTERNS.before_at)
+WORD = PatternRun(PATTERNS.value_word, "&")
+PEM = PatternRun(PATTERNS.pem_body, soft=None, is_block=True)
 
 
 @cache
@@ -201,35 +115,11 @@ def block(newline: str, indent: str) -> PatternRun:
     return PatternRun(re.compile(rf'(?:(?!{line_end})[^"\r\n]|{line_end}(?={line_end}|{begin}))*'), '\\\r\n"')
 
 
-BEFORE_AT = PatternRun(lazy_pattern(r"[^\s@\"'\\]*"))
-"""A password before the at sign of a host."""
-
-WORD = PatternRun(lazy_pattern(r"(?:[A-Za-z0-9_+/=.~!@#$%^*-]|&(?![\w#]{1,8};|[\w.-]{1,40}=))*"), "&")
-"""A word of the characters that keys and passwords have."""
-
-PEM = PatternRun(
-    lazy_pattern(
-        r"""(?:[A-Za-z0-9+/=_]+ | -(?=[A-Za-z0-9])
-        | (?!-{4,5}\s?END)[^A-Za-z0-9+/=](?=(?s:.){0,150}?(?:[A-Za-z0-9+/]{20}|-{4,5}\s?END))
-        | (?<=[A-Za-z0-9+/=]{16})(?:\r?\n|\\{1,64}n)[^\r\n\\"]{0,60}?(?<![A-Za-z0-9+/])
-          (?=[A-Za-z+/]{0,19}(?:[0-9=]|[a-z][A-Z]))[A-Za-z0-9+/=]{1,19}(?=["'\\\r\n]|\Z)(?!["'\\]{1,8}\s?[:=]))*""",
-        re.VERBOSE,
-    ),
-    soft=None,
-    is_block=True,
-)
-"""The body of a PEM block, with all that is before its lines: of a log, a mail, a quoted text.
-
-It continues as long as a line of base 64, or the end, begins within 150 characters; without an end, the rest of a line
-behind such lines belongs to it too.
-"""
-
-
 class LongerEnding(Struct, frozen=True):
     """The end of the longer of two values that overlap, such as a line and a private key that begins within it."""
 
-    outer: Ending
-    inner: Ending
+    outer: "Ending"
+    inner: "Ending"
 
     @property
     def is_block(self) -> bool:
@@ -237,9 +127,12 @@ class LongerEnding(Struct, frozen=True):
         return self.outer.is_block
 
     def end(self, text: str, at: int, limit: int, *, is_final: bool) -> int | None:
-        """See `Ending`."""
+        """See `PatternRun`."""
         ends = [ending.end(text, at, limit, is_final=is_final) for ending in (self.outer, self.inner)]
         return None if None in ends else max(end for end in ends if end is not None)
+
+
+Ending: TypeAlias = PatternRun | Quoted | LongerEnding
 
 
 class Secret(Struct, frozen=True):
@@ -278,26 +171,26 @@ class SecretConfidence(Enum):
 
 def is_placeholder(value: str) -> bool:
     """Whether a value is a mask, or a placeholder for another value: `$TOKEN`, `{{ token }}`, `<token>`, `****`."""
-    return _PLACEHOLDER.fullmatch(value) is not None
+    return PATTERNS.placeholder.fullmatch(value) is not None
 
 
 def is_mixed(value: str) -> bool:
     """Whether it has digits among letters, or capitals within a word, as keys have and words do not."""
-    return _MIXED.search(value) is not None
+    return PATTERNS.mixed.search(value) is not None
 
 
 def is_random(value: str) -> bool:
     """Whether a word by itself looks like a key: a part of it changes often between digits, capitals and the rest."""
-    return _is_unknown(value) and any(_changes(part) >= _LEAST_CHANGES for part in _RANDOM_PART.findall(value))
+    return _is_unknown(value) and any(_changes(part) >= _LEAST_CHANGES for part in PATTERNS.random_part.findall(value))
 
 
 def is_made(value: str, *, at_least: int = 8) -> bool:
     """Whether a word has letters and digits, and looks like a password: a part of it is no word with a number."""
     if len(value) < at_least or not (_is_unknown(value) and has_letters_and_digits(value)):
         return False
-    parts = _PARTS.findall(value)
-    changes = sum(_changes(part) for part in parts if not _ORDINARY.fullmatch(part))
-    return changes >= 2 or _INNER_SYMBOL.search(value) is not None or max(map(_changes, parts)) >= _MANY_CHANGES
+    parts = PATTERNS.parts.findall(value)
+    changes = sum(_changes(part) for part in parts if not PATTERNS.ordinary.fullmatch(part))
+    return changes >= 2 or PATTERNS.inner_symbol.search(value) is not None or max(map(_changes, parts)) >= _MANY_CHANGES
 
 
 def has_letters_and_digits(value: str) -> bool:
@@ -307,19 +200,19 @@ def has_letters_and_digits(value: str) -> bool:
 
 
 def _changes(part: str) -> int:
-    return len(_CHANGE.findall(part))
+    return len(PATTERNS.change.findall(part))
 
 
 def _is_unknown(value: str) -> bool:
     value = value.rstrip(".!?,:;")
     return value not in _PLAIN_WORDS and not (
-        _KNOWN_WORD.match(value) or _PATH.match(value) or is_placeholder(value) or _REDACTED in value
+        PATTERNS.known_word.match(value) or PATTERNS.path.match(value) or is_placeholder(value) or _REDACTED in value
     )
 
 
 def has_random_segment(value: str) -> bool:
     """Whether one of the words joined by dashes and the like looks random, or is longer than words are."""
-    return any(len(one) >= _LONGER_THAN_WORDS or is_mixed(one) for one in _SEGMENT.findall(value))
+    return any(len(one) >= _LONGER_THAN_WORDS or is_mixed(one) for one in PATTERNS.segment.findall(value))
 
 
 def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
@@ -329,9 +222,9 @@ def can_be_quoted_secret(value: str, confidence: SecretConfidence) -> bool:
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(word, confidence)
-    if word.count(" ") > 1 and (len(_PROSE_WORDS.findall(word)) > 1 or _OWN_NAME.search(word)):
+    if word.count(" ") > 1 and (len(PATTERNS.prose_words.findall(word)) > 1 or PATTERNS.own_name.search(word)):
         return False
-    if _PATH.match(word) or (word.isdigit() and confidence is not SecretConfidence.PASSWORD):
+    if PATTERNS.path.match(word) or (word.isdigit() and confidence is not SecretConfidence.PASSWORD):
         return False
     return len(word) >= (3 if confidence is SecretConfidence.PASSWORD else 6)
 
@@ -346,10 +239,14 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
     if _is_no_value(value.rstrip(".,;:!?")):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
-        return _is_likely(value, confidence) and _DIGIT.search(value) is not None and not _is_code(value)
-    if _is_code(value) or _PATH.match(value) or (value.isdigit() and confidence is not SecretConfidence.PASSWORD):
+        return _is_likely(value, confidence) and PATTERNS.digit.search(value) is not None and not _is_code(value)
+    if (
+        _is_code(value)
+        or PATTERNS.path.match(value)
+        or (value.isdigit() and confidence is not SecretConfidence.PASSWORD)
+    ):
         return False
-    if _IDENTIFIER.fullmatch(value.rstrip(".,;:!?)")):
+    if PATTERNS.identifier.fullmatch(value.rstrip(".,;:!?)")):
         return _is_bare_word_secret(value, name=name, gap=gap, after=after)
     return len(value) >= (4 if confidence is SecretConfidence.PASSWORD else 6)
 
@@ -367,7 +264,7 @@ def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool
 
 
 def _is_code(value: str) -> bool:
-    return _CODE.fullmatch(value.rstrip(":,;")) is not None
+    return PATTERNS.code.fullmatch(value.rstrip(":,;")) is not None
 
 
 def _is_no_value(word: str) -> bool:
@@ -378,7 +275,7 @@ def _is_no_value(word: str) -> bool:
 
 def _is_likely(word: str, confidence: SecretConfidence) -> bool:
     at_least = 8 if confidence is SecretConfidence.LIKELY else 20
-    if len(word) < at_least or any(sign.isspace() for sign in word) or _UUID.fullmatch(word):
+    if len(word) < at_least or any(sign.isspace() for sign in word) or PATTERNS.uuid.fullmatch(word):
         return False
-    is_plain = word.startswith(("http:", "https:", "/", "./")) or _NUMBERED_WORDS.fullmatch(word)
+    is_plain = word.startswith(("http:", "https:", "/", "./")) or PATTERNS.numbered_words.fullmatch(word)
     return is_mixed(word) and not is_plain
