@@ -282,8 +282,8 @@ def _what_breaks(
         is_eager=True,
         most_rem=22,
     )
-    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke other chains." if len(codes) > len(rows) else ""
-    st.caption(f"Click a rule to list its chains.{left_out}")
+    left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke other traces." if len(codes) > len(rows) else ""
+    st.caption(f"Click a rule to list its traces.{left_out}")
     if done.opened is not None:
         open_list(filter_text, field("break", done.opened))
     for row in rows[:_EXAMPLES]:
@@ -301,7 +301,7 @@ def _what_breaks(
 
 _BREAK_COLUMNS: tuple[SortedColumn[Mapping[str, Any]], ...] = (
     SortedColumn(ListingColumn("first break", order="rule"), lambda row: str(row["rule"])),
-    SortedColumn(ListingColumn("chains, share of all breaks", order="chains"), lambda row: float(row["traces"])),
+    SortedColumn(ListingColumn("traces, share of all breaks", order="chains"), lambda row: float(row["traces"])),
 )
 
 
@@ -338,7 +338,7 @@ def _what_got_worse(figures: TriageFigures, filter_text: str, height: int) -> No
         label="Rules that got worse",
         is_eager=True,
     )
-    st.caption(f"Broken chains, and their share of all traces: {weeks}.")
+    st.caption(f"Broken traces, and their share of all traces: {weeks}.")
     if done.opened is not None:
         week = WEEK_BEFORE if done.opened.startswith(_BEFORE) else LAST_WEEK
         open_list(filter_text, week, field("break", done.opened.removeprefix(_BEFORE)))
@@ -391,7 +391,7 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
 
 _TOOL_COLUMNS: tuple[SortedColumn[Slice], ...] = (
     SortedColumn(ListingColumn("first break at", order="tool"), lambda one: one.value),
-    SortedColumn(ListingColumn("chains, share of all breaks", order="chains"), lambda one: one.traces),
+    SortedColumn(ListingColumn("traces, share of all breaks", order="chains"), lambda one: one.traces),
 )
 
 
@@ -463,6 +463,6 @@ def _steps(figures: TriageFigures, filter_text: str, height: int) -> None:
     found = columns(
         step_rows(steps), label="step", count="traces", key=f"weaklink_steps_{filter_text}", title="step", height=height
     )
-    st.caption("Broken chains by the step at which they broke.")
+    st.caption("Broken traces by the step at which they broke.")
     if found is not None:
         open_list(filter_text, f"step:{found}")

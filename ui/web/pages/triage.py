@@ -107,7 +107,7 @@ def _tasks(figures: TriageFigures, filter_text: str) -> None:
     ]
     if rows:
         columns = (ListingColumn(HEADS[0]), *(ListingColumn(head, "end") for head in HEADS[1:]))
-        done = listing(columns, rows, key="weaklink_tasks", label="Chains by the outcome of their tasks")
+        done = listing(columns, rows, key="weaklink_tasks", label="Traces by the outcome of their tasks")
         if done.opened is not None:
             open_list(filter_text, done.opened)
 
