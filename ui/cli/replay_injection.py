@@ -185,11 +185,11 @@ def _row(result: InjectionRowJson) -> Line:
     if "reason" in result:
         reason = visible_line(result["reason"])
         return (Run(f"{kind:<22}"), Run(f"{status:<14}", Style.DIM), Run(reason, Style.DIM))
-    survived = status in ("ok", "recovered") and result["exit_code"] == 0
-    codes = ", ".join(result["found"])
+    survived = status in ("ok", "recovered") and result.get("exit_code") == 0
+    codes = ", ".join(result.get("found", ()))
     verdict = Run(f"{'survived' if survived else 'failed':<14}", Style.OK if survived else Style.ERROR)
     return (
         Run(f"{kind:<22}"),
         verdict,
-        Run(f"{status:<11}exit {result['exit_code']:<5}turn {result['turn']}  {codes}".rstrip()),
+        Run(f"{status:<11}exit {result.get('exit_code', ''):<5}turn {result.get('turn', '')}  {codes}".rstrip()),
     )

@@ -214,7 +214,7 @@ def finding_object(finding: Finding) -> CheckedDiagnosticJson:
     shown = _placed_object(finding, finding.shown)
     more = [_placed_object(one, one.diagnostic) for one in finding.more]
     members = dict[str, object](shown)
-    related = [*shown["related"], *more]
+    related = [*shown.get("related", []), *more]
     del members["related"]  # which comes last
     place = {"path": finding.path, "record": finding.record, "trace": finding.trace}
     return cast("CheckedDiagnosticJson", {**place, **members, "related": related})
