@@ -322,6 +322,7 @@ dev: .venv/installed-dev ## The command and everything to work on it, in .venv
 
 # Everything is installed by its hash; our own folder has none, so it is installed alone, with the tools that build it.
 .venv/installed: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "Installing weaklink and the $$(grep -c '^[^ #]' constraints.txt) packages of constraints.txt into .venv: a minute or a few."
 	$(PIP) install --require-hashes -r constraints.txt
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@

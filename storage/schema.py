@@ -73,7 +73,8 @@ REVISIONS = (
     "v0019",
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
-_WAYS = "`weaklink demo`, `weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
+_WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
+_DEMO = "; that of `weaklink demo` is another one, which its last lines name"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 
@@ -94,7 +95,7 @@ def check_file(place: DatabaseLocation, *, create: bool) -> None:
         if path.is_dir():
             raise StoreError(f"{place}: this is a folder; name a file in it")
         if not create and not path.exists():
-            raise NoDatabaseYetError(f"{place}: there is no database yet; {_WAYS} creates one")
+            raise NoDatabaseYetError(f"{place}: there is no database yet; {_WAYS} creates one{_DEMO}")
     except OSError as error:
         raise StoreError(f"{place}: cannot open the database: {error.strerror}") from error
 
@@ -107,7 +108,7 @@ def ensure_current(engine: sa.Engine, place: DatabaseLocation, *, create: bool, 
     with engine.connect() as connection:
         state = _state(connection)
     if state == "" and not create:
-        raise NoDatabaseYetError(f"{place}: the database is empty; {_WAYS} fills it")
+        raise NoDatabaseYetError(f"{place}: the database is empty; {_WAYS} fills it{_DEMO}")
     if state in REVISIONS[:-1]:
         raise StoreError(
             f"{place}: the database was created by an older version of weaklink; run `weaklink db upgrade`"

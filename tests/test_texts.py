@@ -50,13 +50,7 @@ PLACES_TABLE = re.compile(r"(?<=<!-- places -->\n).*?(?=<!-- /places -->)", re.D
 FORMATS = re.compile(r"(?<=<!-- formats -->\n).*?(?=<!-- /formats -->)", re.DOTALL)
 SERVERS = re.compile(r"(?<=<!-- servers -->\n).*?(?=<!-- /servers -->)", re.DOTALL)
 SHOWN = re.compile(r"(?<=<!-- segment-example -->\n).*?(?=<!-- /segment-example -->)", re.DOTALL)
-EXAMPLE = """<think>
-The user wants the weather in Oslo.
-</think>
-<tool_call>
-{'name': 'get_weather', "arguments": {"city": "Oslo", "days": 3, "hourly": True,}}
-<tool_call>
-"""
+EXAMPLE = ROOT / "examples" / "answer.txt"
 
 
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", ".ci/run"])
@@ -186,7 +180,7 @@ def _measured(parsers: Iterable[ServerParser]) -> Iterator[str]:
 
 def test_the_example_in_the_readme_is_what_the_command_prints(update_goldens: bool, tmp_path: Path) -> None:
     path = tmp_path / "answer.txt"
-    path.write_text(EXAMPLE, encoding="utf-8")
+    path.write_bytes(EXAMPLE.read_bytes())
     start = "from weaklink.command import main; main()"
     done = subprocess.run(
         [sys.executable, "-c", start, "segment", "--text", "--color", "never", path.name],

@@ -169,7 +169,7 @@ def _nothing(expression: str) -> str:
     if expression:
         return "weaklink: no trace matches this filter\n"
     return (
-        "weaklink: the database contains no traces yet; `weaklink demo`, `weaklink run -- COMMAND` or "
+        "weaklink: the database contains no traces yet; `weaklink run -- COMMAND` or "
         "`weaklink import` (`--discover` lists what that would read) adds some\n"
     )
 

@@ -125,7 +125,7 @@ def _is_ours(entry: Path) -> bool:
 def _nothing(expression: str) -> str:
     if expression:
         return "no trace matches this filter, so there is nothing to report; `weaklink list` shows the traces"
-    return "the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some"
+    return "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
 
 
 class BrokenPlace(Struct, frozen=True):

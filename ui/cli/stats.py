@@ -167,7 +167,7 @@ def _nothing(expression: str, paths: list[str]) -> str:
         return "no trace could be read, so there is nothing to measure"
     if expression:
         return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows the traces"
-    return "the database contains no traces yet; `weaklink import PATH` or `weaklink demo` adds some"
+    return "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
 
 
 def statistics_object(found: Statistics) -> StatisticsJson:

@@ -179,7 +179,7 @@ def test_an_empty_database_says_what_to_do(weaklink: Run, tmp_path: Path) -> Non
     filled(tmp_path / "t.db")
     done = weaklink("stats", WEAKLINK_DB="t.db")
     assert (done.returncode, done.stdout) == (0, b"")
-    assert b"`weaklink import PATH` or `weaklink demo`" in done.stderr
+    assert b"`weaklink import PATH` or `weaklink run -- COMMAND`" in done.stderr
     assert answer(weaklink)["traces"] == 0
 
 

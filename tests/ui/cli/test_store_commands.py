@@ -202,10 +202,8 @@ def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_
     for command in (("list",), ("show", "1")):
         done = weaklink(*command, "--db", "none.db")
         assert (done.returncode, done.stdout) == (2, b"")
-        assert (
-            b"there is no database yet; `weaklink demo`, `weaklink run -- COMMAND` or `weaklink import` (`"
-            in done.stderr
-        )
+        assert b"there is no database yet; `weaklink run -- COMMAND` or `weaklink import` (`" in done.stderr
+        assert b"that of `weaklink demo` is another one, which its last lines name" in done.stderr
     assert not (tmp_path / "none.db").exists()
 
 
