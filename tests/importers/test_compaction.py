@@ -446,3 +446,25 @@ def test_a_rewound_chat_of_gemini_is_no_summary(tmp_path: Path) -> None:
     assert isinstance(trace, Trace)
     assert len(trace.turns) == 4
     assert not any(turn.summarises for turn in trace.turns)
+
+
+def test_a_summary_that_kimi_does_not_store_is_a_note(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+
+    def wire(kind: str, **payload: object) -> Record:
+        return {"timestamp": 1_795_000_000.0, "message": {"type": kind, "payload": payload}}
+
+    path.write_text(
+        lines(
+            {"type": "metadata", "protocol_version": "1.10"},
+            wire("TurnBegin", user_input="Book a berth."),
+            wire("StepBegin", n=1),
+            wire("ContentPart", type="text", text="Booked."),
+            wire("CompactionBegin"),
+            wire("CompactionEnd"),
+            wire("TurnEnd"),
+        )
+    )
+    (trace,) = read_source(path).records
+    assert isinstance(trace, Trace)
+    assert any("a summary, which is not in this file" in note for note in trace.provenance.warnings)

@@ -15,6 +15,7 @@ from weaklink.inspector.model import Json, Trace
 
 _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
+_COMPACTED = "the agent replaced the beginning of the session by a summary, which is not in this file"
 _ERROR = "<system>ERROR: "
 _CHECKPOINT = "<system>CHECKPOINT "
 
@@ -43,6 +44,8 @@ class KimiImporter:
             elif "role" in row.value:
                 session.notes[_NO_USAGE] = None
                 _message(row.value, session)
+            elif object_of(row.value.get("message")).get("type") == "CompactionBegin":
+                session.notes[_COMPACTED] = None
             else:
                 step.take(row.value)
         step.end()
