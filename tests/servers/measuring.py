@@ -518,9 +518,9 @@ def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, 
     """Adds rows about texts as the template writes them, whole or with damaged markers."""
     plain = partial(plain_texts_of, format, prompted=prompted)
     found = results(parsers, {format: list(plain(seed, count))})
-    matrix = map(json.loads, MATRIX.read_text(encoding="utf-8").splitlines())
+    stored = [json.loads(line) for path in (MATRIX, ANSWERS) for line in path.read_text(encoding="utf-8").splitlines()]
     checks = [*plain(f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
-    checked = results(parsers, {format: [*checks, *(row["text"] for row in matrix if row["format"] == format)]})
+    checked = results(parsers, {format: [*checks, *(row["text"] for row in stored if row["format"] == format)]})
     write_table(observed(found), observed(checked), adds=True)
     sys.stdout.write(f"{format}: {len(found) + len(checked)} results\n")
     sys.stdout.flush()
