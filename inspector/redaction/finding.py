@@ -26,11 +26,17 @@ from operator import attrgetter
 from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
-from weaklink.inspector.redaction.introductions import DETECTORS
+from weaklink.inspector.redaction.introductions import DETECTORS, Detector
 from weaklink.inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
-from weaklink.inspector.redaction.places import FARTHEST_VALUE, WINDOW, Detector, FoundIntroduction
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
-from weaklink.inspector.redaction.secret_values import LOOKAHEAD, LongerEnding, Secret
+from weaklink.inspector.redaction.secret_values import (
+    FARTHEST_VALUE,
+    LOOKAHEAD,
+    WINDOW,
+    FoundIntroduction,
+    LongerEnding,
+    Secret,
+)
 from weaklink.inspector.scanning import lazy_pattern, one_of
 
 FILLER = "*"

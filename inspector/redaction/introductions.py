@@ -6,17 +6,35 @@ ASCII, and of the same length.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.named_values import judge_bare, judge_before_name, judge_named
-from weaklink.inspector.redaction.places import Detector, FoundIntroduction, ending_of
-from weaklink.inspector.redaction.rules import PATTERNS, RULES, DetectorRule, pattern
-from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
+from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
+from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _Judge: TypeAlias = Callable[[FoundIntroduction], Secret | None]
+
+
+class Detector(Struct, frozen=True):
+    """Finds introductions by `pattern`, in the view, if one of `signs` is in the text; `judge` decides.
+
+    With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end or later.
+    With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
+    and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
+    lookbehind, so that the search goes from one such character to the next.
+    """
+
+    name: str
+    signs: tuple[str, ...]
+    pattern: re.Pattern[str]
+    judge: Callable[[FoundIntroduction], Iterable[Secret]]
+    can_hold_secrets: bool = False
+    span: int = LONGEST_INTRODUCTION
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:

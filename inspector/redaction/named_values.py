@@ -26,11 +26,11 @@ from msgspec.structs import replace
 
 from weaklink.inspector.redaction import names, secret_values
 from weaklink.inspector.redaction.keys import begins_word
-from weaklink.inspector.redaction.places import PEEK, FoundIntroduction, ending_of
 from weaklink.inspector.redaction.rules import PATTERNS, RULES, part, pattern
-from weaklink.inspector.redaction.secret_values import Secret, SecretConfidence
+from weaklink.inspector.redaction.secret_values import PEEK, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
+_ASSIGNMENT = "JSON, YAML, TOML, ini, env, XML, URL, header, code"
 _RELATIONS = {
     name: rf"(?:{pattern(relation)})(?P<open>{part('OPENING')}|<\|\\{{0,64}}\"\|>|<escape>)?(?=\S)"
     for name, relation in RULES.relations.items()
@@ -38,7 +38,7 @@ _RELATIONS = {
 """What may be between a name and its value, by what reads it."""
 _GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
 _MAX_RECORD_CHARS = 384
-_OUTSIDE_TAGS = lazy_pattern(_RELATIONS["assignment"].replace(part("TAG_REST"), "(?P<tag>(?!))"))
+_OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
@@ -47,7 +47,7 @@ def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
     is_marked = ":" in ahead or "=" in ahead or "value " in ahead or "\n" in ahead or "\\" in ahead
     is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
     for name, relation in _GAPS.items():
-        if name == "assignment":
+        if name == _ASSIGNMENT:
             yield name, relation if is_tag else _OUTSIDE_TAGS
         elif is_marked or name != "record":
             yield name, relation
@@ -80,7 +80,7 @@ class _Named:
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
-        if relation == "assignment":
+        if relation == _ASSIGNMENT:
             return self._judge_assigned(found)
         if relation in {"record", "form data"}:
             return self._judge_value(start, opened, ": ")
@@ -319,7 +319,8 @@ class _Named:
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     """The secrets behind a name: the nearest that a relation introduces, and words beside it."""
     start = names.name_start(place.text, place.found.start(), place.free_at)
-    confidence = names.name_confidence(place.text, place.found, start, begins=place.begins)
+    begins = begins_word(place.text, place.found.start(), place.free_at)
+    confidence = names.name_confidence(place.text, place.found, start, begins=begins)
     if confidence is None:
         return
     named = _Named(place, start, confidence)

@@ -14,7 +14,7 @@ LONGEST_INTRODUCTION = 512
 
 
 class DetectorRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A detector as it is in the table; see `places.Detector`."""
+    """A detector as it is in the table; see `introductions.Detector`."""
 
     name: str
     signs: tuple[str, ...]

@@ -6,6 +6,7 @@ end. Every pattern here needs at most `LOOKAHEAD` code points beyond the charact
 """
 
 import re
+from collections.abc import Callable
 from enum import Enum
 from functools import cache
 from typing import TypeAlias
@@ -16,6 +17,13 @@ from weaklink.inspector.redaction.rules import PATTERNS, words
 
 LOOKAHEAD = 176
 """In code points: what is further than this before the text's end is decided."""
+PEEK = 128  # code points of a value that are examined
+AHEAD = PEEK + LOOKAHEAD
+FARTHEST_VALUE = 340
+"""Code points from an introduction to its value, at most."""
+WINDOW = AHEAD + FARTHEST_VALUE
+"""Code points after an introduction of which a verdict depends, however the text is cut."""
+_AFTER = 4  # characters behind a value that are examined
 
 
 _REDACTED = "******"  # a value with this was redacted already, here or elsewhere
@@ -154,6 +162,39 @@ class Secret(Struct, frozen=True):
         if end is None:
             return cls(start, len(text), ending, ending.is_block)
         return cls(start, end, None, ending.is_block)
+
+
+class FoundIntroduction(Struct, frozen=True):
+    """An introduction that was found in a text; `free_at` is the end of the last secret before it, -1 for none.
+
+    `lowered` is the view of `text` that was searched.
+    """
+
+    text: str
+    lowered: str
+    found: re.Match[str]
+    free_at: int
+    is_final: bool
+
+    def value(self, ending: Ending, start: int) -> tuple[str, str]:
+        """What is examined of the value from `start` on, and some characters after it."""
+        end = ending.end(self.text, start, min(start + AHEAD, len(self.text)), is_final=self.is_final)
+        if end is None or end >= start + PEEK:
+            return self.text[start : start + PEEK], ""
+        return self.text[start:end], self.text[end : end + _AFTER]
+
+    def judge(self, ending: Ending, start: int, is_secret: Callable[[str, str], bool]) -> Secret | None:
+        """The secret from `start` on, by what is examined of it and some characters after it."""
+        is_one = is_secret(*self.value(ending, start))
+        return Secret.of(self.text, start, ending, is_final=self.is_final) if is_one else None
+
+
+def ending_of(opened: str) -> Ending:
+    """How a value ends that begins with `opened`, in lower case."""
+    bare = opened.lstrip("nrbf") if opened[-1] in "\"'`" else opened
+    if bare[-1] in "\"'`" and not bare.startswith("<"):
+        return Quoted(bare[-1], len(bare) - len(bare.lstrip("\\")))
+    return until(opened)
 
 
 class SecretConfidence(Enum):

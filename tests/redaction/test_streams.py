@@ -9,8 +9,8 @@ import pytest
 from tests.redaction.secrets_made_up import INTRODUCED
 from weaklink.inspector.redaction import finding
 from weaklink.inspector.redaction.keys import KEYS
-from weaklink.inspector.redaction.places import FoundIntroduction
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction.secret_values import FoundIntroduction
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _WORDS = (
