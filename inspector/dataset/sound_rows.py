@@ -1,4 +1,4 @@
-"""Finds the rows that pass `tool-use` for a plain reason, in about a third of the verifier's time.
+"""Finds the rows that pass `tool-use` for a plain reason, in about half of the verifier's time.
 
 Theory of operation. A verdict of "passed" names no place, so it needs no trace, no chain and no reading of what failed.
 A row is sound if all of this is true:
@@ -14,7 +14,8 @@ A row is sound if all of this is true:
 Then `check_tool_use` has nothing to yield: there is no diagnostic of a part, no step that failed, was repeated or has
 no result, no value without a source, no reference to differ from, and no claim. So a sound row may be called passed;
 any other row is verified in full. tests/dataset/test_sound_rows.py compares both over rows with and without faults.
-Measured with rows of 1.1 kB (2026-11-29): `python -m benchmarks commands`.
+Measured with the rows of 1.1 kB of `python -m benchmarks training` on a busy machine (2026-11-29): 255 us instead of
+480 us for each row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
