@@ -26,7 +26,7 @@ from weaklink.ui.importing.files import import_file, read_file, save_file
 from weaklink.ui.reports.import_report import FileReport, import_lines
 from weaklink.ui.views.styled_text import Run, Style, counted
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing
-from weaklink.ui.web.markup import put_lines
+from weaklink.ui.web.markup import page_head, put_lines
 from weaklink.ui.web.navigation import go_to_page
 from weaklink.ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
 
@@ -40,7 +40,7 @@ _LISTED_REM = 24
 
 def show() -> None:
     """Draw the page: the logs of agents on this machine, the form for uploads, and the reports of this session."""
-    st.title("Imports")
+    page_head("Imports")
     st.text("Logs of agents and gateways. weaklink detects the source of a file from its content.")
     st.caption("weaklink replaces secrets before it writes anything, and does not import the same traces twice.")
     if not visitor().may_write:

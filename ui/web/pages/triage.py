@@ -14,7 +14,7 @@ from weaklink.ui.views.triage import HEADS, TaskCase, code_title, page_value_tex
 from weaklink.ui.web.charts import LOW
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import STATUSES, field, filter_bar, nothing_found
-from weaklink.ui.web.markup import COLOUR_NAMES
+from weaklink.ui.web.markup import COLOUR_NAMES, page_head
 from weaklink.ui.web.navigation import go_to_page
 from weaklink.ui.web.queries import hits, page_results, put_placeholder, put_progress, start_queries
 from weaklink.ui.web.stores import store
@@ -33,7 +33,7 @@ _OUTCOMES = (TaskOutcome.SUCCESS, TaskOutcome.FAILURE, TaskOutcome.UNKNOWN)
 
 def show() -> None:
     """Draw the page; a click on a number opens the traces that it counts. Numbers still being counted follow later."""
-    st.title("What breaks")
+    page_head("What breaks")
     filter_text = filter_bar("triage")
     if filter_text is None:
         return
