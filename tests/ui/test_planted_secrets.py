@@ -260,12 +260,19 @@ def test_nothing_of_a_logged_run_is_written(tmp_path: Path, weaklink: Run) -> No
 
 def _call(parser: BaseParser, source: Iterator[Planted], number: int) -> str:
     """A call with up to so many secrets in its argument: those that its format can write."""
-    note = "Note:"
-    for text in [next(source).text for _ in range(number)]:
-        longer = f"{note}\n{text}"
-        if not _MARKER.search(text) and _can_write(parser, longer):
-            note = longer
-    return parser.format(_saving(note))
+    texts = [next(source).text for _ in range(number)]
+    return parser.format(_saving(_note(parser, "Note:", [text for text in texts if not _MARKER.search(text)])))
+
+
+def _note(parser: BaseParser, note: str, texts: Sequence[str]) -> str:
+    """The note with those of the texts that the format can write after it; halves where it cannot write all."""
+    longer = "\n".join((note, *texts))
+    if _can_write(parser, longer):
+        return longer
+    if len(texts) == 1:
+        return note
+    middle = len(texts) // 2
+    return _note(parser, _note(parser, note, texts[:middle]), texts[middle:])
 
 
 def _saving(note: str) -> ToolCall:
