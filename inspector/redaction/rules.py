@@ -37,7 +37,9 @@ class _Rules(Struct, frozen=True, forbid_unknown_fields=True):
     detectors: tuple[DetectorRule, ...]
 
 
-RULES = msgspec.convert(tomllib.loads(files(__package__).joinpath("rules.toml").read_text("utf-8")), _Rules)
+RULES = msgspec.convert(
+    tomllib.loads(files("weaklink.inspector.redaction").joinpath("rules.toml").read_text("utf-8")), _Rules
+)
 _PART = re.compile(r"\{([A-Z_]+)\}")
 
 

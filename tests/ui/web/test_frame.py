@@ -225,11 +225,16 @@ def test_nothing_moves_while_a_page_is_drawn(
     page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
     settled(page)
     page.add_init_script(_SHIFTS)
-    page.goto(f"{demo_dashboard}{path.format_map(endings)}")
-    settled(page)
-    page.wait_for_timeout(300)
-    shifts = page.evaluate("() => window.shifts")
-    assert shifts[0] <= _MOST_SHIFT, shifts
+    shifts = []
+    for _ in range(3):  # a page that moves does so each time; a busy machine may once paint before a style is there
+        page.goto(f"{demo_dashboard}{path.format_map(endings)}")
+        settled(page)
+        page.wait_for_timeout(300)
+        shifts.append(page.evaluate("() => window.shifts"))
+        if shifts[-1][0] <= _MOST_SHIFT:
+            break
+    else:
+        raise AssertionError(shifts)
     context.close()
 
 
