@@ -100,4 +100,5 @@ def test_the_search_costs_at_most_a_tenth_where_no_tool_is_named(name: str) -> N
 
 def _work(texts: Sequence[str], name: str) -> int:
     own, offered = find_format(name), OfferedTools(TOOLS)
-    return functions_run(lambda: [segment_whole(text, own, tools=offered) for text in texts])
+    # The least of three: now and then the interpreter runs something else meanwhile, such as a finalizer.
+    return min(functions_run(lambda: [segment_whole(text, own, tools=offered) for text in texts]) for _ in range(3))
