@@ -209,7 +209,8 @@ def test_no_chunk_is_lost_that_comes_while_the_recorder_reads_another_answer() -
         def accept(self, event: RecordEvent) -> None:
             ToldSink.accept(self, event)
             if isinstance(event, ChunksArrived) and later:  # what another thread may do at just this moment
-                later.pop().answered().said("first ").said("second ")
+                later[0].answered().said("first ").said("second ")
+                later.clear()
 
     sink = Interleaved()
     recorder = Recorder(sink)

@@ -32,8 +32,8 @@ _SHELLS = {"console", "sh", "bash", "shell"}
 _NEEDS = re.compile(r"# needs \w")
 _PROMPT = "$ "
 _ON_TERMINAL = re.compile(r"\x1b\[(?P<number>[\d;?]*)(?P<action>[A-Za-z])|(?P<control>[\r\n])|(?P<text>[^\x1b\r\n]+)")
-_SAMPLE = re.compile(r"\s+/\S*/sample_traces/(\S+)\s+line")
-"""A sample trace lies where weaklink is installed, and a line with a long path is folded."""
+_SAMPLE = re.compile(r"\s+/\S*/sample_traces/(\S+)\s+line\s+(\d+)")
+"""A sample trace lies where weaklink is installed, and a line with a long path is folded at any blank."""
 
 _CONTROL = {"|", "||", "&&", "&", ";", "(", ")"}
 _REDIRECTIONS = {">", ">>", "<", ">&", "2>&1"}
@@ -83,7 +83,7 @@ class Session:
         done = self._ours(words[1:]) if is_plain else self._shell(command)
         self._status = done.returncode
         text = "\n".join(line.rstrip() for line in _on_screen(done.stdout.decode())).strip("\n")
-        return _SAMPLE.sub(r" …/sample_traces/\1 line", text)
+        return without_folder(text)
 
     def _ours(self, words: list[str]) -> "subprocess.CompletedProcess[bytes]":
         return started().run_on_terminal(
@@ -121,6 +121,11 @@ def _on_screen(written: str) -> list[str]:
         elif match["action"] == "K":
             lines[row] = "" if match["number"] == "2" else lines[row][:column]
     return lines
+
+
+def without_folder(text: str) -> str:
+    """The text with `…` for the folder of the sample traces, on one line, however long its name is."""
+    return _SAMPLE.sub(r" …/sample_traces/\1 line \2", text)
 
 
 def blocks(text: str) -> Iterator[Block]:

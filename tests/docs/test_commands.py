@@ -2,12 +2,23 @@
 
 import re
 import shlex
+import textwrap
 from pathlib import Path
 
 import click
 import pytest
 
-from tests.docs.commands import Block, blocks, parse, played, sentence_commands, weaklink_commands, without_blocks
+from tests.docs.commands import (
+    COLUMNS,
+    Block,
+    blocks,
+    parse,
+    played,
+    sentence_commands,
+    weaklink_commands,
+    without_blocks,
+    without_folder,
+)
 from tests.docs.site import DOCS, README, ROOT
 from weaklink.ui.cli.group import COMMANDS
 
@@ -104,3 +115,11 @@ def test_a_command_that_there_is_not_is_found(line: str) -> None:
     (words,) = weaklink_commands(block)
     with pytest.raises(click.UsageError):
         parse(words)
+
+
+@pytest.mark.parametrize("length", range(1, 37))  # a path that has a line to itself
+def test_a_page_does_not_depend_on_where_the_samples_lie(length: int) -> None:
+    line = f"source   sharegpt, /{'a' * length}/sample_traces/schema-wrong-type.jsonl line 1"
+    folded = "\n".join(textwrap.wrap(line, COLUMNS, subsequent_indent=" " * 9, break_on_hyphens=False))
+    shown = without_folder(f"{folded}\nids      line=1").splitlines()
+    assert shown == ["source   sharegpt, …/sample_traces/schema-wrong-type.jsonl line 1", "ids      line=1"]
