@@ -96,6 +96,13 @@ def shown(app: WeaklinkApp) -> str:
     return "\n".join(strip.text.rstrip() for strip in app.screen._compositor.render_strips()) + "\n"
 
 
+async def until_shown(app: WeaklinkApp, words: str) -> None:
+    """Wait until the screen has some words; TimeoutError after 20 s."""
+    async with asyncio.timeout(20):
+        while words not in shown(app):
+            await asyncio.sleep(0.01)
+
+
 def home(app: WeaklinkApp) -> ChainsScreen:
     """The home screen, wherever in the stack it is."""
     return next(screen for screen in app.screen_stack if isinstance(screen, ChainsScreen))

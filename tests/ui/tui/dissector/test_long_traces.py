@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.tui.apps import at_home, press, running, settled, shown
+from tests.ui.tui.apps import at_home, press, running, settled, shown, until_shown
 from tests.ui.tui.dissector.stage import WIDE, Stage, dissecting
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, Trace, Turn
@@ -44,15 +44,13 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
         waiting = asyncio.create_task(stage.screen.access.query_trace(wait))
         await asyncio.sleep(0.05)
         await pilot.press(key)
-        await asyncio.sleep(0.2)
+        await until_shown(app, "reading the trace")
         gc.collect()
         is_kept = before() is not None
-        said = shown(app)
         go_on.set()
         await waiting
         await settled(pilot)
         assert is_kept == (characters < 1_000_000)
-        assert "reading the trace" in said
         assert stage.screen.found is not None
 
 
@@ -125,11 +123,9 @@ async def test_a_search_in_a_long_trace_says_that_it_is_going_on(tmp_path: Path)
         stage, go_on, loop = Stage(app, pilot), threading.Event(), asyncio.get_running_loop()
         waiting = [loop.run_in_executor(None, go_on.wait, 20) for _ in range(_THREADS)]  # none is left for the search
         await pilot.press("slash", *"trace 0", "enter")
-        await asyncio.sleep(0.05)
-        said = shown(app)
+        await until_shown(app, "searching")
         go_on.set()
         await asyncio.gather(*waiting)
         await settled(pilot)
-        assert "searching" in said
         assert "searching" not in shown(app)
         assert stage.selected == "trace 0"
