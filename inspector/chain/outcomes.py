@@ -36,7 +36,7 @@ from weaklink.inspector.chain.result_kinds import (
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
-from weaklink.inspector.model import Role, RunState, ToolCall, ToolResult, Trace
+from weaklink.inspector.model import RecordedState, Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -528,6 +528,7 @@ def judged_result(
     """What kind of result a call got; None for a success."""
     if not patterns and is_plain_success(placed.call, result):
         return None
+    result = _of_runs(placed.call, result)
     failure = find_error(result, placed.call)
     if failure is None and (line := hidden_finding(placed.call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
@@ -535,6 +536,31 @@ def judged_result(
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+
+
+def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:
+    """A list of what became of each argument of a call as one text, with the state that its items record.
+
+    Cline's `run_commands`: `[{"query": "cat x", "result": "...", "error": "exited with code 1", "success": false}]`.
+    """
+    if result.recorded is not None or not result.content.startswith("[{") or not isinstance(call.arguments, dict):
+        return result
+    runs = _decoded(result.content)
+    texts = (text for value in call.arguments.values() for text in (value if isinstance(value, list) else [value]))
+    asked = frozenset(text for text in texts if isinstance(text, str) and text)
+    if not isinstance(runs, list) or not all(_is_run_of(run, asked) for run in runs):
+        return result
+    state = RunState.COMPLETED if all(run["success"] for run in runs) else RunState.FAILED
+    outputs = (run.get("result") or run.get("error") for run in runs)
+    words = "\n".join(output for output in outputs if isinstance(output, str))
+    recorded = RecordedState(state=state, field="result field success")
+    return structs.replace(result, content=words, is_error=state is RunState.FAILED, recorded=recorded)
+
+
+def _is_run_of(run: Any, asked: frozenset[str]) -> bool:
+    if not isinstance(run, dict) or not isinstance(run.get("success"), bool):
+        return False
+    return any(isinstance(value, str) and value in asked for value in run.values())
 
 
 _SIGNS = ("error", "traceback", "running", "started", "background")

@@ -133,9 +133,10 @@ def is_shell(tool: str, arguments: dict[str, Any]) -> str | None:
     """The command line that a call passes to a shell; None if the call runs no shell."""
     key = next((key for key in _COMMAND_KEYS if key in arguments), None)
     if tool in _SHELLS and _STATEMENT_KEYS.isdisjoint(arguments):
-        return _line(arguments[key] if key else next(iter(arguments.values()), ""))
+        command = arguments[key] if key else next(iter(arguments.values()), "")
+        return _line(command, is_lines=key == "commands")
     if key in ("command", "cmd", "commands") and _OBJECT_KEYS.isdisjoint(arguments):
-        return _line(arguments[key])
+        return _line(arguments[key], is_lines=key == "commands")
     return None
 
 
@@ -144,13 +145,15 @@ def code_words(code: str) -> frozenset[str]:
     return frozenset(islice((word.casefold() for word in _CODE_WORD.findall(code[:_LONGEST])), 2 * _MOST))
 
 
-def _line(command: Any) -> str:
-    """A command as one line: some tools take it as a list, with the shell itself as the first word."""
+def _line(command: Any, *, is_lines: bool) -> str:
+    """A command as a shell's text: some tools take its words, with the shell itself as the first, others its lines."""
     if isinstance(command, str):
         return command
     if not isinstance(command, list):
         return ""
     words = [word for word in islice(command, 200) if isinstance(word, str)]
+    if is_lines or len(words) == 1:
+        return "\n".join(words)
     if len(words) > 2 and words[0].rsplit("/", 1)[-1] in ("bash", "sh", "zsh") and words[1].startswith("-"):
         return words[2]
     return shlex.join(words)

@@ -5,9 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.strategies import json_values, texts
-from weaklink.inspector.chain.outcomes import find_error, is_empty
+from weaklink.inspector.chain.outcomes import find_error, is_empty, judged_result
+from weaklink.inspector.chain.pairing import PlacedCall
+from weaklink.inspector.chain.result_kinds import Judgement
+from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import ToolResult
+from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.text import Range
 
 
@@ -246,3 +249,38 @@ def test_the_words_of_a_failed_check_are_the_line_that_names_what_failed(begin: 
     found = find_error(ToolResult(begin + output, Range(0, len(begin + output)), is_error=True))
     assert found is not None
     assert found.words == line
+
+
+def judged(commands: list[str], runs: list[dict[str, object]]) -> Judgement | None:
+    arguments, text = write_json({"commands": commands}), write_json(runs)
+    call = ToolCall("run_commands", {"commands": list(commands)}, arguments, True, Range(0, len(arguments)))
+    placed = PlacedCall(call, Location(0, "text", Range(0, 1)))
+    return judged_result(placed, ToolResult(text, Range(0, len(text))))
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=5))
+def test_one_run_of_several_without_success_is_an_error(successes: list[bool]) -> None:
+    """As Cline sends what became of each command back to the model."""
+    commands = [f"make part-{number}" for number in range(len(successes))]
+    runs: list[dict[str, object]] = [
+        {"query": command, "result": "error: no such part" if success else "", "error": "of make", "success": success}
+        for command, success in zip(commands, successes, strict=True)
+    ]
+    judgement = judged(commands, runs)
+    if all(successes):
+        assert judgement is None
+    else:
+        assert judgement is not None
+        assert (judgement.kind.value, judgement.certainty.value) == ("failure", "flagged")
+
+
+def test_what_looks_for_a_file_in_a_list_of_commands_is_answered_with_no() -> None:
+    output = "[Command exited with code 1]\n\n[stderr]\ncat: notes.txt: No such file or directory\n"
+    run: dict[str, object] = {"query": "cat notes.txt", "result": output, "error": "exited with 1", "success": False}
+    judgement = judged(["cat notes.txt"], [run])
+    assert judgement is not None
+    assert judgement.kind.value == "probe"
+
+
+def test_a_list_of_other_things_that_had_no_success_is_data() -> None:
+    assert judged(["list-builds"], [{"build": "17", "success": False}, {"build": "18", "success": True}]) is None

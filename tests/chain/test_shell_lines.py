@@ -5,6 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weaklink.inspector.chain.shell_lines import shell_commands
+from weaklink.inspector.chain.tool_kinds import is_shell
+from weaklink.inspector.model import Json
 
 
 def read(line: str) -> list[str]:
@@ -38,3 +40,20 @@ def test_redirections_are_no_words() -> None:
 @given(st.text(alphabet="ab '\"\\|&;<>()$\n#=-", max_size=60))
 def test_nothing_raises(line: str) -> None:
     assert len(shell_commands(line)) <= 40
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "line"),
+    [
+        ("bash", {"command": "cat 'a b'"}, "cat 'a b'"),
+        ("shell", {"command": ["bash", "-lc", "cat x"]}, "cat x"),
+        ("shell", {"command": ["cat", "a b"]}, "cat 'a b'"),
+        ("shell", {"command": ["cat x"]}, "cat x"),
+        ("run_commands", {"commands": ["cat x"]}, "cat x"),
+        ("run_commands", {"commands": ["cd src", "make all"]}, "cd src\nmake all"),
+        ("write", {"path": "x", "command": "insert"}, None),
+    ],
+)
+def test_the_text_that_a_call_gives_to_a_shell(tool: str, arguments: dict[str, Json], line: str | None) -> None:
+    """A list is a command's words, or lines of its own (`commands`, as Cline's)."""
+    assert is_shell(tool, arguments) == line
