@@ -171,7 +171,7 @@ bench-tui: dev ## Measure the terminal debugger over long streams, wide traces, 
 	$(BIN)/python -m benchmarks tui
 
 bench-web: dev system-packages ## Measure the dashboard over WEAKLINK_BENCH_TRACES traces (as above) and over 1,000
-	$(BIN)/python -m benchmarks web
+	$(BIN)/python -m benchmarks first-page web
 
 bench-import: dev ## Measure each stage of an import, --jobs 2 and check beside it, then every importer over WEAKLINK_BENCH_MB (2) MB
 	$(BIN)/python -m benchmarks import-stages import-ways imports

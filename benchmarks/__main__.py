@@ -41,6 +41,7 @@ BENCHMARKS = {
     "store": "store:store",
     "queries": "store:queries",
     "tui": "tui:tui",
+    "first-page": "web:first_page",
     "web": "web:web",
     "proxy": "proxy:proxy",
     "giants": "large_bodies:large_bodies",

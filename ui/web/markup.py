@@ -48,9 +48,10 @@ RULES = """
 .stMainBlockContainer h1.wl-title { margin: 0; font-size: 20px;
   white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .stTextArea textarea { font-family: ui-monospace, "DejaVu Sans Mono", monospace; font-size: 14px; }
-.wl .strong, .wl-prose .strong, .wl-said.strong { font-weight: 700; }
+.wl .strong, .wl-prose .strong { font-weight: 700; }
 .wl-said { margin: 0; font-size: 14px; overflow-wrap: anywhere; }
-.wl-said.strong { font-size: 16px; }
+.stMainBlockContainer .st-key-weaklink_summary [data-testid="stText"] * { font-size: 16px; font-weight: 700;
+  white-space: pre-wrap; overflow-wrap: anywhere; }
 [class*="st-key-weaklink_tall_"] { min-height: 512px; }
 [class*="st-key-weaklink_high_"] { min-height: 412px; }
 [class*="st-key-weaklink_low_"] { min-height: 348px; }
@@ -145,10 +146,22 @@ def put_grey_tabs(key: str, numbers: Iterable[int]) -> None:
         st.html(f"<style>{tabs} {{ color: {dim}; font-style: italic; }}</style>")
 
 
-def put_sentence(text: str, *, is_strong: bool = False, aside: str = "") -> None:
+def put_summary(text: str, *, aside: str = "") -> None:
+    """Draw the sentence that sums up a page, at most one a page; `aside` follows it in a fainter style.
+
+    It is the first that a reader looks for, so it is drawn by a part of Streamlit's first script: HTML waits for one of
+    its own, behind all else that the page loads.
+    """
+    with st.container(horizontal=True, gap="xsmall", key="weaklink_summary"):
+        st.text(visible_line(text))
+        if aside:
+            put_sentence(aside=aside)
+
+
+def put_sentence(text: str = "", *, aside: str = "") -> None:
     """Draw text in the page's own font, wrapped to the page; `aside` follows it in a fainter style."""
     quiet = f' <span class="wl-aside">{escape(visible_line(aside))}</span>' if aside else ""
-    st.html(f'<p class="wl-said{" strong" if is_strong else ""}">{escape(visible_line(text))}{quiet}</p>')
+    st.html(f'<p class="wl-said">{escape(visible_line(text))}{quiet}</p>')
 
 
 def put_lines(lines: Iterable[Line], *, hint: str = "") -> None:

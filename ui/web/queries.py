@@ -18,7 +18,7 @@ from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import Prompt, Store, Violations
 from weaklink.ui.views.styled_text import short_time
-from weaklink.ui.web.markup import put_sentence
+from weaklink.ui.web.markup import put_sentence, put_summary
 from weaklink.ui.web.navigation import parameter
 from weaklink.ui.web.stores import current_options, store
 
@@ -376,7 +376,7 @@ def put_progress(results: PageResults, sentence: str = "") -> None:
     if not results.is_settled():
         st.fragment(_poll, run_every=_EVERY_S)(results, sentence)
     elif sentence:
-        put_sentence(sentence, is_strong=True)
+        put_summary(sentence)
 
 
 def put_placeholder(height: int) -> None:
@@ -389,7 +389,7 @@ def wait_for(query: CountQuery[T]) -> T:
     place = st.empty()
     while query not in (results := page_results(query)):
         with place.container():  # here Streamlit can end the run of a page that was left
-            put_sentence("", aside=_counting(results))
+            put_sentence(aside=_counting(results))
         results.wait(monotonic() + _EVERY_S)
     place.empty()  # the last call on `place`: a container that followed at once would keep the old content
     with st.container():
@@ -400,7 +400,10 @@ def wait_for(query: CountQuery[T]) -> T:
 def _poll(results: PageResults, sentence: str) -> None:
     if results.has_more():
         st.rerun()
-    put_sentence(sentence, is_strong=True, aside=_counting(results))
+    if sentence:
+        put_summary(sentence, aside=_counting(results))
+    else:
+        put_sentence(aside=_counting(results))
 
 
 def _counting(results: PageResults) -> str:

@@ -55,5 +55,5 @@ def left_for(app: AppTest) -> tuple[str, dict[str, str]] | None:
 
 
 def said_in(app: AppTest) -> str:
-    """The HTML of our own that the page drew, in which every text is escaped."""
-    return "".join(html.proto.body for html in app.get("html"))
+    """The HTML of our own that the page drew, in which every text is escaped, and its plain texts."""
+    return "".join([*(html.proto.body for html in app.get("html")), *(text.value for text in app.text)])

@@ -239,6 +239,17 @@ def test_nothing_moves_while_a_page_is_drawn(
     context.close()
 
 
+def test_the_sentence_of_the_first_page_waits_for_no_script_of_its_own(browser: Browser, demo_dashboard: str) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    own_scripts = re.compile(r"/js/(Html|BidiComponent|ArrowVegaLiteChart)\..*js")
+    page.route(own_scripts, lambda _: None)  # they never come
+    with page.expect_request(own_scripts):
+        page.goto(demo_dashboard)
+    expect(page.locator(".stMain").get_by_text("most often by")).to_be_visible()
+    context.close()
+
+
 def _late(route: Route) -> None:
     sleep(0.4)
     route.continue_()

@@ -60,7 +60,7 @@ def _opens(page: Page, click: Locator, number: int) -> None:
     click.click()
     expect(page).to_have_url(re.compile(r"/traces\?filter="))
     counted = f"{number:,} trace" if number == 1 else f"{number:,} traces"
-    expect(page.locator(".wl-said").filter(has_text=re.compile(rf"^{counted}$"))).to_be_visible()
+    expect(page.locator(".st-key-weaklink_summary").filter(has_text=re.compile(rf"^{counted}$"))).to_be_visible()
     page.go_back()
     expect(page).to_have_url(before)
     settled(page)
@@ -101,7 +101,7 @@ def _walk(page: Page, address: str, *, all_of_them: bool) -> int:
         clicked += 1
     shown = page.get_by_role("button", name="Show these traces")
     if shown.count():
-        _opens(page, shown, _number(page.locator(".wl-said", has_text="would be deleted").inner_text()))
+        _opens(page, shown, _number(page.locator(".st-key-weaklink_summary", has_text="would be deleted").inner_text()))
         clicked += 1
     explained = page.get_by_role("button", name=re.compile("^Traces with "))
     if explained.count():
@@ -168,4 +168,4 @@ def test_the_values_of_a_facet_narrow_to_as_many_traces_as_they_count(
         (cell if column == 1 else cell.get_by_role("button")).click()
         expect(page).to_have_url(re.compile(r"/traces\?filter="))
         counted = f"{number:,} trace" if number == 1 else f"{number:,} traces"
-        expect(page.locator(".wl-said").filter(has_text=re.compile(rf"^{counted}$"))).to_be_visible()
+        expect(page.locator(".st-key-weaklink_summary").filter(has_text=re.compile(rf"^{counted}$"))).to_be_visible()

@@ -56,7 +56,7 @@ def test_a_click_on_a_cell_opens_its_traces_and_back_leads_to_the_chart_again(de
     cell = page.locator('svg path[aria-label*="C504; model: sample-hermes-8b"][aria-label$="66.7%"]')  # of all traces
     for _ in range(2):
         _click_until(page, cell, re.compile(r"/traces\?filter=model%3Asample-hermes-8b\+code%3AC504"))
-        expect(page.locator(".wl-said", has_text="2 traces")).to_be_visible()
+        expect(page.locator(".st-key-weaklink_summary", has_text="2 traces")).to_be_visible()
         page.go_back()
         expect(page).to_have_url(demo_dashboard)
 

@@ -118,7 +118,7 @@ def listed(page: Page) -> int:
     """How many traces the list that a click opened says that it has, and has."""
     expect(page.get_by_role("heading", name="Traces", exact=True)).to_be_visible()
     settled(page)
-    said = number_in(page.locator(".wl-said").first.inner_text())
+    said = number_in(page.locator(".st-key-weaklink_summary").first.inner_text())
     assert page.locator("tbody tr").count() == said
     return said
 
@@ -133,7 +133,7 @@ def test_the_menu_has_only_pages_that_work_on_results(page: Page, address: str) 
 def test_numbers_of_what_breaks_open_exactly_their_traces(page: Page, address: str) -> None:
     page.goto(address)
     settled(page)
-    assert "30 traces, 10 broken" in page.locator(".wl-said").first.inner_text()
+    assert "30 traces, 10 broken" in page.locator(".st-key-weaklink_summary").first.inner_text()
     page.get_by_role("button", name=re.compile("broken")).first.click()
     assert listed(page) == 10
     page.go_back()

@@ -208,7 +208,7 @@ def test_without_a_database_the_dashboard_opens_on_imports_and_the_samples_are_a
         page.get_by_role("button", name="Import the sample traces").click()
         page.get_by_role("button", name="Show traces").click()
         expect(page).to_have_url(f"{address}traces")
-        expect(page.locator(".wl-said", has_text="51 traces")).to_be_visible()
+        expect(page.locator(".st-key-weaklink_summary", has_text="51 traces")).to_be_visible()
 
 
 def test_an_older_database_is_left_alone(weaklink: Run, tmp_path: Path) -> None:

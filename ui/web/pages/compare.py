@@ -33,7 +33,7 @@ from weaklink.ui.views.triage import key_title, page_difference_text, page_numbe
 from weaklink.ui.web.charts import HIGH
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_found
-from weaklink.ui.web.markup import page_head, put_laid_out, put_prose, put_sentence
+from weaklink.ui.web.markup import page_head, put_laid_out, put_prose, put_summary
 from weaklink.ui.web.navigation import (
     address_choice,
     address_toggle,
@@ -177,7 +177,7 @@ def _in_address(group: GroupFigures) -> str:
 
 
 def _differences(found: Statistics) -> None:
-    put_sentence(comparison_sentence(found, page_number_text), is_strong=True)
+    put_summary(comparison_sentence(found, page_number_text))
     judged = [one for one in found.comparisons if one.difference is not None]
     rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
     if rows:

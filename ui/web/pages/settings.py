@@ -15,7 +15,7 @@ from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from weaklink.ui.web.filter_bar import STATUSES, field
-from weaklink.ui.web.markup import label, put_lines, put_sentence
+from weaklink.ui.web.markup import label, put_lines, put_summary
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
 from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
 from weaklink.ui.web.stores import current_options, store
@@ -79,7 +79,7 @@ def _retention() -> None:
     keeps_broken = address_toggle("Keep broken traces", "keep_broken", "yes", key="weaklink_keep_broken")
     old = wait_for(grouped(f"before:{age}"))
     deleted = old[0].traces - (hits(old[0], "broken") if keeps_broken else 0) if old else 0
-    put_sentence(f"{counted(deleted, 'trace')} would be deleted.", is_strong=True)
+    put_summary(f"{counted(deleted, 'trace')} would be deleted.")
     if deleted and st.button("Show these traces", key="weaklink_doomed", icon=":material/list:"):
         go_to_page("traces", filter=f"before:{age}{' not status:broken' if keeps_broken else ''}")
     st.code(

@@ -14,7 +14,7 @@ from weaklink.ui.views.triage import code_title, percent
 from weaklink.ui.web.charts import HIGH, statuses_over_time
 from weaklink.ui.web.components import BarCell, LinkCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, listing
 from weaklink.ui.web.filter_bar import STATUSES
-from weaklink.ui.web.markup import COLOUR_NAMES, label, put_sentence
+from weaklink.ui.web.markup import COLOUR_NAMES, label, put_summary
 from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from weaklink.ui.web.results.opening import (
     Selection,
@@ -50,7 +50,7 @@ def show_triage() -> None:
     if not total:
         st.info("There are no traces in these results yet.")
         return
-    put_sentence(f"{counted(total, 'trace')}, {broken:,} broken ({percent(broken / total)} %).", is_strong=True)
+    put_summary(f"{counted(total, 'trace')}, {broken:,} broken ({percent(broken / total)} %).")
     _statuses(statuses, total)
     is_broken = {"status": Status.BROKEN.value}
     _groups("First break by rule", "break_code", is_broken, broken, _code_words)
@@ -115,7 +115,7 @@ def show_traces() -> None:
     total = _count(query_rows(f"SELECT count(*) FROM traces WHERE {where}", *parameters).rows[0][0])  # no user input
     first = min(number_parameter("from") or 0, max(total - 1, 0)) // _ON_A_PAGE * _ON_A_PAGE
     terms = ", ".join(f"{key.replace('_', ' ')} {_shown(value)}" for key, value in selection.items())
-    put_sentence(f"{counted(total, 'trace')}{f' with {terms}' if terms else ''}.", is_strong=True)
+    put_summary(f"{counted(total, 'trace')}{f' with {terms}' if terms else ''}.")
     if selection and st.button("All traces", icon=":material/close:"):
         go_to_page("traces")
     found = query_rows(
