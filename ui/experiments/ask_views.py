@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -131,15 +132,23 @@ def spending_words(plan: ask_again.AskPlan) -> str:
 
 def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
     """The result table, and sentences on its basis."""
-    rows = [_cells(rate) for rate in result.rates()]
-    columns = 7 if len(result.plan.settings) > 1 else 3
-    widths = [max(len(row[at]) for row in [HEADINGS, *rows]) for at in range(columns)]
-    yield (Run("  ".join(name.ljust(width) for name, width in zip(HEADINGS, widths, strict=False)), Style.STRONG),)
-    for rate, row in zip(result.rates(), rows, strict=True):
-        words = "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=False))
-        yield (Run(words, _style(rate)),)
+    heads, rows = result_table(result)
+    widths = [max(len(row[at]) for row in [heads, *(row for row, _ in rows)]) for at in range(len(heads))]
+    yield (Run("  ".join(name.ljust(width) for name, width in zip(heads, widths, strict=True)), Style.STRONG),)
+    for row, style in rows:
+        yield (Run("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)), style),)
     for sentence in sentences(result):
         yield (Run(sentence),)
+
+
+ResultTable: TypeAlias = tuple[tuple[str, ...], list[tuple[tuple[str, ...], Style]]]
+"""Headings, and rows of as many cells, each with its style."""
+
+
+def result_table(result: ask_again.AskResult) -> ResultTable:
+    """The headings, and a row for each rule with its style; without changed settings there is nothing to compare."""
+    columns = 7 if len(result.plan.settings) > 1 else 3
+    return HEADINGS[:columns], [(_cells(rate)[:columns], _style(rate)) for rate in result.rates()]
 
 
 def sentences(result: ask_again.AskResult) -> Iterator[str]:

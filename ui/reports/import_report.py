@@ -15,6 +15,9 @@ from weaklink.ui.json_types.imports import CountsJson, ImportedFileJson, ImportJ
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 
 _NOT_THE_MODELS = frozenset({TurnFlag.COPIED_CONTEXT, TurnFlag.DEMONSTRATION, TurnFlag.INJECTED, TurnFlag.SYNTHETIC})
+IMPORT_HEADS = ("files", "traces", "turns", "calls", "faults", "source", "path")
+IMPORT_NUMBERS = (0, 1, 2, 3, 4)
+"""The columns of `IMPORT_HEADS` that hold numbers."""
 _VARIABLE_TEXT = re.compile(r"`[^`]*`|\S*/\S*|\d[\d,.]*")
 
 
@@ -138,11 +141,23 @@ def import_lines(
     With `every_file`, each file, skipped record and refused file has a separate line. At most `most_notes` notes on the
     sources are printed (None: all), then a line that refers to `--verbose`.
     """
+    rows = import_rows(files, every_file=every_file)
+    yield from table_lines(rows, width=width, heads=IMPORT_HEADS if rows else (), numbers=IMPORT_NUMBERS)
+    for sentence in import_sentences(files, every_file=every_file, most_notes=most_notes):
+        yield from wrapped(sentence, width, indent=4)
+
+
+def import_rows(files: Sequence[FileReport], *, every_file: bool = False) -> list[tuple[Line, ...]]:
+    """A row of the columns `IMPORT_HEADS` for each folder and source, or each file, that was read."""
     read = [file for file in files if file.refused is None]
-    groups = [[file] for file in read] if every_file else _by_folder_and_source(read)
-    heads = ("files", "traces", "turns", "calls", "faults", "source", "path")
-    rows = [_row(group) for group in groups]
-    yield from table_lines(rows, width=width, heads=heads if read else (), numbers=(0, 1, 2, 3, 4))
+    return [_row(group) for group in ([[file] for file in read] if every_file else _by_folder_and_source(read))]
+
+
+def import_sentences(
+    files: Sequence[FileReport], *, every_file: bool = False, most_notes: int | None = None
+) -> Iterator[Line]:
+    """What was skipped and refused, and why; notes on the sources; the totals."""
+    read = [file for file in files if file.refused is None]
     skipped = [_Rejection(f"{file.path} {one.record}", one.reason) for file in read for one in file.skipped]
     refused = [_Rejection(one.path, one.refused.removeprefix(f"{one.path}: ")) for one in files if one.refused]
     for label, noun, rejections in (
@@ -150,14 +165,13 @@ def import_lines(
         (Run("✖ refused ", Style.ERROR), "file", refused),
     ):
         for group in [[one] for one in rejections] if every_file else _by_reason(rejections):
-            yield from wrapped((label, *_rejected(group, noun)), width, indent=4)
+            yield (label, *_rejected(group, noun))
     notes = [*_recognised(read), *_notes(read)]
-    for note in notes[:most_notes]:
-        yield from wrapped(note, width, indent=4)
+    yield from notes[:most_notes]
     if most_notes is not None and len(notes) > most_notes:
         more = counted(len(notes) - most_notes, "more note")
         yield (Run("· note ", Style.INFO), Run(f"{more} on the sources; --verbose prints all"))
-    yield from wrapped(sum_line(files), width, indent=4)
+    yield sum_line(files)
 
 
 class _Rejection(Struct, frozen=True):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import starmap
+from itertools import groupby, starmap
 from typing import Any
 
 import streamlit as st
@@ -175,16 +175,27 @@ def put_prose(lines: Iterable[Line], *, hint: str = "") -> None:
     The hint is shown while the pointer is over them.
     """
     shown = list(lines)
-    drawn = "".join(starmap(_prose_html, zip(shown, folds(shown), strict=True)))
+    groups = groupby(zip(shown, folds(shown), strict=True), key=lambda pair: pair[1] or not _text(pair[0]).strip())
+    drawn = "".join(_prose_html([line for line, _ in group], is_folded) for is_folded, group in groups)
     title = f' title="{escape(hint)}"' if hint else ""
     st.html(f'<div class="wl-prose {_theme_name()}"{title}>{drawn}</div>')
 
 
-def _prose_html(line: Line, is_folded: bool) -> str:  # noqa: FBT001  # called by `starmap`
-    if not is_folded and any(run.text.strip() for run in line):
-        return f'<pre tabindex="0">{runs_html(line)}</pre>'
+def _prose_html(lines: Sequence[Line], is_folded: bool) -> str:  # noqa: FBT001  # the key of a group
+    """Sentences, or lines in columns, which scroll together."""
+    if not is_folded:
+        columns = "\n".join(map(runs_html, lines))
+        return f'<pre tabindex="0">{columns}</pre>'
+    return "".join(map(_sentence_html, lines))
+
+
+def _sentence_html(line: Line) -> str:
     words = "".join(f'<span class="{style}">{escape(text)}</span>' for style, text in prose_runs(line))
     return f"<p>{words}</p>"
+
+
+def _text(line: Line) -> str:
+    return "".join(run.text for run in line)
 
 
 def prose_runs(line: Line) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import shlex
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine, Iterable, Sequence
 from itertools import islice
 from threading import Event, Thread
 from typing import Any
@@ -17,15 +17,24 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.model import Role, Trace
 from weaklink.storage import TraceSummary, open_store
-from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan
-from weaklink.ui.experiments.ask_views import AskForm, experiment_of, plan_lines, replay_server_of, result_lines
+from weaklink.ui.experiments.ask_again import AskExperiment, AskPlan, AskResult
+from weaklink.ui.experiments.ask_views import (
+    AskForm,
+    ResultTable,
+    experiment_of,
+    plan_lines,
+    replay_server_of,
+    result_table,
+    sentences,
+)
 from weaklink.ui.experiments.serving import serving, serving_lines
 from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.views.dissect.navigation import step_at
 from weaklink.ui.views.links import Link
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.ui.web.components import ListingColumn, ListingRow, listing
 from weaklink.ui.web.filter_bar import filter_menu
-from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.markup import label, put_prose
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
 
@@ -146,6 +155,7 @@ class PageWork(Struct):
     """An experiment or a server in its own thread; it continues when the page is left, until it ends or `stop`."""
 
     trace: int
+    table: ResultTable | None = None
     lines: list[Line] = field(default_factory=list)
     stopping: Event = field(default_factory=Event)
     thread: Thread | None = None
@@ -184,15 +194,19 @@ class PageWork(Struct):
     async def _run_experiment(self, form: AskForm, plan: AskPlan, target: ResendTarget, where: str | None) -> None:
         with open_store(where, create=False) as opened:
             bounds = form.spending()
-            experiment = experiment_of(plan, target, opened, bounds, lambda results: self._show(result_lines(results)))
+            experiment = experiment_of(plan, target, opened, bounds, self._show_result)
             self._loop, self._experiment = asyncio.get_running_loop(), experiment
-            self._show(result_lines(await experiment.run()))
+            self._show_result(await experiment.run())
 
     async def _run_server(self, server: ReplayServer, trace: Trace, upstream: str | None) -> None:
         async with serving(server, 0, upstream) as variables:
             while not self.stopping.is_set():
                 self._show(serving_lines(server, variables, trace, _WIDTH))
                 await asyncio.sleep(_EVERY_S / 4)
+
+    def _show_result(self, result: AskResult) -> None:
+        self.table = result_table(result)
+        self._show((Run(sentence),) for sentence in sentences(result))
 
     def _show(self, lines: Iterable[Line]) -> None:
         self.lines = list(lines)
@@ -269,12 +283,24 @@ def _work_of(shown: ShownTrace) -> PageWork | None:
 
 
 def _results(work: PageWork) -> None:
-    put_lines(work.lines)
+    if work.table is not None:
+        _put_table(*work.table)
+    put_prose(work.lines)
     if work.is_running:
         if st.button("Stop", key="weaklink_ask_stop", icon=":material/stop:"):
             work.stop()
     else:
         st.button("Close", key="weaklink_ask_close", on_click=_open_panel, args=(False,))
+
+
+def _put_table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], Style]]) -> None:
+    listing(
+        [ListingColumn(head) for head in heads],
+        [ListingRow(cells[0], [(Run(cell, style),) for cell in cells]) for cells, style in rows],
+        key="weaklink_ask_rates",
+        label="Answers by rule",
+        is_stacked=True,
+    )
 
 
 def _preview_or_send(form: AskForm, id_: int, turn: int | None, *, is_send: bool) -> None:
@@ -284,7 +310,7 @@ def _preview_or_send(form: AskForm, id_: int, turn: int | None, *, is_send: bool
     if not is_send or st.session_state.get(_PREVIEW) != (id_, turn, form):
         st.session_state[_PREVIEW] = (id_, turn, form)
         key = "with the key from the environment" if target.key else "without a key"
-        put_lines([*plan_lines(plan, target.url), (Run(f"Press Send to send this {key}.", Style.STRONG),)])
+        put_prose([*plan_lines(plan, target.url), (Run(f"Press Send to send this {key}.", Style.STRONG),)])
         return
     _new_work(id_).ask(form, plan, target, current_options().where)
     st.rerun()

@@ -48,7 +48,12 @@ def test_a_turn_is_asked_again_after_a_look_at_what_is_sent(tmp_path: Path) -> N
         work = app.session_state["weaklink_ask_work"]
         work.thread.join(60)
         app.run()
-        assert "4 pairs of 4 counted; 8 answers saved as forks." in said_in(app)
+        said = said_in(app)
+        assert "4 pairs of 4 counted; 8 answers saved as forks." in said
+        assert 'class="wl ' not in said
+        (table,) = (str(one.proto) for one in app.get("bidi_component") if "Answers by rule" in str(one.proto))
+        assert "difference" in table
+        assert "any error" in table
     with open_store(where) as store:
         assert len(store.traces()) == 9
 

@@ -206,6 +206,10 @@ def test_without_a_database_the_dashboard_opens_on_imports_and_the_samples_are_a
         expect(page).to_have_title("Imports · none.db · weaklink")
         assert not (tmp_path / "none.db").exists()
         page.get_by_role("button", name="Import the sample traces").click()
+        table = page.locator('tbody[aria-label^="Imported files;"] tr')
+        expect(table.first).to_contain_text("sample_traces")
+        expect(page.locator(".wl-prose").get_by_text("51 traces, ")).to_be_visible()
+        expect(page.locator(".wl")).to_have_count(0)  # nothing is printed as in a terminal
         page.get_by_role("button", name="Show traces").click()
         expect(page).to_have_url(f"{address}traces")
         expect(page.locator(".st-key-weaklink_summary", has_text="51 traces")).to_be_visible()

@@ -23,17 +23,16 @@ from weaklink.ui.importing.discovered_logs import (
 )
 from weaklink.ui.importing.file_places import held_file, sample_files
 from weaklink.ui.importing.files import import_file, read_file, save_file
-from weaklink.ui.reports.import_report import FileReport, import_lines
+from weaklink.ui.reports.import_report import IMPORT_HEADS, IMPORT_NUMBERS, FileReport, import_rows, import_sentences
 from weaklink.ui.views.styled_text import Run, Style, counted
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing
-from weaklink.ui.web.markup import page_head, put_lines
+from weaklink.ui.web.markup import page_head, put_prose
 from weaklink.ui.web.navigation import go_to_page
 from weaklink.ui.web.stores import READS_ONLY, current_options, require_write, store, visitor
 
 _REPORTS = "weaklink_import_reports"
 _ROUND = "weaklink_import_round"
 _LOGS = "weaklink_import_logs"
-_WIDTH = 96
 _FRESH_S = 10.0  # a list of logs; looking for them reads the beginning of each
 _LISTED_REM = 24
 
@@ -72,9 +71,27 @@ def show() -> None:
             )
         return
     if reports:
-        put_lines(import_lines(reports, width=_WIDTH))
+        _show_reports(reports)
     if any(report.counts.traces for report in reports) and st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
+
+
+def _show_reports(reports: Sequence[FileReport]) -> None:
+    """Draw what was imported as a table, and below it what was skipped or refused, and the totals."""
+    rows = import_rows(reports)
+    if rows:
+        listing(
+            [
+                ListingColumn(head, "end" if number in IMPORT_NUMBERS else "", is_elastic=head == "path")
+                for number, head in enumerate(IMPORT_HEADS)
+            ],
+            [ListingRow(str(number), cells) for number, cells in enumerate(rows)],
+            key="weaklink_imported",
+            label="Imported files",
+            most_rem=_LISTED_REM,
+            is_stacked=True,
+        )
+    put_prose(import_sentences(reports))
 
 
 @st.cache_resource(show_spinner=False, max_entries=1, ttl=_FRESH_S)
