@@ -80,12 +80,13 @@ def _show_reports(reports: Sequence[FileReport]) -> None:
     """Draw what was imported as a table, and below it what was skipped or refused, and the totals."""
     rows = import_rows(reports)
     if rows:
-        listing(
-            [
-                ListingColumn(head, "end" if number in IMPORT_NUMBERS else "", is_elastic=head == "path")
-                for number, head in enumerate(IMPORT_HEADS)
-            ],
-            [ListingRow(str(number), cells) for number, cells in enumerate(rows)],
+        columns = [
+            ListingColumn(head, "end" if number in IMPORT_NUMBERS else "", is_elastic=head == "path")
+            for number, head in enumerate(IMPORT_HEADS)
+        ]
+        listing(  # the path first: it names the row
+            [columns[-1], *columns[:-1]],
+            [ListingRow(str(number), (cells[-1], *cells[:-1])) for number, cells in enumerate(rows)],
             key="weaklink_imported",
             label="Imported files",
             most_rem=_LISTED_REM,
