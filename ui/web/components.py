@@ -198,19 +198,25 @@ def listing(
 
 
 def lines_data(
-    side_lines: Sequence[SideLine], *, label: str, wraps: bool = False, clips: bool = False, is_prose: bool = False
+    side_lines: Sequence[SideLine],
+    *,
+    label: str,
+    wraps: bool = False,
+    clips: bool = False,
+    is_prose: bool = False,
+    are_facts: bool = False,
 ) -> dict[str, Json]:
     """The data of `lines`; a click on a line with a position selects it in the stream.
 
     `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, `clips` truncates them on a
     wide screen and shows the whole line while the pointer is over it, else they scroll. With `is_prose`, lines are
-    sentences in the page's own font.
+    sentences in the page's own font; with `are_facts` too, the first run of each is a name in a column of its own.
     """
     return {
         "label": label,
         "wraps": wraps,
         "clips": clips,
-        "prose": is_prose,
+        "prose": is_prose or are_facts,
         "lines": [
             {
                 "runs": [list(run) for run in prose_runs(line)]
@@ -218,6 +224,7 @@ def lines_data(
                 else [[run.style.value, run.text] for run in line],
                 "place": None if location is None else location_object(location),
                 "folds": is_folded,
+                "fact": are_facts and len(line) > 1,
             }
             for (line, location), is_folded in zip(side_lines, folds([line for line, _ in side_lines]), strict=True)
         ],

@@ -277,7 +277,7 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
 
 
 def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    return _lines(shown, timing(shown.dissection), "Times of the answers")
+    return _facts_of(shown, timing(shown.dissection), "Times of the answers")
 
 
 def _raw(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
@@ -290,7 +290,7 @@ def _context(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
 
 def _notes(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     marks = store().marks.of([shown.summary.id]).get(shown.summary.id, ())
-    return _lines(shown, notes(shown.dissection, marks, _WIDTH), "Notes and facts")
+    return _facts_of(shown, notes(shown.dissection, marks, UNWRAPPED), "Notes and facts")
 
 
 VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = {
@@ -322,6 +322,10 @@ def _position(shown: ShownTrace, at: Location | None) -> Location:
 
 def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
     return lines_data([_shown_line(shown, one) for one in _first(source)], label=name)
+
+
+def _facts_of(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
+    return lines_data([_shown_line(shown, one) for one in _first(source)], label=name, are_facts=True)
 
 
 def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:

@@ -341,6 +341,20 @@ def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     assert page.evaluate(_MONOSPACED) == []
 
 
+@pytest.mark.parametrize(
+    ("tab", "name", "words"), [("Notes and facts", "model", "format"), ("Timeline", "turn", " s ")]
+)
+def test_facts_of_a_trace_are_names_and_values_in_the_font_of_the_page(
+    page: Page, demo_dashboard: str, tab: str, name: str, words: str
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace=28&tab={tab}")
+    fact = page.locator(".fact", has_text=re.compile(f"^{name}.*{words}")).first
+    fact.wait_for()
+    fonts = fact.locator("span").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fontFamily)")
+    assert not any("mono" in font for font in fonts)
+    assert fact.locator("> span").count() == 2
+
+
 def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     page: Page, demo_dashboard: str, endings: dict[str, int]
 ) -> None:

@@ -12,8 +12,15 @@ function wordsOf(runs) {
 function lineOf(line, clips) {
   const node = document.createElement(line.place ? "button" : "div");
   node.className = "line";
-  node.append(...wordsOf(line.runs));
-  if (line.folds) {
+  const words = wordsOf(line.runs);
+  if (line.fact) {
+    const value = document.createElement("span");
+    value.append(...words.splice(1));
+    words.push(value);
+    node.classList.add("fact");
+  }
+  node.append(...words);
+  if (line.folds && !line.fact) {
     const indent = node.textContent.search(/\S|$/);
     node.classList.add("folds");
     node.style.paddingInlineStart = `${indent}ch`;
