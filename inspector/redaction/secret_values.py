@@ -278,7 +278,7 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
     """
     if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
         return False
-    if _is_no_value(value.rstrip(".,;:!?")):
+    if _is_no_value(value.rstrip(".,;:!?)")):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(value, confidence) and PATTERNS.digit.search(value) is not None and not _is_code(value)
