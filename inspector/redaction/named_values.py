@@ -259,10 +259,26 @@ class _Named:
             if known.start <= found.start() < known.end:
                 continue
             gap = self.lowered[begin if begin <= found.start() else name_end.end() : found.start()]
-            word, after = self.place.value(secret_values.WORD, found.start())
-            if not PATTERNS.label_after.match(after) and self._introduces(word, gap, found.start()):
-                secret = Secret.of(self.text, found.start(), secret_values.WORD, is_final=self.place.is_final)
+            ending = self._ending_beside(found.start(), gap)
+            if ending is not None:
+                secret = Secret.of(self.text, found.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
+
+    def _ending_beside(self, at: int, gap: str) -> secret_values.Ending | None:
+        """Where a word beside the name ends that is a secret; None if it is none, or a label.
+
+        A colon belongs to it if more of it follows, and the word looks made before the colon, or the gap says that it
+        is the value and it is no place, such as a host with a port.
+        """
+        word, after = self.place.value(secret_values.WORD, at)
+        if not (after.startswith(":") and after[1:2].isalnum()):
+            is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
+            return secret_values.WORD if is_secret else None
+        joined, _ = self.place.value(secret_values.WORD_WITH_COLONS, at)
+        is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
+        if is_value or secret_values.is_made(word):
+            return secret_values.WORD_WITH_COLONS if self._introduces(joined if is_value else word, gap, at) else None
+        return None
 
     def _again(self, begin: int, limit: int) -> int:
         """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""

@@ -112,6 +112,7 @@ LINE = PatternRun(PATTERNS.line)
 ELEMENT = PatternRun(PATTERNS.element, "&\\]")
 BEFORE_AT = PatternRun(PATTERNS.before_at)
 WORD = PatternRun(PATTERNS.value_word, "&")
+WORD_WITH_COLONS = PatternRun(PATTERNS.word_with_colons, "&:")
 PEM = PatternRun(PATTERNS.pem_body, soft=None, is_block=True)
 
 
@@ -277,7 +278,7 @@ def can_be_bare_secret(value: str, confidence: SecretConfidence, *, name: str, g
     """
     if not value or value[0] in "{[(<,;)]}|&:=*!?" or value.startswith("--") or _is_no_value(value):
         return False
-    if _is_no_value(value.rstrip(".,;:!?")):
+    if _is_no_value(value.rstrip(".,;:!?)")):
         return False
     if confidence in {SecretConfidence.LIKELY, SecretConfidence.UNLIKELY}:
         return _is_likely(value, confidence) and PATTERNS.digit.search(value) is not None and not _is_code(value)

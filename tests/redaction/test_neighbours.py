@@ -94,3 +94,35 @@ def test_a_value_goes_from_between_many_tags() -> None:
         text = f"{filler * 700}<arg_key>password</arg_key> <arg_value>sunshine {filler * 700}"
         assert not _is_left("sunshine", Redactor().text(text))
         assert _streamed(*text) == Redactor().text(text)
+
+
+_COLONS = ("Regen+Bogen505:12", "Regen:Bogen505:12", "Tr0ub4dor505:12", "xK9:vT2q:77", "Wolken7bruch:Fluss")
+_CLEAR = (
+    "Passwort geändert auf {v}",
+    "the password is {v}, ok",
+    "the pw is {v}\nok",
+    "Das Passwort lautet {v}.",
+)
+_LOCATIONS = (
+    *("password changed to host1:8080", "the password is in Config2Loader.java:77", "password from db1:5432"),
+    *("the password is aa:bb:1c:dd:ee:ff", "password rotated to 2026-11-28T12:30:45Z", "password was set to 12:30:45b"),
+    *("the password check is in Step2: see below", "passwords are root1:a, joe2:b", "password is base64:YWJj"),
+)
+
+
+@pytest.mark.parametrize("sentence", _CLEAR)
+@pytest.mark.parametrize("value", _COLONS)
+def test_a_colon_within_a_value_ends_no_value(value: str, sentence: str) -> None:
+    text = sentence.format(v=value)
+    redacted = Redactor().text(text)
+    assert not _is_left(value, redacted)
+    assert value[-3:] not in redacted
+    assert redacted.startswith(sentence.partition("{v}")[0])
+    assert Redactor().text(redacted) == redacted
+    assert all(_streamed(text[:cut], text[cut:]) == redacted for cut in range(len(text)))
+    assert _streamed(*text) == redacted
+
+
+@pytest.mark.parametrize("text", _LOCATIONS)
+def test_a_place_with_a_colon_is_no_value(text: str) -> None:
+    assert Redactor().text(text) == text
