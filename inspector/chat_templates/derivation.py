@@ -7,6 +7,9 @@
    format that reads all of them is named instead; if none does, the template is not derivable, with the reason.
 
 So a derived format was never seen to read a wrong call: that is the test, not a belief in step 2.
+
+Where step 2 finds nothing and the tokenizer's configuration has a response template, the table of that is tried before
+the built-in formats. Without a chat template it is all there is to read.
 """
 
 import json
@@ -19,6 +22,11 @@ from weaklink.inspector.chat_templates import probes
 from weaklink.inspector.chat_templates.call_shapes import MARKER, ShapeOfCall, common_end, common_start, shape_of_call
 from weaklink.inspector.chat_templates.probes import ProbeCall, ProbeStyle
 from weaklink.inspector.chat_templates.renderer import ChatTemplate, Rendering, render_all
+from weaklink.inspector.chat_templates.response_templates import (
+    ResponseTemplateError,
+    response_calls,
+    response_reasoning,
+)
 from weaklink.inspector.errors import ChatTemplateError, FormatTableError
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
 from weaklink.inspector.formats.format import Format
@@ -65,6 +73,8 @@ class _Rendered(Struct, frozen=True):
 
 def derive_format(template: ChatTemplate, name: str) -> FormatTable:
     """The table of the format in which the template shows calls. Raises NotDerivableError and ChatTemplateError."""
+    if not template.source:
+        return _of_response_alone(template, name)
     rendered = _render(template)
     reasons: list[str] = []
     for renderings in rendered:
@@ -75,12 +85,41 @@ def derive_format(template: ChatTemplate, name: str) -> FormatTable:
         if isinstance(found, FormatTable):
             return found
         reasons.append(found)
+    declared = _declared(rendered, template, name)
+    if declared is not None:
+        return declared
     same = next((format for renderings in rendered if (format := _built_in(renderings))), None)
     if same is not None:
         style = next(each for each in rendered if _built_in(each) is same)
         return _table(name, CallTable("same", format=same.name), style, template)
     reason = next((reason for reason in reasons if "rendered" not in reason), reasons[0])
     raise NotDerivableError(f"not derivable: {template.origin}: {reason}.")
+
+
+def _of_response_alone(template: ChatTemplate, name: str) -> FormatTable:
+    """The table of a response template without a chat template, which nothing can be compared with."""
+    try:
+        calls, reasoning = response_calls(template.response), response_reasoning(template.response)
+        table = FormatTable(name, calls, reasoning=reasoning, template=template.origin)
+        format_of(table)
+    except (ResponseTemplateError, FormatTableError) as error:
+        raise NotDerivableError(f"not derivable: {template.origin}: {error}.") from error
+    return table
+
+
+def _declared(rendered: Sequence[_Rendered], template: ChatTemplate, name: str) -> FormatTable | None:
+    """The table with the calls of the response template, if there is one and its table reads every check."""
+    if template.response is None:
+        return None
+    try:
+        calls = response_calls(template.response)
+        for renderings in rendered:
+            table = _table(name, calls, renderings, template)
+            if not renderings.plain.error and not _wrong_check(format_of(table), renderings):
+                return table
+    except (ResponseTemplateError, FormatTableError):
+        return None
+    return None
 
 
 def _contexts(style: ProbeStyle) -> list[dict[str, Json]]:
@@ -147,6 +186,8 @@ def _from(rendered: _Rendered, template: ChatTemplate, name: str) -> FormatTable
 
 def _table(name: str, calls: CallTable, rendered: _Rendered, template: ChatTemplate) -> FormatTable:
     reasoning, is_open = _reasoning(rendered)
+    if not reasoning.opener and template.response is not None:  # a chat template may leave earlier reasoning out
+        reasoning = response_reasoning(template.response)
     return FormatTable(
         name,
         calls,

@@ -16,11 +16,15 @@ _SANDBOX = "weaklink.inspector.chat_templates.sandbox"
 
 
 class ChatTemplate(Struct, frozen=True):
-    """A chat template: its Jinja source, where it came from, and the special tokens that it may name."""
+    """A chat template: its Jinja source, where it came from, and the special tokens that it may name.
+
+    `response` is the response template beside it, None without one; `source` is "" if there is that alone.
+    """
 
     source: str
     origin: str
     special_tokens: dict[str, str] = {}
+    response: Json = None
 
 
 class Rendering(Struct, frozen=True):
@@ -33,9 +37,11 @@ class Rendering(Struct, frozen=True):
 def render_all(template: ChatTemplate, contexts: Sequence[dict[str, Json]]) -> list[Rendering]:
     """Render the template once with each context: `messages`, `tools`, `add_generation_prompt` and its own variables.
 
-    The list has as many items as there are contexts. Raises ChatTemplateError if jinja2 is not installed, or if the
-    template needs more time or memory than it may have.
+    The list has as many items as there are contexts. Raises ChatTemplateError if there is a response template alone, if
+    jinja2 is not installed, or if the template needs more time or memory than it may have.
     """
+    if not template.source:
+        raise ChatTemplateError(f"{template.origin} has no `chat_template`.")
     if find_spec("jinja2") is None:
         raise ChatTemplateError("Chat templates need jinja2: pip install 'weaklink[templates]'.")
     variables = [{"tools": None, "documents": None, **template.special_tokens, **context} for context in contexts]

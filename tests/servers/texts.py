@@ -18,6 +18,7 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.json_text import Json
 from weaklink.inspector.segmentation import segment
+from weaklink.ui.cli.files import tool_definitions
 
 _PROPERTIES: dict[str, dict[str, Json]] = {
     "get_weather": {"city": {"type": "string"}, "days": {"type": "integer"}},
@@ -87,10 +88,9 @@ def _plain_text(dialect: Format, random: Random) -> str:
     calls = [_call(random) for _ in range(random.choice((1, 1, 1, 2, 2)))]
     if random.random() < 0.1:
         calls[-1] = ("no_such_tool", calls[0][1])
-    made = [make_call(call_name, arguments) for call_name, arguments in calls]
-    if not all(map(dialect.expresses, made)):
-        return ""
     body = _written(dialect, calls, random)
+    if not _reads_back(dialect, calls, body):
+        return ""
     before = random.choice(_BEFORE) if random.random() < 0.25 else ""
     damage = random.choice(("", "", "", "no closer", "no closer", "delete", "delete", "cut", "marker", "no name"))
     if damage:
@@ -98,6 +98,12 @@ def _plain_text(dialect: Format, random: Random) -> str:
     if random.random() < 0.3:
         body = re.sub("(?<=>)(?=<)", "\n", body)  # a line end between tags
     return before + body + (random.choice(_AFTER) if random.random() < 0.25 else "")
+
+
+def _reads_back(dialect: Format, calls: Sequence[tuple[str, dict[str, Json]]], text: str) -> bool:
+    """Whether a text means these calls: parameters without a type have the one that their tool declares."""
+    read = segment(text, dialect.name, tools=tool_definitions(TOOLS)).calls
+    return [(call.name, call.arguments) for call in read] == calls
 
 
 def _encodes(text: str) -> bool:
