@@ -3,7 +3,7 @@
 Nothing of a page's `weaklink` is replaced but addresses: each server that a page names is one on loopback that plays a
 model, `agent.py` is a real agent on a real SDK, and `logs/`, `train.jsonl` and the database hold the sample traces. A
 command that serves until it is ended runs beside the lines behind it, and is interrupted at the end of the block.
-Lines that install or start somebody else's product are not run: `OTHERS` says which, and who runs them.
+Lines that install, start or import from somebody else's product are not run: `OTHERS` says which, and why.
 """
 
 import json
@@ -51,12 +51,13 @@ OTHERS = {
     r"llama-server ": "llama.cpp: `make test-llama` runs it",
     r"podman |WEAKLINK_TOKEN=word WEAKLINK_UPSTREAM=": "an image: tests/test_image.py",
     r"curl --data-binary": "Phoenix: `make test-phoenix` sends it the same export",
-    r"(codex|pi|opencode|cline|cn|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
+    r"codex |weaklink run -- claude ": "a coding agent that needs an account: no test runs it",
+    r"(pi|opencode|cline|cn|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
     r"weaklink import (codex|gemini-cli|pi|opencode|qwen-code|cline|continue|copilot-cli)$": (
-        "the log of a coding agent: `make test-agents` imports what the agents wrote, tests/importers the others"
+        "the log of a coding agent: `make test-agents` imports what most of them wrote"
     ),
     r"weaklink import vllm\.log": "the log of a server with a GPU: tests/importers reads such logs",
-    r"GEMINI_API_KEY=\S+ weaklink run -- gemini|weaklink run .*-- (claude|qwen) ": _CODING_AGENTS,
+    r"GEMINI_API_KEY=\S+ weaklink run -- gemini|weaklink run .*-- qwen ": _CODING_AGENTS,
 }
 """What begins a line that is not run, and why."""
 
