@@ -1,9 +1,9 @@
 """The commands on the pages of the documentation: what they are, and a shell that runs them as a reader would.
 
-A fenced block of `console` or `sh` holds commands. In a block whose first line is a comment `# needs ...`, nothing is
-run: it says what is needed that a test does not have (a server, a key, the reader's own logs). Every other block is a
-session: lines that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 84 columns, and
-what follows them is what they print. A fenced block with `title="NAME"` is a file of that folder from there on.
+A fenced block of `console` or `sh` holds commands. A block whose first line is a comment `# needs ...` says what its
+reader has (a server, a key, logs): `reader.py` plays this reader and runs it. Every other block is a session: lines
+that begin with `$ ` are run one after the other, in one folder a page, on a terminal of 84 columns, and what follows
+them is what they print. A fenced block with `title="NAME"` is a file of that folder from there on.
 
 Outside of the folder, a session has the repository's `examples` and nothing else.
 """

@@ -79,7 +79,7 @@ def test_the_python_on_a_page_is_python(page: Path) -> None:
 
 @EACH_PAGE
 def test_a_block_of_commands_is_a_session_or_says_what_it_needs(page: Path) -> None:
-    """Nothing between the two: a command that no test runs is marked."""
+    """Nothing between the two: the output of a marked one is not compared."""
     unmarked = [
         block.body
         for block in blocks(page.read_text(encoding="utf-8"))
