@@ -3,7 +3,9 @@
 Nothing of a page's `weaklink` is replaced but addresses: each server that a page names is one on loopback that plays a
 model, `agent.py` is a real agent on a real SDK, and `logs/`, `train.jsonl` and the database hold the sample traces. A
 command that serves until it is ended runs beside the lines behind it, and is interrupted at the end of the block.
-Lines that install, start or import from somebody else's product are not run: `OTHERS` says which, and why.
+`claude`, `gemini` and `qwen` are agents that speak the same API by the vendor's own SDK.
+Lines that install or start somebody else's product are not run: `OTHERS` says which, and why. None of them is a
+command of weaklink.
 """
 
 import json
@@ -11,6 +13,7 @@ import os
 import re
 import runpy
 import shlex
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,7 +29,9 @@ from typing import Any
 from tests.docs.commands import Block
 from tests.docs.site import ROOT
 from tests.journeys.story import AGENTS, PYTHON
+from tests.ui.cli.test_discovery import CASES, put_logs
 from tests.ui.conftest import environment, started
+from tests.ui.tui.terminals import terminal
 
 TIMEOUT_S = 120
 AGENT_OF_PAGE = {
@@ -40,28 +45,26 @@ AGENT_OF_PAGE = {
 }
 """The agent in tests/journeys that is on the SDK of each page in docs/sdks."""
 
+CODING_AGENTS = {"claude": "anthropic_messages", "gemini": "google_genai", "qwen": "openai_chat"}
+"""The agent in tests/journeys that speaks the API of each coding agent which `weaklink run` starts on a page."""
+
 _CODING_AGENTS = "a coding agent: `make test-agents` runs it against a scripted model, recorded"
 OTHERS = {
     r"(pip|pipx|uv tool) install ": "an installation: tests/test_wheel.py installs the wheel",
-    r"uvx ": "an installation: tests/test_wheel.py runs `weaklink demo` from the wheel",
-    r"make demo$|\.venv/bin/weaklink tui ": "a target of the Makefile and its screen: tests/ui/tui",
     r"pytest examples/": "a test: tests/replay/test_example.py runs it",
     r"(VLLM_LOGGING_LEVEL=DEBUG )?vllm serve ": "vLLM needs a GPU",
     r"python -m sglang": "SGLang needs a GPU",
     r"llama-server ": "llama.cpp: `make test-llama` runs it",
-    r"podman |WEAKLINK_TOKEN=word WEAKLINK_UPSTREAM=": "an image: tests/test_image.py",
+    r"podman build |WEAKLINK_TOKEN=word WEAKLINK_UPSTREAM=": "an image: tests/test_image.py reads what makes it",
     r"curl --data-binary": "Phoenix: `make test-phoenix` sends it the same export",
-    r"codex |weaklink run -- claude ": "a coding agent that needs an account: no test runs it",
+    r"codex ": "a coding agent that needs an account: no test runs it",
     r"(pi|opencode|cline|cn|COPILOT_\S+ .*copilot) ": _CODING_AGENTS,
-    r"weaklink import (codex|gemini-cli|pi|opencode|qwen-code|cline|continue|copilot-cli)$": (
-        "the log of a coding agent: `make test-agents` imports what most of them wrote"
-    ),
-    r"weaklink import vllm\.log": "the log of a server with a GPU: tests/importers reads such logs",
-    r"GEMINI_API_KEY=\S+ weaklink run -- gemini|weaklink run .*-- qwen ": _CODING_AGENTS,
 }
 """What begins a line that is not run, and why."""
 
-_SERVES = re.compile(r"(weaklink (record|web|tail)\b|python examples/unreliable_model\.py|weaklink replay .*--serve)")
+_SERVES = re.compile(
+    r"(weaklink (record|web|tail)\b|podman run |python examples/unreliable_model\.py|weaklink replay .*--serve)"
+)
 _SERVER = re.compile(
     r"https?://(127\.0\.0\.1|localhost):(8000|8080|8123|11434|30000)\b"
     r"|https://(api\.openai\.com|openrouter\.ai|harbour\.example|lagoon\.example)"
@@ -125,9 +128,12 @@ class Reader:
         (folder / "agent.py").write_text(_agent(page), encoding="utf-8")
         (folder / "chat_template.jinja").write_text(_CHAT_TEMPLATE, encoding="utf-8")
         (folder / "answer.txt").write_text('<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>', "utf-8")
-        log = folder / ".claude" / "projects" / "project" / "session.jsonl"
-        log.parent.mkdir(parents=True)
-        log.write_text("".join(f"{json.dumps(row)}\n" for row in _CLAUDE_CODE_LOG), encoding="utf-8")
+        put_logs(folder)
+        shutil.copy(CASES / "vllm" / "details.log", folder / "vllm.log")
+        for agent, journey in CODING_AGENTS.items():
+            script = folder / f"{agent}.py"
+            script.write_text(_on_sdk(journey), encoding="utf-8")
+            write_program(programs / agent, f"exec {shlex.quote(PYTHON)} {shlex.quote(str(script))}")
         addresses = {
             "OPENAI_BASE_URL": f"{model_url}/v1",
             "ANTHROPIC_BASE_URL": model_url,
@@ -190,9 +196,21 @@ class Reader:
         expected = {0, 130, 3} if "--serve" in line else {0, 130, -signal.SIGINT}  # 3: nobody asked what was recorded
         assert process.returncode in expected, (line, process.returncode, log.read_text("utf-8"))
 
+    def look_at(self, line: str) -> None:
+        """Run a line that is a screen, in a terminal, and leave it."""
+        command = ["bash", "-c", f"exec {self.as_run(line)}"]
+        with terminal(self._folder, command, self._variables | self._exports) as screen:
+            screen.shows("broken")
+            screen.press("q")
+            screen.ends()
+
     def as_run(self, line: str) -> str:
         """The line with the addresses of this reader."""
         command = _SERVER.sub(self._model_url, line).replace("8788", str(self._port)).replace("s3://bucket", "bucket")
+        command = re.sub(r"^uvx --from \S+( @ \S+)? ", "", command)  # what is installed is here
+        command = command.replace("make demo", "weaklink demo").removeprefix(".venv/bin/")
+        command = re.sub(r"^podman run .* -e (\S+) weaklink ", r"env \1 weaklink ", command)  # the image's own program
+        command = command.replace("http://host.containers.internal:8000", self._model_url)
         command = command.replace("@turn2", "@turn3")  # its agent has a system prompt
         command = command.replace("ask 12", "ask latest")  # the one that this reader has recorded
         if "unreliable_model.py" in command:
@@ -215,25 +233,6 @@ def is_serving(line: str) -> bool:
     return bool(_SERVES.match(line))
 
 
-_CLAUDE_CODE_LOG: list[dict[str, Any]] = [
-    {
-        "type": "user",
-        "uuid": "u1",
-        "parentUuid": None,
-        "sessionId": "s1",
-        "timestamp": "2026-01-02T03:04:05.000Z",
-        "message": {"role": "user", "content": "Is the tide out?"},
-    },
-    {
-        "type": "assistant",
-        "uuid": "u2",
-        "parentUuid": "u1",
-        "sessionId": "s1",
-        "timestamp": "2026-01-02T03:04:06.000Z",
-        "message": {"role": "assistant", "model": "m", "content": [{"type": "text", "text": "It is."}]},
-    },
-]
-
 _CHAT_TEMPLATE = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for c in m.tool_calls or [] %}"
     '<tool_call>\n{"name": "{{ c.function.name }}", "arguments": {{ c.function.arguments | tojson }}}\n</tool_call>'
@@ -246,11 +245,15 @@ def _agent(page: Path) -> str:
     if page.parent.name != "sdks":
         text = (ROOT / "examples" / "agent_loop.py").read_text(encoding="utf-8")
         return text.replace("Use the tools.", "Write valid JSON.") if page.stem == "replay" else text
-    path = AGENTS / f"{AGENT_OF_PAGE[page.stem]}.py"
+    return _on_sdk(AGENT_OF_PAGE[page.stem])
+
+
+def _on_sdk(journey: str) -> str:
+    """An agent of the journeys as a program that needs no argument."""
     words = ["agent.py", "answered", "How warm is it in the north?"]
     return (
         f"import runpy, sys\nsys.path.insert(0, {str(AGENTS)!r})\nsys.argv = {words!r} + sys.argv[1:]\n"
-        f"runpy.run_path({str(path)!r}, run_name='__main__')\n"
+        f"runpy.run_path({str(AGENTS / f'{journey}.py')!r}, run_name='__main__')\n"
     )
 
 

@@ -34,6 +34,11 @@ def marked(page: Path) -> list[Block]:
     ]
 
 
+def is_of_an_api(page: Path) -> bool:
+    """Whether the programs on a page speak other APIs than OpenAI's chat completions."""
+    return page.parent.name == "sdks" or page.stem == "coding-agents"
+
+
 def name(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
@@ -112,7 +117,7 @@ def test_marked_blocks_do_what_they_say(
         (tmp_path / "project").mkdir()
     else:
         shutil.copytree(prepared, tmp_path / "project")
-    reader = Reader(tmp_path / "project", story_url if page.parent.name == "sdks" else weather_url, page)
+    reader = Reader(tmp_path / "project", story_url if is_of_an_api(page) else weather_url, page)
     if name(page) in RECORDED:
         assert reader.run("weaklink run -- python agent.py").returncode == 0
     failures = []
@@ -123,7 +128,9 @@ def test_marked_blocks_do_what_they_say(
                     continue
                 if line == "weaklink show latest --db runs.db":  # as the program above it on the page records
                     assert reader.run("python agent.py --record runs.db").returncode == 0
-                if is_serving(line):
+                if "weaklink tui" in line:
+                    reader.look_at(line)
+                elif is_serving(line):
                     beside.enter_context(reader.beside(line))
                 else:
                     done = reader.run(line)
@@ -139,3 +146,14 @@ def test_each_reason_not_to_run_a_line_has_a_line() -> None:
     lines = [line for page in MARKED for block in marked(page) for line in command_lines(block)]
     reasons = {reason_not_to_run(line) for line in lines}
     assert set(OTHERS.values()) - reasons == set()
+
+
+def test_no_command_of_weaklink_is_left_out() -> None:
+    left = [
+        line
+        for page in MARKED
+        for block in marked(page)
+        for line in command_lines(block)
+        if reason_not_to_run(line) and re.search(r"(^|[;&|] |/)weaklink [a-z]", line)
+    ]
+    assert left == []
