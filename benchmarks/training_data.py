@@ -16,7 +16,8 @@ from msgspec import Struct
 from benchmarks.timing import say
 from benchmarks.training_rows import training_rows
 
-_SIZES = tuple(map(int, os.environ.get("WEAKLINK_BENCH_TRAINING_ROWS", "1000,10000,100000").split(",")))
+_NAMED = tuple(map(int, os.environ.get("WEAKLINK_BENCH_TRAINING_ROWS", "1000,10000,100000").split(",")))
+_SIZES = _NAMED if len(_NAMED) > 1 else (_NAMED[0] // 5, *_NAMED)  # a rate is between two sizes
 _COMMANDS: dict[str, tuple[str, ...]] = {
     "lint": (),
     "verify": (),
