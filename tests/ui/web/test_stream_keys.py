@@ -224,5 +224,5 @@ def test_an_uploaded_file_is_imported_and_reported(streams: str, page: Page) -> 
     said = b'{"id": "up", "conversations": [{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}]}\n'
     page.locator("input[type=file]").set_input_files({"name": "up.jsonl", "mimeType": "text/plain", "buffer": said})
     page.get_by_role("button", name="Import 1 file").click()
-    expect(page.locator(".wl", has_text="up.jsonl")).to_be_visible()
+    expect(page.locator(".listing tbody tr", has_text="up.jsonl")).to_be_visible()
     expect(page.get_by_role("button", name="Show traces")).to_be_visible()
