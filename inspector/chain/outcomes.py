@@ -554,7 +554,8 @@ def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:
     outputs = (run.get("result") or run.get("error") for run in runs)
     words = "\n".join(output for output in outputs if isinstance(output, str))
     recorded = RecordedState(state=state, field="result field success")
-    return structs.replace(result, content=words, is_error=state is RunState.FAILED, recorded=recorded)
+    is_error = result.is_error is True or state is RunState.FAILED
+    return structs.replace(result, content=words, is_error=is_error, recorded=recorded)
 
 
 def _is_run_of(run: Any, asked: frozenset[str]) -> bool:

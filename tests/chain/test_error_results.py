@@ -251,11 +251,11 @@ def test_the_words_of_a_failed_check_are_the_line_that_names_what_failed(begin: 
     assert found.words == line
 
 
-def judged(commands: list[str], runs: list[dict[str, object]]) -> Judgement | None:
+def judged(commands: list[str], runs: list[dict[str, object]], *, flag: bool | None = None) -> Judgement | None:
     arguments, text = write_json({"commands": commands}), write_json(runs)
     call = ToolCall("run_commands", {"commands": list(commands)}, arguments, True, Range(0, len(arguments)))
     placed = PlacedCall(call, Location(0, "text", Range(0, 1)))
-    return judged_result(placed, ToolResult(text, Range(0, len(text))))
+    return judged_result(placed, ToolResult(text, Range(0, len(text)), is_error=flag))
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=5))
@@ -284,3 +284,10 @@ def test_what_looks_for_a_file_in_a_list_of_commands_is_answered_with_no() -> No
 
 def test_a_list_of_other_things_that_had_no_success_is_data() -> None:
     assert judged(["list-builds"], [{"build": "17", "success": False}, {"build": "18", "success": True}]) is None
+
+
+def test_an_error_flag_beside_runs_that_succeeded_counts() -> None:
+    run: dict[str, object] = {"query": "make all", "result": "", "success": True}
+    judgement = judged(["make all"], [run], flag=True)
+    assert judgement is not None
+    assert judgement.certainty.value == "flagged"
