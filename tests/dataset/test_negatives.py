@@ -318,7 +318,8 @@ def test_a_result_in_the_user_s_turn_is_no_second_question() -> None:
 def test_a_negative_has_no_reference_that_needs_the_call(member: str, as_text: bool) -> None:
     calls: Any = [{"name": "get_weather", "arguments": {"city": "Oslo"}}]
     reference = json.dumps(calls) if as_text else calls
-    given: dict[str, Any] = {member: {"style": "rule", "ground_truth": reference} if member == "reward_model" else reference}
+    held = {"style": "rule", "ground_truth": reference} if member == "reward_model" else reference
+    given: dict[str, Any] = {member: held}
     made = make_negative(sample(WEATHER, ALARM, **given), NegativeOptions(1, ("tool-removed",)))
     assert isinstance(made, NegativeRow), made
     assert run_verifier(TOOL_USE, row_candidate(made.value)).passed
