@@ -1,6 +1,7 @@
 """Public training and evaluation sets: a row of each shape is read with its calls, results, tools and reference."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import weaklink
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.convert import convert_row
-from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.data_files import DataRow, renamed_members
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rows import open_row_file, read_data
@@ -292,6 +293,9 @@ def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> No
             "--map user_query=query,calls=answers,functions=tools",
         ),
         ({"dialog": [USER, STRUCTURED]}, "--map dialog=messages"),
+        ({"turns": [{"from": "human", "value": "Hi"}]}, "--map turns=conversations"),
+        ({"turns": [{"speaker": "user", "text": "Hi"}]}, "no conversation among `turns`; the nearest"),
+        ({"src": "Hi", "tgt": "Hello"}, "--map src=prompt,tgt=completion"),
         ({"question": "Hi", "generation": "Hello"}, "--map question=prompt,generation=completion"),
         ({"a": 1, "b": 2}, "`a`, `b`"),
         ({}, "no members"),
@@ -466,3 +470,24 @@ def test_rows_of_a_prompt_and_a_completion_get_faults_and_copies_of_one_shape(na
     assert copied.keys() == found.value.keys() - {"injected"}
     assert "completion" not in copied
     assert len(copied["messages"]) == 4
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"user_query": "Hi", "calls": [CALL], "functions": [WEATHER]},
+        {"dialog": [USER, STRUCTURED]},
+        {"turns": [{"from": "human", "value": "Hi"}]},
+        {"turns": [{"speaker": "user", "text": "Hi"}]},
+        {"question": "Hi", "generation": "Hello"},
+        {"src": "Hi", "tgt": "Hello"},
+        {"input": "Hi", "target": "Hello"},
+        {"instruction": "Hi", "reply": "Hello"},
+        {"history": [USER], "functions": [WEATHER]},
+    ],
+)
+def test_the_mapping_that_a_refusal_names_reads_the_row(row: dict[str, Any]) -> None:
+    words = re.search(r"`--map (\S+)`", refusal(row))
+    columns = dict(pair.split("=") for pair in words[1].split(",")) if words is not None else {}
+    read = sample_of(renamed_members(row, columns))
+    assert (read.shape is None) is (words is None)

@@ -92,7 +92,8 @@ def refusal(row: JsonObject) -> str:
     keys = ", ".join(f"`{key}`" for key in nearest.keys)
     if not mapping and all(row.get(key) is not None for key in nearest.keys):
         return f"no conversation: {keys} of {nearest.name} cannot be read as one"
-    found = f"no conversation among {shown or 'no members'}; the nearest known shape is {nearest.name} ({keys})"
+    among = f"among {shown}" if shown else "and no members"
+    found = f"no conversation {among}; the nearest known shape is {nearest.name} ({keys})"
     return f"{found}: `--map {mapping}` would read it" if mapping else found
 
 
@@ -562,10 +563,28 @@ _SYNONYMS = {
     "answers": ("calls", "function_calls", "expected_calls", "ground_truth", "label", "target", "api_calls"),
     "tools": ("functions", "apis", "api_list", "available_tools", "tool_list", "function"),
     "function": ("functions", "apis", "tools"),
-    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request"),
-    "completion": ("generation", "model_output", "prediction", "reply", "assistant", "answer_text", "solution"),
+    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request", "source", "src"),
+    "completion": (
+        "generation",
+        "model_output",
+        "prediction",
+        "reply",
+        "assistant",
+        "answer_text",
+        "solution",
+        "target",
+        "tgt",
+    ),
     "instruction": ("prompt", "query", "question"),
     "output": ("reply", "target", "solution"),
+}
+
+
+_NEEDED_MEMBERS: Mapping[str, frozenset[str]] = {
+    "messages": frozenset({"role"}),
+    "trajectory": frozenset({"role"}),
+    "conversations": frozenset({"from", "value"}),
+    **dict.fromkeys(("tools", "function", "answers"), frozenset[str]()),
 }
 
 
@@ -593,6 +612,7 @@ def _source(key: str, row: JsonObject) -> str | None:
 
 def _fits(key: str, value: Json) -> bool:
     """Whether a value can be what the member of a shape has: a list of objects for messages, a text for a query."""
-    if key in ("messages", "conversations", "trajectory", "tools", "function", "answers"):
-        return bool(_objects(value))
+    if key in _NEEDED_MEMBERS:
+        objects = _objects(value)
+        return bool(objects) and all(_NEEDED_MEMBERS[key] <= one.keys() for one in objects)
     return isinstance(value, str)
