@@ -127,6 +127,10 @@ class SessionFacts:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
+    def is_in_good_call(self, value: str) -> bool:
+        """Whether a call that worked passes a value, in lower case: the agent's own choice."""
+        return value in self._good_arguments
+
     @cached_property
     def written_names(self) -> frozenset[str]:
         """The names of the files that calls which worked have written, whole and without suffix."""
