@@ -92,7 +92,7 @@ class SameEffect:
                 continue
             if not has_known_effect(failed.call) and looks_instead(self._steps[number - 1], failed):
                 continue
-            if _asks_elsewhere(self._steps[number - 1], failed):
+            if asks_elsewhere(self._steps[number - 1], failed):
                 continue
             others = self._intents.get(number, ())
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
@@ -128,7 +128,7 @@ def looks_instead(later: Step, failed: Step) -> bool:
     return all(operations) and [kind_of(name) is ToolKind.READS for name in operations] == [True, False]
 
 
-def _asks_elsewhere(later: Step, failed: Step) -> bool:
+def asks_elsewhere(later: Step, failed: Step) -> bool:
     """Whether a later line puts a statement to another database or host, and the first error does not blame the old."""
     mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
     if mine is None or theirs is None or mine.command is None or theirs.command is None:

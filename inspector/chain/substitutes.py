@@ -25,12 +25,18 @@ from itertools import islice, pairwise
 from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import Recovered
-from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
+from weaklink.inspector.chain.session_facts import (
+    MAX_READ_CHARS,
+    SessionFacts,
+    asks_to_explain,
+    is_not_installed,
+    known_turn,
+)
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -438,7 +444,9 @@ class NamedWays:
         facts, effect = self._facts, main_effect(effects_of(failed.call))
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
-        if not _may_look(failed, effect) or failed.result_kind is not ResultKind.FAILURE:
+        only_looked = effect.kind is EffectKind.RUN and not facts.has_changed_anything
+        may_look = _may_look(failed, effect) or (only_looked and asks_to_explain(facts.request_before(failed)))
+        if not may_look or failed.result_kind is not ResultKind.FAILURE:
             return None
         is_page = any("://" in target for target in effect.targets)
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
@@ -451,6 +459,8 @@ class NamedWays:
                 continue
             if not has_known_effect(failed.call) and step.call.name == failed.call.name:
                 continue  # the next item of a series
+            if ends_run(step.call) or asks_elsewhere(step, failed):
+                continue  # its result repeats the answer, or is that of another database
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
                 continue
