@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands
+from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -201,6 +201,7 @@ _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
 _GH_LOOKS = frozenset(("view", "list", "status", "diff", "checks", "search"))
 _GH_FIELDS = frozenset(("-f", "--field", "--raw-field", "--input"))  # with these `gh api` sends a POST
 _IN_PLACE = frozenset(("sed", "perl", "gsed"))
+_COMPOSE_VALUES = ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory")
 _OPTIONS_WITH_VALUE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "git": frozenset({"-C", "-c", "--git-dir", "--work-tree"}),
@@ -485,8 +486,11 @@ def _verb(command: ShellCommand) -> str:
             return words[0]
         takes_value = words[0] in _OPTIONS_WITH_VALUE.get(command.program, ())
         words = words[2 if takes_value else 1 :]
-    if words and words[0] in ("run", "run-script", "compose") and len(words) > 1:
-        return f"{words[0]} {words[1]}" if words[0] == "compose" else words[1]
+    if words[:1] == ["compose"]:
+        rest = without_options(words[1:], _COMPOSE_VALUES)
+        return " ".join(("compose", *rest[:1]))
+    if words and words[0] in ("run", "run-script") and len(words) > 1:
+        return words[1]
     return words[0] if words else ""
 
 
@@ -621,6 +625,11 @@ _STATEMENTS = lazy_pattern(
     r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
     re.IGNORECASE,
 )
+
+
+def runs_code(effect: Effect) -> bool:
+    """Whether a command passes code to an interpreter, as `python -c` does."""
+    return effect.command is not None and inline_code(effect.command.words) is not None
 
 
 def installs(effect: Effect) -> bool:

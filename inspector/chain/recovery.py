@@ -23,7 +23,7 @@ from weaklink.inspector.chain.invented_values import InventedValues, distinctive
 from weaklink.inspector.chain.not_needed import Necessity
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
@@ -39,11 +39,6 @@ from weaklink.inspector.text import Range
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 
 
-_ASKS = lazy_pattern(
-    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
-    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
-    r"\btell me (?:the|if|whether|what|which)\b"
-)
 _ORDERS = lazy_pattern(
     r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
 )
@@ -91,6 +86,7 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            brought=facts.good_arguments,
         )
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
@@ -120,7 +116,7 @@ class RecoveryAnalysis:
             return False
         if failed.result_kind is not ResultKind.FAILURE or is_not_installed(failed):
             return False
-        return _ASKS.search(request) is not None and _ORDERS.search(request) is None
+        return asks_for_words(request) and _ORDERS.search(request) is None
 
     def place_of(self, statement: Statement | None) -> Location | None:
         """The location of a statement; of one in a terminal tool's arguments, that of the call."""

@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.assertions import Clause, clauses_of, denies, is_read
-from weaklink.inspector.chain.claims import claims_effect
+from weaklink.inspector.chain.claims import claims_effect, says_none_left
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
@@ -76,9 +76,7 @@ _NOT_ENGLISH = lazy_pattern(
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
     r" not)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
-    r"try(?:ing)? (?:again|another|a different)|"
-    r"retry|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
-    r"(?:let me|i['’]ll|i will) (?:fix|correct|adjust|debug|re-?read)|"
+    r"trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
     r"muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|existe|es)|pas|manque|faut|"
     r"falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
     re.IGNORECASE,
@@ -243,6 +241,8 @@ class Statements:
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
+        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
+            return False
         if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
             return True
         if failed.is_lost and sentence.rstrip().endswith(("?", "？")) and failed.echoes(sentence):
