@@ -530,12 +530,20 @@ def judged_result(
         return None
     result = _of_runs(placed.call, result)
     failure = find_error(result, placed.call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
+        failure = None
     if failure is None and (line := hidden_finding(placed.call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+
+
+def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a result only repeats what the call passed: the words are the agent's own, such as its answer."""
+    text = result.content.strip()
+    return bool(text) and any(isinstance(value, str) and value.strip() == text for _, value in leaves(call.arguments))
 
 
 def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:

@@ -11,6 +11,7 @@ substitution and a glob stay as they are written. At most `_MAX_CHARS` of a line
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -117,6 +118,24 @@ def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
             yield _command(words, draft)
         elif draft.writes:
             yield ShellCommand(">", (), tuple(draft.writes), draft.connector)
+
+
+def elsewhere(command: ShellCommand) -> str | None:
+    """The line that a command runs on another machine or in a container: `ls /srv` of `ssh nas ls /srv`; else None."""
+    words = list(command.words)
+    if command.program == "ssh":
+        return " ".join(_after_options(words, _SSH_VALUES)[1:])
+    if "exec" not in words[:2] or command.program not in _CONTAINERS:
+        return None
+    rest = words[words.index("exec") + 1 :]
+    if "--" in rest:
+        return shlex.join(rest[rest.index("--") + 1 :])
+    return shlex.join(_after_options(rest, _EXEC_VALUES)[1:])
+
+
+_CONTAINERS = frozenset(("docker", "podman", "kubectl", "oc", "docker-compose", "nerdctl"))
+_SSH_VALUES = ("-p", "-i", "-l", "-o", "-J", "-F", "-b", "-c", "-D", "-L", "-R", "-W")
+_EXEC_VALUES = ("-u", "--user", "-w", "--workdir", "-e", "--env", "-n", "--namespace", "-c", "--container")
 
 
 def _command(words: list[str], draft: _CommandDraft) -> ShellCommand:
