@@ -34,7 +34,7 @@ from weaklink.inspector.chain.same_effect import looks_instead
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
+from weaklink.inspector.chain.tool_kinds import bare_name, code_words, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES, _MAX_BEFORE = 8, 20  # later steps that may correct a call; earlier results that may have had a value
@@ -77,7 +77,10 @@ class Corrections:
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
         if is_same and is_interpreter(bare_name(step.call.name or "")):
             code = step.call.raw_arguments
-            return _NO_MODULE.search(failed.error or "") is not None and _INSTALLS.search(code) is None
+            if _NO_MODULE.search(failed.error or "") is not None:
+                return _INSTALLS.search(code) is None
+            shared = code_words(code) & code_words(failed.call.raw_arguments) - _COMMON_CODE
+            return step.number == failed.number + 1 and bool(shared)
         if not is_same or has_known_effect(failed.call) or self._does_other_thing(step, failed):
             return False
         return not self._is_next_item(step, failed)
@@ -137,6 +140,8 @@ class Corrections:
         return brought and not before and not self._facts.is_users(value)
 
 
+_COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
+_COMMON_CODE = frozenset(_COMMON_CODE_TABLE.split())
 # Code that lacks a library is corrected by code that needs none, but not by what only installs it.
 _NO_MODULE = lazy_pattern(r"no module named|cannot find module|importerror", re.IGNORECASE)
 _INSTALLS = lazy_pattern(r"\b(?:pip|conda|npm|apt)\b[^\n]{0,40}\binstall\b")

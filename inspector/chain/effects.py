@@ -350,8 +350,8 @@ def _effect_of_command(command: ShellCommand, line: str) -> Effect:
 
 def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     program, words = command.program, command.words
-    if (inner := elsewhere(command)) is not None and inner.strip() and _only_looks(inner):
-        return EffectKind.PROBE, program
+    if (inner := elsewhere(command)) is not None and (look := _look_of(inner)) is not None:
+        return look, program
     if words and words[0] in PROBE_OPTIONS and len(words) <= 2:
         return EffectKind.PROBE, program
     if not _GIVE_UP.isdisjoint(words):
@@ -365,10 +365,12 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     return (kind, program) if kind is not None else _kind_of_subcommand(command)
 
 
-def _only_looks(line: str) -> bool:
-    """Whether a line that runs on another machine or in a container changes nothing there."""
-    kinds = {effect.kind for effect in _effects_of_line(line)}
-    return kinds <= {EffectKind.PROBE, EffectKind.READ, EffectKind.NOTHING} and EffectKind.PROBE in kinds
+def _look_of(line: str) -> EffectKind | None:
+    """Whether a line that runs on another machine or in a container asks or reads there; None if it does more."""
+    kinds = {effect.kind for effect in _effects_of_line(line)} - {EffectKind.NOTHING}
+    if kinds == {EffectKind.READ}:
+        return EffectKind.READ
+    return EffectKind.PROBE if kinds and kinds <= {EffectKind.PROBE, EffectKind.READ} else None
 
 
 def _kind_of_program(command: ShellCommand) -> EffectKind | None:

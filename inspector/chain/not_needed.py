@@ -54,9 +54,7 @@ _FEW_WORDS = 2  # "Do it." says nothing of what is wanted
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
-_MAKERS = frozenset(
-    {"mkdir", "createdb", "useradd", "groupadd", "git init", "git tag", "git branch", "docker network", "docker volume"}
-)
+_MAKERS = frozenset({"mkdir", "createdb", "useradd", "groupadd", "git init", "docker network", "docker volume"})
 _EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
 _NOTHING_TO_DO = lazy_pattern(
     r"\bnothing (?:to (?:commit|do|push|update|install|upgrade|release)|added to commit|changed)\b|"
@@ -116,12 +114,8 @@ class Necessity:
         if effect is None or failed.result is None:
             return False
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
-        if effect.subject in _REMOVERS and _GONE.search(text) is not None:
-            return True
         removes = bare_name(failed.call.name or "").partition("_")[0] in ("delete", "remove", "uninstall")
         if removes and _GONE.search(text) is not None and judged.said is Said.REPORTED:
-            return True
-        if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
             return True
@@ -215,6 +209,17 @@ class Necessity:
 
     def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
+
+
+def aims_at_what_is(failed: Step) -> bool:
+    """Whether a call was to remove what is not there, or to make what is: its aim is reached, whatever is claimed."""
+    effect = main_effect(effects_of(failed.call))
+    if effect is None or failed.result is None:
+        return False
+    text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
+    if effect.subject in _REMOVERS and _GONE.search(text) is not None:
+        return True
+    return effect.subject in _MAKERS and _EXISTS.search(text) is not None
 
 
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".

@@ -84,7 +84,11 @@ class SameEffect:
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if _is_part_of_check(failed, self._steps[number - 1]) or _is_other_check(failed, self._steps[number - 1]):
+            if (
+                self._leaves_findings(failed, number)
+                or _is_part_of_check(failed, self._steps[number - 1])
+                or _is_other_check(failed, self._steps[number - 1])
+            ):
                 continue
             if only_asks(failed.call) is False and only_asks(self._steps[number - 1].call):
                 continue
@@ -98,6 +102,23 @@ class SameEffect:
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
+
+    def _leaves_findings(self, failed: Step, number: int) -> bool:
+        """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
+        if failed.result_kind is not ResultKind.FINDING or failed.result is None:
+            return False
+        files = {_name_of(path) for path in _FAULTY_FILE.findall(failed.result.content)}
+        if len(files) < _SEVERAL:
+            return False
+        for step in self._steps[number - 1 :]:
+            effects = effects_of(step.call) if step.is_good else ()
+            checks = [effect for effect in effects if effect.kind is EffectKind.CHECK]
+            if any(not effect.targets for effect in checks):
+                return False
+            named = {_name_of(target) for effect in checks for target in effect.targets}
+            whole = any("." not in name for name in named)  # a folder
+            files = set() if whole else files - named
+        return bool(files)
 
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
@@ -151,6 +172,14 @@ def _places(words: Sequence[str]) -> Iterator[str]:
         is_plain = not word.startswith("-") and " " not in word and not before.startswith("-")
         if before in _PLACE_OPTIONS or is_plain:
             yield word
+
+
+_SEVERAL = 2
+_FAULTY_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+
+
+def _name_of(path: str) -> str:
+    return path.rsplit("/", 1)[-1].casefold()
 
 
 def _is_part_of_check(failed: Step, later: Step) -> bool:

@@ -62,20 +62,18 @@ class Substitutes:
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
         """The first later step of another tool that did the work of `failed`, and how."""
-        if failed.call.name is None:
+        if failed.call.name is None or failed.result_kind is ResultKind.FINDING:
             return None
-        if failed.result_kind is ResultKind.FINDING:
-            return None
+        if _CONFLICT.search(_result_of(failed)) is not None and (ended := self._concluded(failed, intent)) is not None:
+            return ended
         if (number := self._lookup(failed)) is not None:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
         if (alike := self._alike(failed)) is not None:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
-        made = _made_by(failed)
-        for value in intent.sought:
-            if value.text in made:
-                continue  # what reads it later reads what was there before
+        made = _made_by(failed)  # what reads such a file later reads what was there before
+        for value in (value for value in intent.sought if value.text not in made):
             for number in self._holding(value, failed):
                 how = self._serves(self._steps[number - 1], failed, intent, value)
                 if how is not None:
@@ -111,6 +109,17 @@ class Substitutes:
             )
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
                 return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
+        return None
+
+    def _concluded(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The edit of a file with a conflict, else the next commit or `--continue`, which ends what stopped there."""
+        if (edited := self.edited(failed, intent)) is not None:
+            return edited
+        for step in self._steps[failed.number :]:
+            commands = (effect.command for effect in effects_of(step.call) if step.is_good)
+            words = (command.words for command in commands if command is not None and command.program == "git")
+            if any(line[:1] == ("commit",) or "--continue" in line for line in words):
+                return Recovered(Recovery.SAME_INTENT, VerdictRule.TARGET_REACHED, step.number)
         return None
 
     def _launched(self, failed: Step, mine: Effect) -> int | None:
@@ -338,6 +347,12 @@ def _query_words(step: Step) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 and not word.isdigit())
 
 
+def call_words(step: Step) -> frozenset[str]:
+    """The words of a call's arguments, and of the name of its tool if no table knows it."""
+    name = "" if has_known_effect(step.call) else bare_name(step.call.name or "")
+    return _query_words(step) | frozenset(word for word in name.split("_") if len(word) > 2)
+
+
 def _looked_up(step: Step) -> str | None:
     """What a lookup is for, without the key that it uses: `user_id` for `find_user_id_by_email`."""
     name = bare_name(step.call.name or "")
@@ -409,7 +424,7 @@ class NamedWays:
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
-            if not is_later or named.isdisjoint(_stems(_query_words(step))):
+            if not is_later or named.isdisjoint(_stems(call_words(step))):
                 continue
             if is_check and any(target in _text(step) for target in effect.targets):
                 return step.number
