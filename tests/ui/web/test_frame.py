@@ -305,7 +305,7 @@ def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_
 _MONOSPACED = """() => {
     // The visible texts in a monospaced font, outside of the stream, its tabs, pictures, and what is code.
     const found = [];
-    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .lines:not(.prose), .line:not(.folds)';
+    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .line.columns';
     const walk = (root) => {
         for (const one of root.querySelectorAll('*')) {
             if (one.shadowRoot) walk(one.shadowRoot);
@@ -319,6 +319,9 @@ _MONOSPACED = """() => {
 }"""
 _PRINTED = {  # how many blocks of terminal print a page has: maps, marked streams, differences of texts
     "trace?trace={broken}": 0,
+    "trace?trace={broken}&tab=Schema": 0,
+    "trace?trace={broken}&tab=Request and answer": 0,
+    "trace?trace={broken}&tab=What the model read": 0,
     "traces?look={broken}": 1,
     "rules?rule=J104": 2,
     "compare?runs={broken} {recovered}": 1,
@@ -334,15 +337,16 @@ def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     page.goto(f"{demo_dashboard}{path.format(**endings)}")
     settled(page)
     if "{broken}" in path:
-        page.locator(".wl-prose .code, .prose .code").first.wait_for()
-        quotes = page.locator(".wl-prose .code, .prose .code")
+        page.locator(".wl-prose .code, .line .code").first.wait_for()
+        quotes = page.locator(".wl-prose .code, .line .code")
         assert all("mono" in one.evaluate("(one) => getComputedStyle(one).fontFamily") for one in quotes.all())
     assert page.locator(".wl:visible").count() == _PRINTED[path]
     assert page.evaluate(_MONOSPACED) == []
 
 
 @pytest.mark.parametrize(
-    ("tab", "name", "words"), [("Notes and facts", "model", "format"), ("Timeline", "turn", " s ")]
+    ("tab", "name", "words"),
+    [("Notes and facts", "model", "format"), ("Timeline", "turn", " s "), ("Request and answer", "finish", "stop")],
 )
 def test_facts_of_a_trace_are_names_and_values_in_the_font_of_the_page(
     page: Page, demo_dashboard: str, tab: str, name: str, words: str
