@@ -15,11 +15,10 @@ from streamlit.components.v2 import component
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
 from weaklink.ui.views.styled_text import Line, LineKind, visible_line
-from weaklink.ui.web.markup import MAX_ROOM_ROWS, colour_rules, prose_runs
+from weaklink.ui.web.markup import MAX_ROOM_ROWS, ROW_PX, colour_rules, prose_runs
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
-_ROW_PX = 30  # the least height of a row of a listing
 _DISSECTOR = (
     *(
         "../follow.js",
@@ -184,7 +183,7 @@ def listing(
         "stacked": is_stacked,
         "focus": has_focus,
     }
-    room_rows = min(len(rows) + 1, most_rem * 16 // _ROW_PX, MAX_ROOM_ROWS)
+    room_rows = min(len(rows) + 1, most_rem * 16 // ROW_PX, MAX_ROOM_ROWS)
     with st.container(key=f"weaklink_rows_{room_rows}_{key}"):  # so that nothing moves when it is drawn
         drawn = _component("listing", ("main.js",))(
             key=key,
