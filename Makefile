@@ -95,12 +95,10 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
 
-test-trainers: dev ## Call the rewards as the source of TRL and verl does, and train with TRL for a step; installs PyTorch
-	$(UV) pip install --quiet --no-deps --target build/trainers trl==1.16.0 verl==0.9.1
-	PYTHONPATH=build/trainers $(BIN)/python -m pytest tests/dataset/test_reward_callers.py $(ARGS)
-	$(PYTHON) -m venv --clear build/trl
-	build/trl/bin/pip install --quiet torch==2.13.0 trl==1.16.0 $(CORE_TOOLS) -e .
-	build/trl/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_trl_training.py $(ARGS)
+test-trainers: dev ## Train with TRL's GRPOTrainer for a step, and score with verl's reward managers; installs PyTorch
+	$(PYTHON) -m venv --clear build/trainers
+	build/trainers/bin/pip install --quiet torch==2.13.0 trl==1.16.0 verl==0.9.1 $(CORE_TOOLS) -e .
+	build/trainers/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_trainers.py $(ARGS)
 
 test-atropos: dev ## Run the tests of the Atropos environment with the real atroposlib
 	$(PYTHON) -m venv --clear build/atropos

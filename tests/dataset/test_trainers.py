@@ -1,7 +1,7 @@
-"""TRL's `GRPOTrainer` trains with the reward for a step, on a model of random weights: `make test-trainers`.
+"""The rewards in the real trainers: TRL's `GRPOTrainer` for a step, and verl's reward managers. `make test-trainers`.
 
 The tokenizer has the right answer, a wrong one and a text as one token each, and a completion is one token, so that a
-random model gives answers of all kinds, whose rewards are known.
+model of random weights gives answers of all kinds, whose rewards are known.
 """
 
 import json
@@ -13,12 +13,22 @@ from typing import Any
 import pytest
 
 import weaklink
-from tests.dataset.test_reward_callers import REFERENCE, RIGHT, TOOLS, WRONG
+from weaklink.inspector.model import Json
 
 pytestmark = pytest.mark.skipif(
-    not all(map(find_spec, ("torch", "trl", "datasets"))),
-    reason="TRL and PyTorch are not installed: make test-trainers",
+    not all(map(find_spec, ("torch", "trl", "verl"))),
+    reason="PyTorch, TRL and verl are not installed: make test-trainers",
 )
+TOOLS: Json = [
+    {
+        "name": "get_weather",
+        "description": "Weather of a city.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    }
+]
+RIGHT = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Rome"}}\n</tool_call>'
+WRONG = RIGHT.replace("Rome", "Oslo")
+REFERENCE = [{"name": "get_weather", "arguments": {"city": "Rome"}}]
 ANSWERS = {RIGHT: 1.0, WRONG: 0.0, "Hello": 0.0}
 ASKED = "Rome"
 COMPLETIONS = 64
@@ -75,3 +85,35 @@ def test_a_step_of_grpo_pays_each_answer_what_it_is_worth(tmp_path: Path) -> Non
     (logged, *_) = [entry for entry in trainer.state.log_history if "reward" in entry]
     mean = sum(one for _, one in paid) / COMPLETIONS
     assert float(logged["rewards/tool_use_reward/mean"]) == pytest.approx(mean, abs=1e-3)
+
+
+@pytest.mark.parametrize("manager", ["naive", "dapo", "rate_limited"])
+def test_verl_s_reward_manager_loads_the_score_from_a_file_and_pays_each_answer(tmp_path: Path, manager: str) -> None:
+    numpy, omegaconf, torch = map(import_module, ("numpy", "omegaconf", "torch"))
+    data_proto = import_module("verl").DataProto
+    file = tmp_path / "score.py"
+    file.write_text(
+        f"import weaklink\n\ncompute_score = weaklink.verl_reward('tool-use', tools={TOOLS!r}, format='hermes')\n",
+        encoding="utf-8",
+    )
+    reward = {
+        "custom_reward_function": {"path": str(file), "name": "compute_score"},
+        "reward_manager": {"source": "register", "name": manager},
+        "reward_kwargs": {},
+    }
+    words = tokenizer()
+    config = omegaconf.OmegaConf.create({"reward": reward})
+    loaded = import_module("verl.trainer.ppo.reward").load_reward_manager(config, words)
+    for answer, worth in ANSWERS.items():
+        tokens = torch.tensor([words.encode(answer)])
+        facts = {
+            "data_source": "tools",
+            "reward_model": {"ground_truth": json.dumps(REFERENCE)},
+            "extra_info": {"prompt": ASKED},
+        }
+        data = data_proto.from_dict(
+            tensors={"responses": tokens, "attention_mask": torch.ones_like(tokens)},
+            non_tensors={name: numpy.array([one], dtype=object) for name, one in facts.items()},
+        )
+        paid = loaded.loop.run_until_complete(loaded.run_single(data))
+        assert paid["reward_score"] == worth, answer
