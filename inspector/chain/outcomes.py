@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect, runs_shell
+from weaklink.inspector.chain.effects import effects_of, has_known_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
@@ -89,7 +89,6 @@ _REFUSED = frozenset(
 )
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
-_MIN_CONTENT_CHARS = 12
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
@@ -452,29 +451,6 @@ def steps_of(
         )
 
 
-def with_contents(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps; one that only words call a failure is none if a later call translates or saves its result as it is.
-
-    Then the words are the content that was wanted: a file that tells of an error, in any language.
-    """
-    all_steps = tuple(steps)
-    if not any(step.certainty is Certainty.TEXTUAL for step in all_steps):
-        yield from all_steps
-        return
-    contents: dict[str, int] = {}
-    for step in all_steps:
-        effect = main_effect(effects_of(step.call))
-        if effect is not None and effect.command is None and effect.kind in (EffectKind.READ, EffectKind.WRITE):
-            values = (value.strip() for _, value in leaves(step.call.arguments) if isinstance(value, str))
-            contents.update(dict.fromkeys((value for value in values if len(value) >= _MIN_CONTENT_CHARS), step.number))
-    for step in all_steps:
-        text = step.result.content.strip() if step.result is not None and step.certainty is Certainty.TEXTUAL else ""
-        if contents.get(text, 0) > step.number:
-            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None, rules=())
-        else:
-            yield step
-
-
 def last_turn_with_words(trace: Trace) -> int:
     """The number of the last turn that is no result, 0 if there is none: the agent ignored open calls before it.
 
@@ -530,12 +506,20 @@ def judged_result(
         return None
     result = _of_runs(placed.call, result)
     failure = find_error(result, placed.call)
+    if failure is not None and failure.certainty is Certainty.TEXTUAL and repeats_argument(placed.call, result):
+        failure = None
     if failure is None and (line := hidden_finding(placed.call, result)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
     if failure is None and (line := patterns.line_in(result.content)) is not None:
         failure = Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("error pattern", line[:200]),))
     paths, turn = known or KnownPaths(), placed.location.turn
     return kind_of_result(placed.call, result, failure, lambda effect: paths.are_named(effect.targets, turn))
+
+
+def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
+    """Whether a result only repeats what the call passed: the words are the agent's own, such as its answer."""
+    text = result.content.strip()
+    return bool(text) and any(isinstance(value, str) and value.strip() == text for _, value in leaves(call.arguments))
 
 
 def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:

@@ -103,8 +103,8 @@ _FINDINGS = lazy_pattern(
     re.MULTILINE,
 )
 _MISSING = lazy_pattern(
-    r"no such file|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|cannot (?:access|"
-    r"find)|"
+    r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
+    r"cannot (?:access|find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
     r"no module named|cannot find module|no files? (?:matched|found)|no match",
     re.IGNORECASE,
@@ -155,6 +155,10 @@ def stated_exit_code(text: str) -> int | None:
     if labelled is not None:
         codes = (line.removeprefix("Exit Code: ") for line in labelled[1] if line.startswith("Exit Code: "))
         return next((int(code) for code in codes if code.lstrip("-").isdecimal() and len(code) < 12), None)
+    last = last_line(text)[:400]
+    folded = f"{text[:_HEAD]}\n{last}".lower()
+    if not any(sign in folded for sign in _SIGNS_OF_CODE):
+        return None
     lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     for index, line in enumerate(lines):
@@ -164,8 +168,11 @@ def stated_exit_code(text: str) -> int | None:
             return int(match[1])
         if line.startswith("Output:"):
             break
-    match = _EXIT_LINE.match(last_line(text)[:400]) or _SANDBOX.match(text[:_HEAD])
+    match = _EXIT_LINE.match(last) or _SANDBOX.match(text[:_HEAD])
     return int(match[1]) if match else None
+
+
+_SIGNS_OF_CODE = ("exit", "code", "status")  # `_EXIT_LINE` and `_SANDBOX` need one of them
 
 
 def _labelled_output(text: str) -> tuple[str, list[str]] | None:
@@ -231,7 +238,8 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 def is_running(text: str) -> bool:
     """Whether a result only says that the command continues in the background."""
-    return _RUNNING.search(text[:_HEAD]) is not None
+    head = text[:_HEAD]
+    return "running" in head.lower() and _RUNNING.search(head) is not None
 
 
 def kind_of_result(
@@ -362,7 +370,7 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     """Whether a program that no table knows reports faults at lines of files, as a checker does."""
     if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
         return False
-    if _TEST_SUMMARY.search(text[-_TAIL:]) is not None:
+    if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
 
@@ -372,6 +380,23 @@ _TEST_SUMMARY = lazy_pattern(
 )  # of a test in a container
 
 
+def _counts_faults(line: str) -> bool:
+    """Whether a line counts what was checked and what is wrong with it: `41 total, 40 ok, 1 error`.
+
+    One count is the sum of the others, or there are at least four, or it names faults in a number of things.
+    """
+    counts = [int(number) for number in _COUNT.findall(line[:_LONGEST_TALLY])]
+    if _FAULTS_IN.search(line[:_LONGEST_TALLY]) is not None:
+        return True
+    if len(counts) < _FEWEST_COUNTS or _COUNT.sub("", line[:_LONGEST_TALLY]).strip(" ,;.|()="):
+        return False
+    total = max(counts)
+    return len(counts) > _FEWEST_COUNTS or (0 < total == sum(counts) - total < sum(counts))
+
+
+_LONGEST_TALLY, _FEWEST_COUNTS = 300, 3
+_COUNT = lazy_pattern(r"(?<![\w.])(\d{1,9}) [^\W\d_][\w-]*")
+_FAULTS_IN = lazy_pattern(r"\b[1-9]\d* (?:errors?|problems?|warnings?|issues?|failures?) in \d+ \w+", re.IGNORECASE)
 _OWN_COMPLAINT = lazy_pattern(r"^(?:node:|\s+at |Error: Cannot find module|panic:|Uncaught)", re.MULTILINE)
 
 
@@ -407,8 +432,15 @@ _BLAMED = lazy_pattern(
 
 def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
     """The effect of the program that an error line names: `cd: build: No such file or directory`."""
+    main = main_effect(effects)
+    names = {effect.command.program for effect in effects if effect.command is not None}
     for match in _BLAMED.finditer(text[:_HEAD]):
         program = match["program"].rsplit("/", 1)[-1]
+        is_within = (
+            program not in names and main is not None and main.command is not None and "/" in main.command.own_name
+        )
+        if is_within and main is not None and main.kind is EffectKind.RUN and _COMPLAINT.match(text, match.start()):
+            return main  # one of the programs that a script runs
         for effect in effects:
             if effect.command is not None and effect.command.program == program:
                 if effect.kind is EffectKind.NOTHING:  # the rest never ran
@@ -534,6 +566,7 @@ _COMPLAINT = lazy_pattern(
     r"unknown|invalid|unrecognized|must|failed)\b",
     re.IGNORECASE,
 )
+_CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|cannot) open ", re.IGNORECASE)
 _HIT = lazy_pattern(r"\S+:\d+[:-]")
 _COMMAND_TIMED_OUT = lazy_pattern(
     r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
@@ -564,6 +597,9 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     match = _PROGRAM_ERROR.match(last)
     if match is not None and (match["program"] is None or match["program"] in names):
         return last
+    line = last_line(text)
+    if _CANNOT_OPEN.match(line) and any(f"{name}'" in line or f"{name}:" in line for name in names):
+        return line  # the interpreter of a script that is not there
     lines = text[:_SHORT].splitlines() if len(text) <= _SHORT else []
     errors = ((line, _COMPLAINT.match(line)) for line in lines)
     return next((line for line, match in errors if match is not None and match["program"] in names), None)

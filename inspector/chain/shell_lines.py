@@ -11,6 +11,7 @@ substitution and a glob stay as they are written. At most `_MAX_CHARS` of a line
 """
 
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
@@ -119,6 +120,24 @@ def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
             yield ShellCommand(">", (), tuple(draft.writes), draft.connector)
 
 
+def elsewhere(command: ShellCommand) -> str | None:
+    """The line that a command runs on another machine or in a container: `ls /srv` of `ssh nas ls /srv`; else None."""
+    words = list(command.words)
+    if command.program == "ssh":
+        return " ".join(without_options(words, _SSH_VALUES)[1:])
+    if "exec" not in words[:2] or command.program not in _CONTAINERS:
+        return None
+    rest = words[words.index("exec") + 1 :]
+    if "--" in rest:
+        return shlex.join(rest[rest.index("--") + 1 :])
+    return shlex.join(without_options(rest, _EXEC_VALUES)[1:])
+
+
+_CONTAINERS = frozenset(("docker", "podman", "kubectl", "oc", "docker-compose", "nerdctl"))
+_SSH_VALUES = ("-p", "-i", "-l", "-o", "-J", "-F", "-b", "-c", "-D", "-L", "-R", "-W")
+_EXEC_VALUES = ("-u", "--user", "-w", "--workdir", "-e", "--env", "-n", "--namespace", "-c", "--container")
+
+
 def _command(words: list[str], draft: _CommandDraft) -> ShellCommand:
     is_module = _program_name(words[0]) == "python" and "-m" in words[1:2]
     words = _run_words(words)
@@ -166,13 +185,14 @@ def _unwrapped(words: list[str]) -> list[str]:
         if words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0]):
             words = words[1:]
         elif first in _WRAPPERS and len(words) > 1:
-            words = _after_options(words[1:], _WRAPPER_VALUES.get(first, ()))[_WRAPPERS[first] :]
+            words = without_options(words[1:], _WRAPPER_VALUES.get(first, ()))[_WRAPPERS[first] :]
         else:
             return words
     return words
 
 
-def _after_options(words: list[str], with_values: Sequence[str]) -> list[str]:
+def without_options(words: list[str], with_values: Sequence[str]) -> list[str]:
+    """The words after the options at the beginning, of which some take the next word as their value."""
     while words and words[0].startswith("-"):
         words = words[2 if words[0] in with_values else 1 :]
     return words

@@ -1,7 +1,7 @@
 """Rewards are called with exactly the arguments that the installed trainers pass, as their own source states them.
 
-TRL and verl import PyTorch where they call a reward, so their loops do not run here: the call is read from their
-source. `make test-trainers` installs both without their dependencies.
+Both import PyTorch where they call a reward, and verl Ray too: here the call is read from their source. `make
+test-trainers` installs both without their dependencies; test_trl_training.py trains with TRL.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Raw outputs of twelve families that were written before the code was looked at: what they mean is read, or reported.
+"""Raw outputs that were written before the code was looked at: what they mean is read, or reported.
 
 `independent.yaml` has for each text the calls that its model means; `broken` ones have something wrong with them.
 """
@@ -21,9 +21,12 @@ FILE: dict[str, Any] = yaml.safe_load(
 HEALTHY = [case for case in FILE["cases"] if not case.get("broken")]
 BROKEN = [case for case in FILE["cases"] if case.get("broken")]
 UNREAD = {
+    "glm45-b4": "a key that a value's closing tag closes is part of the value before it; servers return `{query: a}`",
+    "seed-oss-1": "the template writes values on the tags' line, so line feeds belong to them; vLLM trims them",
+    "seed-oss-b1": "as seed-oss-1",
     "lfm2-b2": "a positional argument has no name, and no server guesses one",
 }
-"""Why a meant call is neither read nor what the fixes make of it."""
+"""Why a meant call is neither read as meant nor what the fixes make of it."""
 
 
 def _read(case: dict[str, Any], text: str) -> Segmentation:
@@ -41,11 +44,11 @@ def _serious(segmentation: Segmentation) -> list[str]:
 @pytest.mark.parametrize("case", HEALTHY, ids=[case["id"] for case in HEALTHY])
 def test_a_healthy_output_is_read_whole(case: dict[str, Any]) -> None:
     segmentation = _read(case, case["text"])
-    assert _values(segmentation.calls) == case["calls"]
+    assert (_values(segmentation.calls) == case["calls"]) is (case["id"] not in UNREAD)
     assert all(call.valid for call in segmentation.calls)
     assert segmentation.content.strip() == case.get("content", "")
     assert segmentation.reasoning.strip() == case.get("reasoning", "")
-    assert _serious(segmentation) == []
+    assert _serious(segmentation) == case.get("told", [])
 
 
 @pytest.mark.parametrize("case", BROKEN, ids=[case["id"] for case in BROKEN])

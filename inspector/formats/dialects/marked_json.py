@@ -48,6 +48,7 @@ APRIEL = json_format(
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
         reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
+        turns=turn_ends("[END FINAL RESPONSE]"),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -78,12 +79,17 @@ JAMBA = json_format(
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
-HUNYUAN = replace(
-    JAMBA,
+HUNYUAN = json_format(
     name="hunyuan",
     summary="<tool_calls>[...]</tool_calls> after <think> and <answer>",
     models=("*hunyuan*",),
-    confidence=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
+    markers=JsonMarkers(
+        (Enclosed("<tool_calls>", "</tool_calls>"),),
+        turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
+    ),
+    signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
+    reader=JsonCallReader(is_array=True),
+    write_calls=JAMBA.write_calls,
 )
 LONGCAT = json_format(
     name="longcat",

@@ -36,12 +36,14 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 from weaklink.inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
 _NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
 _COLON = lazy_pattern(r"\s*:?\s*")
+_TEXT_FOLLOWS = Lookahead(Repeat(r"[\s:]", 0, 16), Repeat(r"[^\s:]", 1, 1))
+"""A result with nothing in it is the stop word that ended the generation."""
 _SPACE = " \t\r\n"
 _JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """The beginning of arguments that are meant as JSON; others are free text."""
@@ -178,14 +180,18 @@ _JSON_CALL = tag_families.SharedOpenerReader(
 
 
 def _flower_states(transitions: Transitions) -> Iterator[State]:
-    invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT)
-    leaving = (invented, *transitions.out_of_call)
+    invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT, ahead=_TEXT_FOLLOWS)
+    stop_word = Transition(RESULT[:-1], MarkerSplit.BEFORE, "marker", width=len(RESULT), ahead=Lookahead(RESULT[-1]))
+    leaving = (invented, stop_word, *transitions.out_of_call)
     arguments = Transition(ARGS, MarkerSplit.NONE, "flower arguments")
     yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
     again = Transition(ARGS, MarkerSplit.NONE, HERE)
     yield State("flower arguments", SpanKind.TOOL_CALL, (again, *leaving), "flower_call", payload=JSON)
     yield State(
-        "flower result", SpanKind.TOOL_RESULT, (*leaving[1:], opening(RESULT, "flower result")), "flower_result"
+        "flower result",
+        SpanKind.TOOL_RESULT,
+        (*transitions.out_of_call, opening(RESULT, "flower result")),
+        "flower_result",
     )
     to_text = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
     yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_transition=to_text)
