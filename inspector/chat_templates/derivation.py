@@ -13,6 +13,7 @@ the built-in formats. Without a chat template it is all there is to read.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -30,7 +31,6 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.format_table import CallTable, CallTags, FormatTable, MarkerPair, RoleHeaders, format_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment_whole
 
 # For a file without its tokenizer_config.json, since templates join these tokens to texts; two templates of early
@@ -43,9 +43,9 @@ _VARIABLES: dict[str, Json] = {
 }
 _THINKING: dict[str, Json] = {"enable_thinking": True, "thinking": True}
 _PROMPT_CHARS = 200
-_EMPTY_REASONING = lazy_pattern(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
+_EMPTY_REASONING = re.compile(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
 _ROLE = r"(?i:system|user|human|assistant|chatbot|model|bot|ai)"
-_ROLE_HEADER = lazy_pattern(rf"((?:<[^<>\s]*{_ROLE}[^<>\s]*>)|(?:<[^<>\s]+>|\][^\[\]\s]+\]){_ROLE})\s*\Z")
+_ROLE_HEADER = re.compile(rf"((?:<[^<>\s]*{_ROLE}[^<>\s]*>)|(?:<[^<>\s]+>|\][^\[\]\s]+\]){_ROLE})\s*\Z")
 _API_FORMATS = frozenset({"openai", "claude", "gemini"})
 
 

@@ -23,10 +23,9 @@ from weaklink.inspector.chat_templates.response_schemas import (
 )
 from weaklink.inspector.formats.format_table import CallKeyNames, CallTable, CallTags, MarkerPair
 from weaklink.inspector.model import Json
-from weaklink.inspector.scanning import lazy_pattern
 
 _VERSION = 1
-_PIECE = lazy_pattern(
+_PIECE = re.compile(
     r"""
     (?P<space>\\s[*+]\??|(?:\n|\\n)[*?]?)                     # white space
     | \(\?P<(?P<group>\w+)>                                 # a name, a key or a value
@@ -36,9 +35,9 @@ _PIECE = lazy_pattern(
     """,
     re.VERBOSE,
 )
-_QUANTIFIED = lazy_pattern(r"[*+?{]")
-_TAG_NAME = lazy_pattern(r"<(\w+)[= ]")
-_PLACEHOLDER = lazy_pattern(r"\{(?:content\.)?(\w+)\}")
+_QUANTIFIED = re.compile(r"[*+?{]")
+_TAG_NAME = re.compile(r"<(\w+)[= ]")
+_PLACEHOLDER = re.compile(r"\{(?:content\.)?(\w+)\}")
 
 
 def response_calls(response: Json) -> CallTable:
