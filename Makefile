@@ -110,7 +110,7 @@ test-templates: dev ## Compare our chat templates with those that the families' 
 	$(UV) pip install --quiet --python build/templates/bin/python mistral-common==1.13.1 $(CORE_TOOLS) -e .
 	build/templates/bin/python -m pytest --override-ini filterwarnings=default tests/formats/test_published_templates.py $(ARGS)
 
-test-chat-templates: dev build/chat-templates/installed ## Render the chat templates of llama-cpp-python and trl as transformers does
+test-chat-templates: dev build/chat-templates/installed ## Render the chat templates of llama-cpp-python, trl and vLLM as transformers does
 	$(PYTHON) -m venv --clear build/transformers
 	$(UV) pip install --quiet --python build/transformers/bin/python transformers==5.10.4 jinja2 $(CORE_TOOLS) -e .
 	build/transformers/bin/python -m pytest --override-ini filterwarnings=default tests/chat_templates/test_against_transformers.py $(ARGS)
@@ -194,15 +194,19 @@ bench-training: dev ## Measure the commands for training data at WEAKLINK_BENCH_
 bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
 	$(BIN)/python -m benchmarks team
 
-bench-derived: dev build/chat-templates/installed ## Derive formats from the chat templates that llama-cpp-python and trl ship, and read our cases with them
+bench-derived: dev build/chat-templates/installed ## Derive formats from the chat templates that llama-cpp-python, trl and vLLM ship, and read our cases with them
 	$(BIN)/python -m benchmarks derived
 
 build/chat-templates/installed: | .venv/bin/python
-	@mkdir -p build/chat-templates
+	@mkdir -p build/chat-templates/vllm build/chat-templates/unpacked
 	$(PIP) download --quiet --no-deps --no-binary :all: --dest build/chat-templates llama-cpp-python==0.3.36
 	$(PIP) download --quiet --no-deps --only-binary :all: --dest build/chat-templates trl==1.16.0
 	cd build/chat-templates && tar xzf llama_cpp_python-*.tar.gz --wildcards '*/models/templates/*.jinja'
 	cd build/chat-templates && ../../$(BIN)/python -m zipfile -e trl-*.whl trl
+	# vLLM's sources need torch even for their metadata: pip unpacks them, fails, and leaves the folder
+	-TMPDIR=$(CURDIR)/build/chat-templates/unpacked $(PIP) download --quiet --no-clean --no-deps --no-build-isolation --no-binary :all: --dest build/chat-templates vllm==0.33.0 2>/dev/null
+	find build/chat-templates/unpacked -name 'tool_chat_template_*.jinja' -exec cp {} build/chat-templates/vllm/ ';'
+	rm -rf build/chat-templates/unpacked
 	@touch $@
 
 build/mitmproxy/installed: | .venv/bin/python
