@@ -216,11 +216,11 @@ def _is_text(raw: bytes) -> bool:
     return not _BINARY.search(start)
 
 
-class _Zlib:
-    """gzip, and deflate with its required header or, as some servers send it, without."""
+class _Stream:
+    """gzip, deflate and zstd, whose libraries have the same interface."""
 
-    def __init__(self, window_bits: int) -> None:
-        self._stream = zlib.decompressobj(window_bits)
+    def __init__(self, stream: "zlib._Decompress | zstd.ZstdDecompressor") -> None:
+        self._stream = stream
 
     def unpack(self, raw: bytes, at_most: int) -> bytes:
         return self._stream.decompress(raw, at_most + 1)
@@ -251,31 +251,23 @@ class _Brotli:
         return bool(self._stream.is_finished())
 
 
-class _Zstd:
-    """zstd; the library bounds its window to 128 MiB."""
-
-    def __init__(self) -> None:
-        self._stream = zstd.ZstdDecompressor()
-
-    def unpack(self, raw: bytes, at_most: int) -> bytes:
-        return self._stream.decompress(raw, at_most + 1)
-
-    @property
-    def ended(self) -> bool:
-        return self._stream.eof
-
-    @property
-    def rest(self) -> bytes:
-        return self._stream.unused_data
+def _zlib(window_bits: int) -> _Stream:
+    return _Stream(zlib.decompressobj(window_bits))
 
 
-_GZIP: tuple[Callable[[], _Decompressor], ...] = (lambda: _Zlib(16 + zlib.MAX_WBITS),)
-_DEFLATE: tuple[Callable[[], _Decompressor], ...] = (lambda: _Zlib(zlib.MAX_WBITS), lambda: _Zlib(-zlib.MAX_WBITS))
+def _zstd() -> _Stream:
+    """The library bounds its window to 128 MiB."""
+    return _Stream(zstd.ZstdDecompressor())
+
+
+_GZIP: tuple[Callable[[], _Decompressor], ...] = (lambda: _zlib(16 + zlib.MAX_WBITS),)
+# deflate with its required header or, as some servers send it, without
+_DEFLATE: tuple[Callable[[], _Decompressor], ...] = (lambda: _zlib(zlib.MAX_WBITS), lambda: _zlib(-zlib.MAX_WBITS))
 _LAYERS: dict[str, tuple[Callable[[], _Decompressor], ...]] = {
     "gzip": _GZIP,
     "x-gzip": _GZIP,
     "deflate": _DEFLATE,
     "br": (_Brotli,),
-    "zstd": (_Zstd,),
+    "zstd": (_zstd,),
 }
 """The variants of each encoding; the first is that of the standard (RFC 9110, section 8.4.1)."""
