@@ -1,7 +1,7 @@
 """Agreement with labelled sessions: what happened to a call, what became of it, what the agent said, where it broke.
 
 The sessions and labels are in `tests/verdicts/` (its README has the definitions). `tuning` may shape a rule, `held-out`
-only measures, and so do `blind/one` and `blind/two`, whose authors did not read the rules.
+only measures; the authors of `blind/one` and `blind/two` did not read the rules, which were then tried on both.
 """
 
 import json

@@ -20,7 +20,6 @@ from weaklink.inspector.chain.outcomes import (
     ErrorPatterns,
     goes_on_after,
     steps_of,
-    with_contents,
 )
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.recovery import RecoveryAnalysis, caused_by, with_recoveries
@@ -43,6 +42,7 @@ from weaklink.inspector.chain.steps import (
     tool_named,
 )
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.chain.wanted_results import with_wanted_results
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
@@ -82,7 +82,7 @@ def analyse(
     """
     faults = CallFaults(diagnostics)
     patterns, paths = ErrorPatterns(error_patterns), KnownPaths(lambda: others_texts(trace))
-    linked = tuple(link_retries(with_contents(steps_of(trace, pairing, faults, patterns, paths))))
+    linked = tuple(link_retries(with_wanted_results(trace, steps_of(trace, pairing, faults, patterns, paths))))
     called = linked  # before they get their dependencies
 
     @cache

@@ -149,10 +149,26 @@ _TRANSLATED = MappingProxyType(
 
 def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
+    if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
+        return True
     asserted = [clause for clause in clauses if not clause.denies and not clause.supposes]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
     return any(_claims(clause, failed) for clause in asserted)
+
+
+def says_none_left(clauses: tuple[Clause, ...]) -> bool:
+    """Whether a clause says that nothing is left of what a check finds: "no vulnerabilities are left"."""
+    return any(not clause.supposes and _NONE_LEFT.search(clause.text) is not None for clause in clauses)
+
+
+_NONE_LEFT = lazy_pattern(
+    r"\bno (?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|remain\w*|any ?more)"
+    r"\b|"
+    r"\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|\bne reste (?:plus|aucun)|"
+    r"\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
+    r"不再有|[已再]无|なくなり|残っていません"
+)
 
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
@@ -196,7 +212,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return False
     if clause.is_done and _ALL.search(clause.words) is not None:
         return True
-    if _LOCATED.search(clause.words) is not None:
+    if _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
         return True
     return failed.is_only_lost and _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
@@ -240,7 +256,10 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
         return False
     if clause.is_done and _names_subject(text, failed):
         return True
-    return any(value in text for value in _new_values(step)) or _GENERAL.search(clause.words) is not None
+    return (
+        any(value in text and value not in failed.brought for value in _new_values(step))
+        or _GENERAL.search(clause.words) is not None
+    )
 
 
 def _describes(clause: Clause, failed: FailedCall) -> bool:
@@ -413,5 +432,7 @@ def _participles(verb: str) -> tuple[str, ...]:
     irregular = _IRREGULAR.get(verb)
     if irregular is not None:
         return (irregular,)
+    if (again := _IRREGULAR.get(verb.removeprefix("re"))) is not None:
+        return (rf"re(?:{again})",)  # rebuilt, rewritten
     stem = re.escape(verb.removesuffix("e"))
     return (f"{stem}(?:ed|d)", f"{stem[:-1]}ied") if verb.endswith("y") else (f"{stem}(?:{verb[-1:]})?ed",)

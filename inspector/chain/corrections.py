@@ -30,10 +30,11 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.same_effect import looks_instead
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
+from weaklink.inspector.chain.tool_kinds import bare_name, code_words, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES, _MAX_BEFORE = 8, 20  # later steps that may correct a call; earlier results that may have had a value
@@ -76,8 +77,26 @@ class Corrections:
         is_same = bare_name(step.call.name or "") == bare_name(failed.call.name or "")
         if is_same and is_interpreter(bare_name(step.call.name or "")):
             code = step.call.raw_arguments
-            return _NO_MODULE.search(failed.error or "") is not None and _INSTALLS.search(code) is None
-        return is_same and not has_known_effect(failed.call) and not self._is_next_item(step, failed)
+            if _NO_MODULE.search(failed.error or "") is not None:
+                return _INSTALLS.search(code) is None
+            shared = code_words(code) & code_words(failed.call.raw_arguments) - _COMMON_CODE
+            return step.number == failed.number + 1 and bool(shared)
+        if not is_same or has_known_effect(failed.call) or self._does_other_thing(step, failed):
+            return False
+        return not self._is_next_item(step, failed)
+
+    def _does_other_thing(self, step: Step, failed: Step) -> bool:
+        """Whether a call only looks (`calendar(action="list")`), or shares nothing with the failed one.
+
+        A call whose keys are others, of which no value was in the failed one or brought by a result since then, has
+        another aim.
+        """
+        if looks_instead(step, failed):
+            return True
+        old, new = (frozenset(key for key, _ in leaves(one.call.arguments)) for one in (failed, step))
+        if not old or not old.isdisjoint(new) or not _values(failed).isdisjoint(_values(step)):
+            return False
+        return not any(self._is_brought_between(value, failed, step) for value in _values(step))
 
     def _is_next_item(self, step: Step, failed: Step) -> bool:
         """Whether a call only does to the next thing what the failed one was to do to another."""
@@ -87,6 +106,10 @@ class Corrections:
             return True
         if not dropped or any(self._is_brought_between(value, failed, step) for value in new):
             return False
+        if _plain(dropped) == _plain(new):
+            return False  # `W300`, `#W300`
+        if mine & theirs and _keys_of(failed, dropped).isdisjoint(_keys_of(step, new)):
+            return False  # the same thing by another key: `place`, `zip`
         if len(mine & theirs) > max(1, len(dropped)) and len(new) <= len(dropped):
             return False  # most stays as it was: the same payment from another account
         return self._is_series(failed) or self.are_both_named(step, failed)
@@ -117,6 +140,8 @@ class Corrections:
         return brought and not before and not self._facts.is_users(value)
 
 
+_COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
+_COMMON_CODE = frozenset(_COMMON_CODE_TABLE.split())
 # Code that lacks a library is corrected by code that needs none, but not by what only installs it.
 _NO_MODULE = lazy_pattern(r"no module named|cannot find module|importerror", re.IGNORECASE)
 _INSTALLS = lazy_pattern(r"\b(?:pip|conda|npm|apt)\b[^\n]{0,40}\binstall\b")
@@ -125,6 +150,16 @@ _BLAMES_NOTHING = lazy_pattern(
     r"unavailable|time[ds]?[ -]?out|rate limit|too many|overload|connection|\b5\d\d\b|temporar|internal|offline",
     re.IGNORECASE,
 )
+
+
+def _plain(values: frozenset[str]) -> frozenset[str]:
+    """Values without what is neither a letter nor a digit."""
+    return frozenset("".join(filter(str.isalnum, value)) for value in values)
+
+
+def _keys_of(step: Step, values: frozenset[str]) -> frozenset[str]:
+    """The keys of a call's arguments that have one of these values."""
+    return frozenset(key for key, value in leaves(step.call.arguments) if str(value).casefold() in values)
 
 
 def _is_in(value: str, text: str, words: frozenset[str]) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands
+from weaklink.inspector.chain.shell_lines import ShellCommand, elsewhere, shell_commands, without_options
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_interpreter, is_shell, kind_of
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -201,6 +201,7 @@ _BLOCK_EDIT = lazy_pattern(r"\s*(?:edit|insert)\b[^\n]*\n[\s\S]*end_of_edit")
 _GH_LOOKS = frozenset(("view", "list", "status", "diff", "checks", "search"))
 _GH_FIELDS = frozenset(("-f", "--field", "--raw-field", "--input"))  # with these `gh api` sends a POST
 _IN_PLACE = frozenset(("sed", "perl", "gsed"))
+_COMPOSE_VALUES = ("-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory")
 _OPTIONS_WITH_VALUE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "git": frozenset({"-C", "-c", "--git-dir", "--work-tree"}),
@@ -349,8 +350,8 @@ def _effect_of_command(command: ShellCommand, line: str) -> Effect:
 
 def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     program, words = command.program, command.words
-    if (inner := elsewhere(command)) is not None and inner.strip() and _only_looks(inner):
-        return EffectKind.PROBE, program
+    if (inner := elsewhere(command)) is not None and (look := _look_of(inner)) is not None:
+        return look, program
     if words and words[0] in PROBE_OPTIONS and len(words) <= 2:
         return EffectKind.PROBE, program
     if not _GIVE_UP.isdisjoint(words):
@@ -364,10 +365,12 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
     return (kind, program) if kind is not None else _kind_of_subcommand(command)
 
 
-def _only_looks(line: str) -> bool:
-    """Whether a line that runs on another machine or in a container changes nothing there."""
-    kinds = {effect.kind for effect in _effects_of_line(line)}
-    return kinds <= {EffectKind.PROBE, EffectKind.READ, EffectKind.NOTHING} and EffectKind.PROBE in kinds
+def _look_of(line: str) -> EffectKind | None:
+    """Whether a line that runs on another machine or in a container asks or reads there; None if it does more."""
+    kinds = {effect.kind for effect in _effects_of_line(line)} - {EffectKind.NOTHING}
+    if kinds == {EffectKind.READ}:
+        return EffectKind.READ
+    return EffectKind.PROBE if kinds and kinds <= {EffectKind.PROBE, EffectKind.READ} else None
 
 
 def _kind_of_program(command: ShellCommand) -> EffectKind | None:
@@ -485,8 +488,11 @@ def _verb(command: ShellCommand) -> str:
             return words[0]
         takes_value = words[0] in _OPTIONS_WITH_VALUE.get(command.program, ())
         words = words[2 if takes_value else 1 :]
-    if words and words[0] in ("run", "run-script", "compose") and len(words) > 1:
-        return f"{words[0]} {words[1]}" if words[0] == "compose" else words[1]
+    if words[:1] == ["compose"]:
+        rest = without_options(words[1:], _COMPOSE_VALUES)
+        return " ".join(("compose", *rest[:1]))
+    if words and words[0] in ("run", "run-script") and len(words) > 1:
+        return words[1]
     return words[0] if words else ""
 
 
@@ -621,6 +627,11 @@ _STATEMENTS = lazy_pattern(
     r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
     re.IGNORECASE,
 )
+
+
+def runs_code(effect: Effect) -> bool:
+    """Whether a command passes code to an interpreter, as `python -c` does."""
+    return effect.command is not None and inline_code(effect.command.words) is not None
 
 
 def installs(effect: Effect) -> bool:

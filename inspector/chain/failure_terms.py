@@ -168,7 +168,8 @@ class FailedCall(Struct, frozen=True):
     `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
     names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
-    wrote; `is_wanted` is whether the user's words may speak of the call.
+    wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
+    worked, in lower case.
     """
 
     step: Step
@@ -185,6 +186,7 @@ class FailedCall(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     is_wanted: bool = True
+    brought: str = ""
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -207,8 +209,15 @@ class FailedCall(Struct, frozen=True):
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
         names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)
-        stems = _stems_in(text, 4) & frozenset(_stems(output, 4))
+        numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
+        least = 3 if numbers else 4
+        stems = numbers | _stems_in(text, least) & frozenset(_stems(output, least))
         return next(names, None) is not None or len(stems) > 1
+
+    def is_others(self, text: str) -> bool:
+        """Whether all words that a text shares with the request are in the names of other tools that were called."""
+        shared = _stems_in(self.request, 4) & _stems_in(text, 4)
+        return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""

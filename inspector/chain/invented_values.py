@@ -16,10 +16,11 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, runs_code, runs_shell
 from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.session_facts import SessionFacts
 from weaklink.inspector.chain.steps import Step
-from weaklink.inspector.chain.tool_kinds import is_terminal
+from weaklink.inspector.chain.tool_kinds import ends_run, is_terminal
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -36,12 +37,17 @@ _MAX_CALLS = 8  # how many of the next turn's calls are examined
 
 
 class FirstAppearances:
-    """The first turn of every distinctive value; built once for a trace, in time linear in its text."""
+    """The first turn of every distinctive value; built once for a trace, in time linear in its text.
 
-    def __init__(self, trace: Trace) -> None:
+    `own_words` are turns of results that only repeat what the agent submitted.
+    """
+
+    def __init__(self, trace: Trace, own_words: frozenset[int] = frozenset()) -> None:
         self._outside: dict[str, int] = {}
         self._agent: dict[str, int] = {}
         for number, turn in enumerate(trace.turns, 1):
+            if number in own_words:
+                continue
             seen = self._agent if turn.role is Role.ASSISTANT else self._outside
             for part in turn.parts:
                 for value in distinctive_values(part.text):
@@ -134,17 +140,22 @@ class InventedValues:
     def _invention(self, failed: Step) -> tuple[str, int, Step | None] | None:
         """The made-up value, its turn, and the step whose arguments contain it (None if an answer's text does)."""
         known = self._facts.tried_until(failed)
+        effect = main_effect(effects_of(failed.call))
+        is_line = effect is not None and effect.command is not None
         first = bisect_right(self._facts.step_turns, known)
         for step in self._facts.steps[first : first + _MAX_CALLS]:
-            if step.location.turn > self._facts.step_turns[first]:
-                break
+            if step.location.turn > self._facts.step_turns[first] or (is_line and runs_shell(step.call)):
+                break  # a command brings no ids: another port or name in the next one is the agent's choice
             found = self._appearances.invented(identifiers(step), turn=step.location.turn, since=failed.location.turn)
             if found is not None:
                 return found, step.location.turn, step
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
-        found = self._appearances.invented(iter(self._answer_numbers), turn=answer.turn, since=failed.location.turn)
+        numbers_said = iter(self._answer_numbers)
+        if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
+            numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
+        found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
         if found is None:
             return None
         last = self._facts.steps[-1]
@@ -171,7 +182,8 @@ class InventedValues:
 
     @cached_property
     def _appearances(self) -> FirstAppearances:
-        return FirstAppearances(self._facts.trace)
+        ends = (step.result_location for step in self._facts.steps if ends_run(step.call))
+        return FirstAppearances(self._facts.trace, frozenset(place.turn for place in ends if place is not None))
 
     @cached_property
     def _uses(self) -> dict[int, set[str]]:

@@ -18,9 +18,10 @@ The verdict is a guess, and has low certainty.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
-from weaklink.inspector.chain.assertions import denies
+from weaklink.inspector.chain.assertions import clauses_of, denies
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -53,9 +54,7 @@ _FEW_WORDS = 2  # "Do it." says nothing of what is wanted
 _REMOVERS = frozenset(
     {"rm", "rmdir", "unlink", "git rm", "docker rm", "docker rmi", "kill", "pkill", "killall", "dropdb", "userdel"}
 )
-_MAKERS = frozenset(
-    {"mkdir", "createdb", "useradd", "groupadd", "git init", "git tag", "git branch", "docker network", "docker volume"}
-)
+_MAKERS = frozenset({"mkdir", "createdb", "useradd", "groupadd", "git init", "docker network", "docker volume"})
 _EXISTS = lazy_pattern(r"file exists|already (?:exists|a )", re.IGNORECASE)
 _NOTHING_TO_DO = lazy_pattern(
     r"\bnothing (?:to (?:commit|do|push|update|install|upgrade|release)|added to commit|changed)\b|"
@@ -79,7 +78,7 @@ class Necessity:
         facts = self._facts
         if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
             return False
-        if facts.answer is not None and judged.said is not Said.CONCEALED and self._is_idle(failed, judged):
+        if facts.answer is not None and judged.said is not Said.CONCEALED and self._is_waived(failed, judged):
             return True
         if (facts.answer is None or facts.answer.turn <= known_turn(failed)) and not source_says_success(facts.trace):
             return False
@@ -90,6 +89,10 @@ class Necessity:
         if is_not_installed(failed) and facts.is_target_used(failed) and effect is not None and not self._names(effect):
             return True
         return not self._is_in_series(failed) and not self._quotes(failed, intent) and self._may_be_aside(failed)
+
+    def _is_waived(self, failed: Step, judged: Judged) -> bool:
+        """Whether its aim is reached all the same, or the user did not insist on it."""
+        return self._is_idle(failed, judged) or self._is_optional(failed) or self._is_withdrawn(failed)
 
     def _may_be_aside(self, failed: Step) -> bool:
         """Whether a call may have been made on the side: a look, a program that is not there, or what nobody spoke of.
@@ -111,12 +114,8 @@ class Necessity:
         if effect is None or failed.result is None:
             return False
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
-        if effect.subject in _REMOVERS and _GONE.search(text) is not None:
-            return True
         removes = bare_name(failed.call.name or "").partition("_")[0] in ("delete", "remove", "uninstall")
         if removes and _GONE.search(text) is not None and judged.said is Said.REPORTED:
-            return True
-        if effect.subject in _MAKERS and _EXISTS.search(text) is not None:
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
             return True
@@ -128,22 +127,63 @@ class Necessity:
             and not self._names(effect)
             and judged.said is Said.REPORTED
             and NOT_INSTALLED.search(text) is not None
+            and not self._is_request_denied(failed, judged)
         )
+
+    def _is_request_denied(self, failed: Step, judged: Judged) -> bool:
+        """Whether the sentence on a failure denies what the user asked for: "I could not convert the report"."""
+        sentence = judged.statement.text if judged.statement is not None else ""
+        asked = frozenset(_words_and_pairs(self._facts.request_before(failed)))
+        denials = (clause for clause in clauses_of(sentence) if clause.denies)
+        return any(not asked.isdisjoint(_words_and_pairs(clause.text)) for clause in denials)
+
+    def _is_optional(self, failed: Step) -> bool:
+        """Whether the user asked for it only if it can be done: "tell me the weather if that is quick".
+
+        The wish is what stands between the last "and" before the condition and the end of its sentence.
+        """
+        words = self._words_of(failed)
+        request = self._facts.request_before(failed)
+        for sentence in _SENTENCE_END.split(request):
+            condition = _IF_POSSIBLE.search(sentence)
+            if condition is None:
+                continue
+            start = max((match.start() for match in _AND.finditer(sentence, 0, condition.start())), default=0)
+            wish, others = sentence[start:], request.replace(sentence[start:], " ")
+            if _share_a_word(words, wish) and not _share_a_word(words, others):
+                return True
+        return False
+
+    def _is_withdrawn(self, failed: Step) -> bool:
+        """Whether the agent spoke of the failure, and the user then waived it and had something else done."""
+        facts, known = self._facts, known_turn(failed)
+        said = next((turn for turn in facts.speech_turns if turn > known), None)
+        answer = next((text for turn, text in facts.user_texts if turn > known), None)
+        turn = next((turn for turn, _ in facts.user_texts if turn > known), 0)
+        if said is None or answer is None or turn < said or _WAIVES.match(answer) is None:
+            return False
+        later = [step for step in facts.steps if step.location.turn > turn]
+        mine = (failed.call.name, _subject(failed))
+        return any(step.is_good for step in later) and all((step.call.name, _subject(step)) != mine for step in later)
 
     def is_requested(self, failed: Step) -> bool:
         """Whether the user's words share one with the arguments of a call, or with its tool's name, or are too few.
 
         A target that other calls used says nothing: only what was to be done with it does.
         """
+        effect, words = main_effect(effects_of(failed.call)), self._words_of(failed)
+        if self._facts.is_target_used(failed) and effect is not None:
+            words -= {word for target in effect.targets for word in _requestable_words(target)}
+        text = self._facts.texts_before(failed)
+        return len(set(_requestable_words(text))) < _FEW_WORDS or _share_a_word(words, text)
+
+    def _words_of(self, failed: Step) -> set[str]:
+        """The words of a call's arguments and of its tool's name that a request may have."""
         effect = main_effect(effects_of(failed.call))
         texts = [value for _, value in leaves(failed.call.arguments) if isinstance(value, str)]
         if effect is None or effect.command is None:
             texts.append(bare_name(failed.call.name or "").replace("_", " "))
-        words = {word for text in texts for word in _requestable_words(text[:MAX_READ_CHARS].casefold())}
-        if self._facts.is_target_used(failed) and effect is not None:
-            words -= {word for target in effect.targets for word in _requestable_words(target)}
-        spoken = set(_requestable_words(self._facts.texts_before(failed)))
-        return len(spoken) < _FEW_WORDS or any(_are_alike(word, other) for word in words for other in spoken)
+        return {word for text in texts for word in _requestable_words(text[:MAX_READ_CHARS].casefold())}
 
     def _is_in_series(self, failed: Step) -> bool:
         """Whether calls of the same tool worked that no table knows: each was to bring its part of the answer."""
@@ -169,6 +209,58 @@ class Necessity:
 
     def _are_in_answer(self, words: frozenset[str]) -> bool:
         return bool(words) and words <= self._answer_words
+
+
+def aims_at_what_is(failed: Step) -> bool:
+    """Whether a call was to remove what is not there, or to make what is: its aim is reached, whatever is claimed."""
+    effect = main_effect(effects_of(failed.call))
+    if effect is None or failed.result is None:
+        return False
+    text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
+    if effect.subject in _REMOVERS and _GONE.search(text) is not None:
+        return True
+    return effect.subject in _MAKERS and _EXISTS.search(text) is not None
+
+
+# A condition of what may be done, not of what happens: "if you can", not "if the test fails".
+_IF_POSSIBLE = lazy_pattern(
+    r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
+    r"possible|feasible)\b|\boptional(?:ly)?\b|"
+    r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|"
+    r"\bsi (?:puedes|puede ser|es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|"
+    r"\bse (?:der|puder\w*|possível|for possível|conseguir\w*|possibile|puoi|riesci)\b|"
+    r"\bесли (?:можно|можешь|сможешь|получится|возможно)\b|如果(?:可以|可能|方便)|可能なら|できれば|できたら"
+)
+_AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
+_SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
+# What a user begins with who no longer wants it.
+_WAIVES = lazy_pattern(
+    r"\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
+    r"(?:never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
+    r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
+    r"pas (?:la peine|besoin)|déja(?:lo)?\b|olv[ií]da|no hace falta|no importa|deixa|esquece|lascia|non serve|"
+    r"não (?:precisa|é preciso)|не (?:надо|нужно)|забудь|оставь|не важно)|"
+    r"\W*(?:算了|不用|不必|没关系|いいえ?、?(?:いらない|結構|大丈夫)|不要です|やめ)"
+)
+
+
+def _words_and_pairs(text: str) -> Iterator[str]:
+    """The stems of a text's longer words, and each two characters in a row of a script without spaces."""
+    yield from (word[:5] for word in _requestable_words(text.casefold()) if len(word) > 3)
+    yield from (pair for run in _NO_SPACES.findall(text) for pair in map("".join, pairwise(run)))
+
+
+_NO_SPACES = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff]{2,}")
+
+
+def _share_a_word(words: Iterable[str], text: str) -> bool:
+    spoken = set(_requestable_words(text))
+    return any(_are_alike(word, other) for word in words for other in spoken)
+
+
+def _subject(step: Step) -> str | None:
+    effect = main_effect(effects_of(step.call))
+    return None if effect is None else effect.subject
 
 
 def _requestable_words(text: str) -> Iterator[str]:

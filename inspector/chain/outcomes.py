@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import EffectKind, effects_of, has_known_effect, main_effect, runs_shell
+from weaklink.inspector.chain.effects import effects_of, has_known_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
@@ -89,7 +89,6 @@ _REFUSED = frozenset(
 )
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
-_MIN_CONTENT_CHARS = 12
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
 _UNREADABLE = object()
 _decode = msgspec.json.Decoder().decode
@@ -450,29 +449,6 @@ def steps_of(
             result_kind=found.kind if found else None,
             rules=(found.rule,) if found else (),
         )
-
-
-def with_contents(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps; one that only words call a failure is none if a later call translates or saves its result as it is.
-
-    Then the words are the content that was wanted: a file that tells of an error, in any language.
-    """
-    all_steps = tuple(steps)
-    if not any(step.certainty is Certainty.TEXTUAL for step in all_steps):
-        yield from all_steps
-        return
-    contents: dict[str, int] = {}
-    for step in all_steps:
-        effect = main_effect(effects_of(step.call))
-        if effect is not None and effect.command is None and effect.kind in (EffectKind.READ, EffectKind.WRITE):
-            values = (value.strip() for _, value in leaves(step.call.arguments) if isinstance(value, str))
-            contents.update(dict.fromkeys((value for value in values if len(value) >= _MIN_CONTENT_CHARS), step.number))
-    for step in all_steps:
-        text = step.result.content.strip() if step.result is not None and step.certainty is Certainty.TEXTUAL else ""
-        if contents.get(text, 0) > step.number:
-            yield structs.replace(step, outcome=StepOutcome.OK, certainty=None, error=None, result_kind=None, rules=())
-        else:
-            yield step
 
 
 def last_turn_with_words(trace: Trace) -> int:

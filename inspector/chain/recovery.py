@@ -20,14 +20,15 @@ from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
-from weaklink.inspector.chain.not_needed import Necessity
+from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
+from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
-from weaklink.inspector.chain.substitutes import NamedWays, Substitutes
+from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Trace
@@ -39,11 +40,6 @@ from weaklink.inspector.text import Range
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 
 
-_ASKS = lazy_pattern(
-    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
-    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
-    r"\btell me (?:the|if|whether|what|which)\b"
-)
 _ORDERS = lazy_pattern(
     r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
 )
@@ -57,6 +53,7 @@ class RecoveryAnalysis:
         self._facts = SessionFacts(trace, steps, speeches)
         self.invented_values = InventedValues(self._facts)
         self.corrections = Corrections(self._facts)
+        self._calls: dict[int, FailedCall] = {}
 
     def without_replacement(self, failed: Step, intent: Intent, judged: Judged) -> Recovered | None:
         """How a step that no later call replaced was recovered; None if it is lost."""
@@ -91,7 +88,9 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            brought=facts.good_arguments,
         )
+        self._calls[failed.number] = call
         judged = self._statements.about(call, known)
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
@@ -104,6 +103,17 @@ class RecoveryAnalysis:
             if assertion is not None:
                 return Judged(Said.CONCEALED, VerdictRule.UNSOURCED_ANSWER, assertion)
         return judged
+
+    def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
+        """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""
+        told = self._statements.in_reply(self._calls[failed.number]) if judged.rule is VerdictRule.CLAIMED else None
+        other = self._named_ways.after(failed, told) if told is not None else None
+        if other is None or told is None or judged.statement is None:
+            return None
+        own = call_words(self._steps[other - 1]) - call_words(failed)
+        if own.isdisjoint(folded_names(judged.statement.text)):
+            return None
+        return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), told
 
     def answers_question(self, failed: Step, judged: Judged) -> bool:
         """Whether a program that ended with an error code answered what the user asked, and the agent passed it on.
@@ -120,7 +130,7 @@ class RecoveryAnalysis:
             return False
         if failed.result_kind is not ResultKind.FAILURE or is_not_installed(failed):
             return False
-        return _ASKS.search(request) is not None and _ORDERS.search(request) is None
+        return asks_for_words(request) and _ORDERS.search(request) is None
 
     def place_of(self, statement: Statement | None) -> Location | None:
         """The location of a statement; of one in a terminal tool's arguments, that of the call."""
@@ -177,6 +187,9 @@ def with_recoveries(
         )
         if is_repaired:
             continue
+        if (way := analysis.claimed_way(step, judged)) is not None:
+            found[step.number], said[step.number] = way
+            continue
         if analysis.answers_question(step, judged):
             answers.add(step.number)
             continue
@@ -210,7 +223,9 @@ def _replacements(
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
     for step in failed:
-        if step.number not in found and (recovered := same.after(step)) is not None:
+        if step.number not in found and aims_at_what_is(step):
+            found[step.number] = Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED)
+        elif step.number not in found and (recovered := same.after(step)) is not None:
             found[step.number] = recovered
     left = [step for step in failed if step.number not in found]
     substitutes = Substitutes(steps, [(step, intents[step.number]) for step in left])

@@ -14,7 +14,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, pairwise
 
 from msgspec import Struct
 
@@ -28,7 +28,7 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
-from weaklink.inspector.chain.tool_kinds import bare_name
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, kind_of, operation_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -84,16 +84,41 @@ class SameEffect:
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if _is_part_of_check(failed, self._steps[number - 1]) or _is_other_check(failed, self._steps[number - 1]):
+            if (
+                self._leaves_findings(failed, number)
+                or _is_part_of_check(failed, self._steps[number - 1])
+                or _is_other_check(failed, self._steps[number - 1])
+            ):
                 continue
             if only_asks(failed.call) is False and only_asks(self._steps[number - 1].call):
                 continue
             if not has_known_effect(failed.call) and self._are_both_named(self._steps[number - 1], failed):
                 continue
+            if not has_known_effect(failed.call) and looks_instead(self._steps[number - 1], failed):
+                continue
+            if asks_elsewhere(self._steps[number - 1], failed):
+                continue
             others = self._intents.get(number, ())
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
+
+    def _leaves_findings(self, failed: Step, number: int) -> bool:
+        """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
+        if failed.result_kind is not ResultKind.FINDING or failed.result is None:
+            return False
+        files = {_name_of(path) for path in _FAULTY_FILE.findall(failed.result.content)}
+        if len(files) < _SEVERAL:
+            return False
+        for step in self._steps[number - 1 :]:
+            effects = effects_of(step.call) if step.is_good else ()
+            checks = [effect for effect in effects if effect.kind is EffectKind.CHECK]
+            if any(not effect.targets for effect in checks):
+                return False
+            named = {_name_of(target) for effect in checks for target in effect.targets}
+            whole = any("." not in name for name in named)  # a folder
+            files = set() if whole else files - named
+        return bool(files)
 
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
@@ -116,6 +141,45 @@ class SameEffect:
         if failed.result_location is not None:
             return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
         return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
+
+
+def looks_instead(later: Step, failed: Step) -> bool:
+    """Whether a call of a tool that does several things only looks, and the failed one was to do something else."""
+    operations = (operation_of(later.call), operation_of(failed.call))
+    return all(operations) and [kind_of(name) is ToolKind.READS for name in operations] == [True, False]
+
+
+def asks_elsewhere(later: Step, failed: Step) -> bool:
+    """Whether a later line puts a statement to another database or host, and the first error does not blame the old."""
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    if mine is None or theirs is None or mine.command is None or theirs.command is None:
+        return False
+    if mine.command.program != theirs.command.program or only_asks(failed.call) is None:
+        return False
+    places = (" ".join(_places(command.words)) for command in (mine.command, theirs.command))
+    old, new = (frozenset(_PLACE_WORD.findall(place)) for place in places)
+    text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
+    return bool(new) and any(word not in text for word in old - new)
+
+
+_PLACE_WORD = lazy_pattern(r"[\w.-]{2,}")
+_PLACE_OPTIONS = frozenset(("-d", "--dbname", "-D", "--database", "-h", "--host", "-S", "--server"))
+
+
+def _places(words: Sequence[str]) -> Iterator[str]:
+    """The database and the host among the words of a client: what such options take, and other plain words."""
+    for before, word in pairwise(("", *words)):
+        is_plain = not word.startswith("-") and " " not in word and not before.startswith("-")
+        if before in _PLACE_OPTIONS or is_plain:
+            yield word
+
+
+_SEVERAL = 2
+_FAULTY_FILE = lazy_pattern(r"^(?:FAILED|FAIL|ERROR):? (\S+?\.\w{1,5})(?=::|:|\s|$)", re.MULTILINE)
+
+
+def _name_of(path: str) -> str:
+    return path.rsplit("/", 1)[-1].casefold()
 
 
 def _is_part_of_check(failed: Step, later: Step) -> bool:

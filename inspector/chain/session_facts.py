@@ -120,12 +120,16 @@ class SessionFacts:
         if effect is not None and not targets and effect.command is None:
             values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
             targets = [value for value in values if 3 < len(value) < 80]
-        return any(target in self._good_arguments for target in targets)
+        return any(target in self.good_arguments for target in targets)
 
     @cached_property
-    def _good_arguments(self) -> str:
+    def good_arguments(self) -> str:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
+
+    def is_in_good_call(self, value: str) -> bool:
+        """Whether a call that worked passes a value, in lower case: the agent's own choice."""
+        return value in self.good_arguments
 
     @cached_property
     def written_names(self) -> frozenset[str]:
@@ -155,9 +159,15 @@ class SessionFacts:
         return frozenset(word.removesuffix("s") for name in names for word in name.split("_"))
 
     def reply_to(self, failed: Step) -> int:
-        """The agent's first turn after a failure, or after the last of its identical retries; 0 if there is none."""
-        index = bisect_right(self.own_turns, self.tried_until(failed))
-        return self.own_turns[index] if index < len(self.own_turns) else 0
+        """The turn of the agent's first words after a failure, at the latest its first turn after identical retries.
+
+        0 if there is none.
+        """
+        known, tried = known_turn(failed), self.tried_until(failed)
+        said = bisect_right(self.speech_turns, known)
+        index = bisect_right(self.own_turns, tried)
+        last = self.own_turns[index] if index < len(self.own_turns) else 0
+        return min(last, self.speech_turns[said]) if said < len(self.speech_turns) else last
 
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
@@ -222,5 +232,28 @@ def changes(step: Step) -> bool:
 
 def is_not_installed(step: Step) -> bool:
     """Whether a program, or a tool of another name, was not there."""
-    error = step.error or ""
+    error, effect = step.error or "", main_effect(effects_of(step.call))
+    if effect is not None and effect.command is None and effect.kind is EffectKind.WRITE:
+        return False  # "String to replace not found"
     return "not found" in error or NOT_INSTALLED.search(error) is not None
+
+
+def asks_for_words(request: str) -> bool:
+    """Whether a request, in lower case, asks a question, and for no deed."""
+    return _ASKS.search(request) is not None
+
+
+def asks_to_explain(request: str) -> bool:
+    """Whether a request, in lower case, asks a question or for an explanation."""
+    return asks_for_words(request) or _EXPLAIN.match(request) is not None
+
+
+_ASKS = lazy_pattern(
+    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
+    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
+    r"\btell me (?:the|if|whether|what|which)\b"
+)
+_EXPLAIN = lazy_pattern(
+    r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"
+    r"compara|объясни|опиши|сравни)\b|解释|说明|比较|説明)"
+)

@@ -124,13 +124,13 @@ def elsewhere(command: ShellCommand) -> str | None:
     """The line that a command runs on another machine or in a container: `ls /srv` of `ssh nas ls /srv`; else None."""
     words = list(command.words)
     if command.program == "ssh":
-        return " ".join(_after_options(words, _SSH_VALUES)[1:])
+        return " ".join(without_options(words, _SSH_VALUES)[1:])
     if "exec" not in words[:2] or command.program not in _CONTAINERS:
         return None
     rest = words[words.index("exec") + 1 :]
     if "--" in rest:
         return shlex.join(rest[rest.index("--") + 1 :])
-    return shlex.join(_after_options(rest, _EXEC_VALUES)[1:])
+    return shlex.join(without_options(rest, _EXEC_VALUES)[1:])
 
 
 _CONTAINERS = frozenset(("docker", "podman", "kubectl", "oc", "docker-compose", "nerdctl"))
@@ -185,13 +185,14 @@ def _unwrapped(words: list[str]) -> list[str]:
         if words[0] in _KEYWORDS or _ASSIGNMENT.match(words[0]):
             words = words[1:]
         elif first in _WRAPPERS and len(words) > 1:
-            words = _after_options(words[1:], _WRAPPER_VALUES.get(first, ()))[_WRAPPERS[first] :]
+            words = without_options(words[1:], _WRAPPER_VALUES.get(first, ()))[_WRAPPERS[first] :]
         else:
             return words
     return words
 
 
-def _after_options(words: list[str], with_values: Sequence[str]) -> list[str]:
+def without_options(words: list[str], with_values: Sequence[str]) -> list[str]:
+    """The words after the options at the beginning, of which some take the next word as their value."""
     while words and words[0].startswith("-"):
         words = words[2 if words[0] in with_values else 1 :]
     return words

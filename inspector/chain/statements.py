@@ -23,7 +23,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.assertions import Clause, clauses_of, denies, is_read
-from weaklink.inspector.chain.claims import claims_effect
+from weaklink.inspector.chain.claims import claims_effect, says_none_left
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
@@ -67,7 +67,7 @@ _STATES = lazy_pattern(
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
+    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
     re.IGNORECASE,
 )
 
@@ -76,9 +76,7 @@ _NOT_ENGLISH = lazy_pattern(
 _ACKNOWLEDGES = lazy_pattern(
     r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
     r" not)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
-    r"try(?:ing)? (?:again|another|a different)|"
-    r"retry|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
-    r"(?:let me|i['’]ll|i will) (?:fix|correct|adjust|debug|re-?read)|"
+    r"trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
     r"muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|existe|es)|pas|manque|faut|"
     r"falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
     re.IGNORECASE,
@@ -204,9 +202,9 @@ class Statements:
             final, rule = self._last_that(self._gives_up, failed), VerdictRule.GAVE_UP
         if final is not None:
             return Judged(Said.REPORTED, rule, final)
-        report = self._in_reply(failed)
-        if report is not None:
-            return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, report)
+        told = self.in_reply(failed)
+        if told is not None:
+            return told
         return _UNREAD if is_ended and failed.is_lost and not is_read(self._speeches[-1].text) else _SILENT
 
     def assertion(self) -> Statement | None:
@@ -232,24 +230,22 @@ class Statements:
         found = next((sentence for sentence in sentences if decides(sentence, failed)), None)
         return None if found is None else Statement(self._turns[-1], found, is_final=True)
 
-    def _in_reply(self, failed: FailedCall) -> Statement | None:
-        """The sentence that reports a failure in the reply to it."""
+    def in_reply(self, failed: FailedCall) -> Judged | None:
+        """The report of a failure in the reply to it; None if there is none."""
         index = bisect_left(self._turns, failed.reply)
         if index >= len(self._turns) - (self._final is not None) or self._turns[index] != failed.reply:
             return None
         sentences = _cached_sentences(self._speeches[index].text)
         sentence = next((sentence for sentence in sentences if _reports_in_reply(sentence, failed)), None)
-        return None if sentence is None else Statement(failed.reply, sentence, is_reply=True)
+        if sentence is None:
+            return None
+        return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, Statement(failed.reply, sentence, is_reply=True))
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
-        if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
-            return True
-        if failed.is_lost and sentence.rstrip().endswith(("?", "？")) and failed.echoes(sentence):
-            return True
-        if failed.is_lost and failed.echoes(sentence) and not is_read(self._speeches[-1].text):
-            return True
-        if failed.describes(sentence) and (says_already(failed.step, sentence) or not claims_effect(clauses, failed)):
+        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
+            return False
+        if self._tells_without_denial(sentence, clauses, failed):
             return True
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
@@ -265,6 +261,17 @@ class Statements:
             return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
         is_answer = failed.is_only and failed.step.result_kind is ResultKind.PROBE
         return terms.are_touched(sentence) or (is_answer and any(clause.admits for clause in clauses))
+
+    def _tells_without_denial(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+        """Whether a sentence explains another way, asks back, or has words of the error."""
+        if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
+            return True
+        is_question = sentence.rstrip().endswith(("?", "？"))
+        if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
+            return True
+        if failed.is_lost and says_already(failed.step, sentence):
+            return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+        return failed.describes(sentence) and not claims_effect(clauses, failed)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         return claims_effect(self._clauses(sentence, failed), failed)

@@ -20,17 +20,23 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 
 from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import Recovered
-from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, is_not_installed, known_turn
+from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
+from weaklink.inspector.chain.session_facts import (
+    MAX_READ_CHARS,
+    SessionFacts,
+    asks_to_explain,
+    is_not_installed,
+    known_turn,
+)
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_terminal, kind_of, subjects_of
+from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -56,17 +62,18 @@ class Substitutes:
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
         """The first later step of another tool that did the work of `failed`, and how."""
-        if failed.call.name is None:
+        if failed.call.name is None or failed.result_kind is ResultKind.FINDING:
             return None
-        if failed.result_kind is ResultKind.FINDING:
-            return None
+        if _CONFLICT.search(_result_of(failed)) is not None and (ended := self._concluded(failed, intent)) is not None:
+            return ended
         if (number := self._lookup(failed)) is not None:
             return Recovered(Recovery.OTHER_TOOL, VerdictRule.OTHER_LOOKUP, number)
         if (alike := self._alike(failed)) is not None:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
-        for value in intent.sought:
+        made = _made_by(failed)  # what reads such a file later reads what was there before
+        for value in (value for value in intent.sought if value.text not in made):
             for number in self._holding(value, failed):
                 how = self._serves(self._steps[number - 1], failed, intent, value)
                 if how is not None:
@@ -79,6 +86,8 @@ class Substitutes:
         A program that is not installed is replaced by the next one that looks at something, too.
         """
         mine = main_effect(effects_of(failed.call))
+        if mine is not None and (launched := self._launched(failed, mine)) is not None:
+            return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, launched)
         if mine is None or mine.kind not in _HAVE_OTHER_WAYS:
             return None
         words, known = _query_words(failed), (failed.result_location or failed.location).turn
@@ -100,6 +109,38 @@ class Substitutes:
             )
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
                 return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
+        return None
+
+    def _concluded(self, failed: Step, intent: Intent) -> Recovered | None:
+        """The edit of a file with a conflict, else the next commit or `--continue`, which ends what stopped there."""
+        if (edited := self.edited(failed, intent)) is not None:
+            return edited
+        for step in self._steps[failed.number :]:
+            commands = (effect.command for effect in effects_of(step.call) if step.is_good)
+            words = (command.words for command in commands if command is not None and command.program == "git")
+            if any(line[:1] == ("commit",) or "--continue" in line for line in words):
+                return Recovered(Recovery.SAME_INTENT, VerdictRule.TARGET_REACHED, step.number)
+        return None
+
+    def _launched(self, failed: Step, mine: Effect) -> int | None:
+        """The next step that runs a program which was not found through another one, with the same operands.
+
+        `ruff check` becomes `uvx ruff@0.6 check`, or the container that has the program runs it.
+        """
+        if mine.command is None or not is_not_installed(failed) or mine.command.program not in (failed.error or ""):
+            return None
+        wanted = [mine.command.program, *mine.command.operands]
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            ran = step.is_good or step.result_kind is ResultKind.FINDING
+            if not ran or step.location.turn <= known_turn(failed):
+                continue
+            for effect in effects_of(step.call):
+                if effect.kind is EffectKind.CHECK is not mine.kind:
+                    continue  # `bash -n` only reads it
+                words = () if effect.command is None else (effect.command.own_name, *effect.command.words)
+                names = [word.rsplit("/", 1)[-1].partition("@")[0] for word in words]
+                if wanted[0] in names and set(wanted[1:]) <= set(words[names.index(wanted[0]) :]):
+                    return step.number
         return None
 
     def _elsewhere(self, failed: Step) -> int | None:
@@ -208,6 +249,19 @@ def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
     )
 
 
+def _made_by(failed: Step) -> frozenset[str]:
+    """The files, in lower case, that a failed command was to make: `a.json` of `curl -o a.json URL`."""
+    effect = main_effect(effects_of(failed.call))
+    if effect is None or effect.command is None or effect.kind is EffectKind.CHECK:
+        return frozenset()
+    made = (word for option, word in pairwise(effect.command.words) if _MAKES.fullmatch(option))
+    return frozenset(word.casefold().removeprefix("./") for word in made if _FILE_WORD.fullmatch(word))
+
+
+_FILE_WORD = lazy_pattern(r"(?!-)[^=:\s]*[./][^=:\s]*")
+_MAKES = lazy_pattern(r"-[a-zA-Z]{0,4}[oO]|--out(?:put|file|-file|put-file|put-document)?|-f")
+
+
 def step_files(step: Step) -> Iterator[str]:
     """The names, without folder and suffix, of the files that a step writes."""
     for effect in effects_of(step.call):
@@ -245,7 +299,8 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
-            if target not in _ARGUMENT.findall(arguments) or _PRINTED_ERROR.search(_result_of(step)):
+            is_held = target in (arguments if "*" in target else _ARGUMENT.findall(arguments))
+            if not is_held or _PRINTED_ERROR.search(_result_of(step)):
                 return None
             if mine.subject.endswith(" install") and _brings(step, mine, target):
                 return Recovery.OTHER_TOOL
@@ -282,13 +337,20 @@ _BY_KEY = lazy_pattern(r"_(?:by|with|using|via|from|for)_.*")
 def _query_words(step: Step) -> frozenset[str]:
     """The words of a call's arguments, without their keys; of a shell's line, without the folder that it runs in."""
     commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
+    made = _made_by(step)
     texts = (
-        [" ".join((command.program, *command.words)) for command in commands]
+        [" ".join((command.program, *(word for word in command.words if word not in made))) for command in commands]
         if commands
         else [value for _, value in leaves(step.call.arguments) if isinstance(value, str)]
     )
     words = folded_names(" ".join(texts)[:MAX_READ_CHARS])
     return frozenset(word for word in words if len(word) > 2 and not word.isdigit())
+
+
+def call_words(step: Step) -> frozenset[str]:
+    """The words of a call's arguments, and of the name of its tool if no table knows it."""
+    name = "" if has_known_effect(step.call) else bare_name(step.call.name or "")
+    return _query_words(step) | frozenset(word for word in name.split("_") if len(word) > 2)
 
 
 def _looked_up(step: Step) -> str | None:
@@ -362,7 +424,7 @@ class NamedWays:
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
-            if not is_later or named.isdisjoint(_stems(_query_words(step))):
+            if not is_later or named.isdisjoint(_stems(call_words(step))):
                 continue
             if is_check and any(target in _text(step) for target in effect.targets):
                 return step.number
@@ -397,7 +459,9 @@ class NamedWays:
         facts, effect = self._facts, main_effect(effects_of(failed.call))
         if effect is None or facts.answer is None or facts.answer.turn <= known_turn(failed):
             return None
-        if not _may_look(failed, effect) or failed.result_kind is not ResultKind.FAILURE:
+        only_looked = effect.kind is EffectKind.RUN and not facts.has_changed_anything
+        may_look = _may_look(failed, effect) or (only_looked and asks_to_explain(facts.request_before(failed)))
+        if not may_look or failed.result_kind is not ResultKind.FAILURE:
             return None
         is_page = any("://" in target for target in effect.targets)
         is_named = any(map(facts.is_users, effect.targets)) if is_page else facts.is_asked(failed)
@@ -410,6 +474,8 @@ class NamedWays:
                 continue
             if not has_known_effect(failed.call) and step.call.name == failed.call.name:
                 continue  # the next item of a series
+            if ends_run(step.call) or asks_elsewhere(step, failed):
+                continue  # its result repeats the answer, or is that of another database
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
                 continue

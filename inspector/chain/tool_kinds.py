@@ -96,6 +96,16 @@ def subjects_of(tool: str) -> tuple[str, ...]:
     return tuple(word.removesuffix("s") for word in words if len(word) > 2)
 
 
+def operation_of(call: ToolCall) -> str:
+    """What a tool that does several things is to do, in lower case: `list` of `{"action": "list"}`; "" for another."""
+    arguments = call.arguments if isinstance(call.arguments, dict) else {}
+    values = (arguments.get(key) for key in _OPERATION_KEYS)
+    return next((value.casefold() for value in values if isinstance(value, str) and value.isidentifier()), "")
+
+
+_OPERATION_KEYS = ("action", "operation", "op", "method", "command", "subcommand", "verb")
+
+
 def is_terminal(tool: str | None) -> bool:
     """Whether a call of this tool ends the work or hands it over."""
     if tool is None or len(tool) > 200:

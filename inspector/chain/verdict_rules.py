@@ -22,6 +22,7 @@ class VerdictRule(StrEnum):
     FAILED_CALL = "failed-call"
     NEGATIVE_ANSWER = "negative-answer"
     ANSWERS_USER = "answers-user"
+    OWN_MESSAGE = "own-message"
 
     ACCEPTED = "accepted"
     SAME_EFFECT = "same-effect"
@@ -67,6 +68,7 @@ KIND_RULES = MappingProxyType(
         _R.FAILED_CALL: "the call was to do something, and its result is an error",
         _R.NEGATIVE_ANSWER: "a call that asks succeeded with nothing, or with its own fallback",
         _R.ANSWERS_USER: "the exit code answers the user's question, and the agent passed it on",
+        _R.OWN_MESSAGE: "the program prints the message that the agent has just written, as the user asked",
     }
 )
 """What decides the kind of a result that is not as wanted."""

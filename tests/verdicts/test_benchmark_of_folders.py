@@ -9,11 +9,11 @@ from benchmarks.__main__ import main
     ("words", "sentence"),
     [
         (
-            ["blind/three"],
-            "no folder with labels is called blind/three; there are: blind/one, blind/two, held-out",
+            ["blind/nine"],
+            "no folder with labels is called blind/nine; there are: blind/four, blind/one, blind/three, blind/two,",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
-        (["--differences"], "--differences needs a folder; there are: blind/one,"),
+        (["--differences"], "--differences needs a folder; there are: blind/four,"),
     ],
 )
 def test_an_unknown_folder_is_named_with_those_that_there_are(
