@@ -301,7 +301,7 @@ class Finder:
         if scan.undecided_at is not None:
             begins = (secret.start for secret in found if secret.end > scan.undecided_at)
             self.certain = max(released, min((scan.undecided_at, *begins)))
-            self._wait_to = scan.decided_at
+            self._wait_to = scan.decided_at + (_BATCH if len(self.text) - self.certain > _BATCH else 0)
         elif found and found[-1].goes_on is not None:
             self._open = found[-1]
             self.certain = max(_safe_end(self.text), self._open.start)
@@ -328,11 +328,13 @@ def _moved(secret: Secret, by: int) -> Secret:
 class _Places:
     """The places at which one detector finds an introduction, from left to right."""
 
-    def __init__(self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int) -> None:
+    def __init__(self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int, decided: int) -> None:
         self._text, self._lowered = texts  # and its view
         self._detector, self.name = detector, detector.name
+        self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
-        self._next = max(at - LONGEST_INTRODUCTION, 0) if detector.can_hold_secrets else at
+        longest = LONGEST_INTRODUCTION if names.OTHER in self._lowered else detector.longest
+        self._next = max(at - longest, 0) if detector.can_hold_secrets else at
         self._signs = dict.fromkeys(signs, -1)
         self.at = self.begin = self.value_at = self.decided_at = -1
         self.may_reach_behind = detector.can_hold_secrets
@@ -351,14 +353,17 @@ class _Places:
 
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
-        after = start
+        after, is_idle = start, self._detector.is_idle
         while (sign_at := self._next_sign(after)) >= 0:
             pattern, span = self._detector.pattern, self._detector.span
             near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span) if span else None
             begin = near.start() if near else sign_at
             if (near or not span) and (found := pattern.match(self._lowered, begin)) is not None:
-                return found
-            after = sign_at + 1
+                if is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
+                    return found
+                after = begin + 1
+            else:
+                after = sign_at + 1
         return None
 
     def _next_sign(self, start: int) -> int:
@@ -472,7 +477,8 @@ def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | Ke
         for detector in _BY_SIGN[sign]:
             detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
     readable = lowered.decode("ascii") if detectors else ""
-    yield from (_Places((text, readable), detector, signs, at) for detector, signs in detectors.values())
+    decided = len(text) - (0 if is_final else WINDOW)
+    yield from (_Places((text, readable), detector, signs, at, decided) for detector, signs in detectors.values())
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from weaklink.inspector.redaction import names, secret_values
-from weaklink.inspector.redaction.named_values import judge_bare, judge_before_name, judge_named
+from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
 from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
@@ -26,7 +26,8 @@ class Detector(Struct, frozen=True):
     With `can_hold_secrets`, other secrets may be within an introduction; its value then begins at its end or later.
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
-    lookbehind, so that the search goes from one such character to the next.
+    lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
+    `longest`. `is_idle` rejects most places with little work; it is asked when the text that a verdict needs is there.
     """
 
     name: str
@@ -35,6 +36,8 @@ class Detector(Struct, frozen=True):
     judge: Callable[[FoundIntroduction], Iterable[Secret]]
     can_hold_secrets: bool = False
     span: int = LONGEST_INTRODUCTION
+    longest: int = LONGEST_INTRODUCTION
+    is_idle: Callable[[str, re.Match[str]], bool] | None = None
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
@@ -167,6 +170,15 @@ def _detector(rule: DetectorRule) -> Detector:
 
 
 DETECTORS = (
-    Detector("name", names.SIGNS, lazy_pattern(names.NAME), judge_named, can_hold_secrets=True, span=24),
+    Detector(
+        "name",
+        names.SIGNS,
+        lazy_pattern(names.NAME),
+        judge_named,
+        can_hold_secrets=True,
+        span=24,
+        longest=64,
+        is_idle=introduces_nothing,
+    ),
     *map(_detector, RULES.detectors),
 )

@@ -332,6 +332,29 @@ class _Named:
         return found is not None and (not is_loose or self.confidence is SecretConfidence.PASSWORD)
 
 
+def introduces_nothing(view: str, found: re.Match[str]) -> bool:
+    """Whether what follows a name says at once that it has no value, as in most prose and code; see `judge_named`."""
+    start, end = found.span()
+    follows = PATTERNS.follows.match(view, end)
+    if follows is None or follows.lastgroup == "nothing":
+        return follows is not None
+    if follows.lastgroup != "digits":
+        is_line = follows.lastgroup == "line"
+        if (
+            PATTERNS.before_words.search(view, max(start - 208, 0), start)
+            or PATTERNS.field_sign.search(view, end, end + 260)
+            or (follows.lastgroup == "cells" and PATTERNS.cells_follow.match(view, end))
+            or (is_line and PATTERNS.separator_before.search(view, max(start - 208, 0), start))
+        ):
+            return False
+    limit = end + _BESIDE_CHARS
+    if PATTERNS.digit.search(view, end, limit) is None or (word := PATTERNS.word.search(view, end, limit)) is None:
+        return True
+    remark = PATTERNS.remark.match(view, end)
+    stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
+    return stop is not None and stop.end() <= word.start()
+
+
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
     """The secrets behind a name: the nearest that a relation introduces, and words beside it."""
     start = names.name_start(place.text, place.found.start(), place.free_at)

@@ -7,6 +7,7 @@ of full width is plain there, and every other character that is not ASCII is `?`
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from weaklink.inspector.redaction.rules import PATTERNS, part, words
 from weaklink.inspector.redaction.secret_values import SecretConfidence
@@ -94,15 +95,19 @@ def _lower(text: str) -> str:
 def _plain_word(found: re.Match[str]) -> str:
     """A run of `OTHER` for the part of a word with escaped letters that is a name; the word may begin before them."""
     before = PATTERNS.word_before.search(found.string, max(found.start() - 16, 0), found.start())
-    known = len(before[0]) if before else 0
-    decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), found[0])
-    word = (before[0] if before else "") + _lower(decoded)
+    return _plain_letters(before[0] if before else "", found[0])
+
+
+@lru_cache(maxsize=4_096)
+def _plain_letters(before: str, letters: str) -> str:
+    decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), letters)
+    word = before + _lower(decoded)
     name = (PATTERNS.name_at_end if word.isascii() else _FOREIGN_WORD).search(word)
-    if name is None or name.end() <= known:
-        return found[0]
-    letters = [letter.span() for letter in PATTERNS.any_letter.finditer(found[0])]
-    start, end = letters[max(name.start() - known, 0)][0], letters[name.end() - known - 1][1]
-    return f"{found[0][:start]}{OTHER * (end - start)}{found[0][end:]}"
+    if name is None or name.end() <= len(before):
+        return letters
+    spans = [letter.span() for letter in PATTERNS.any_letter.finditer(letters)]
+    start, end = spans[max(name.start() - len(before), 0)][0], spans[name.end() - len(before) - 1][1]
+    return f"{letters[:start]}{OTHER * (end - start)}{letters[end:]}"
 
 
 def name_start(text: str, at: int, free_at: int) -> int:

@@ -31,6 +31,7 @@ from weaklink.inspector.wire.events import TOKENS_PART
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _LONGEST_CLEAN, _MOST_CLEAN = 16_384, 16_000_000  # code points: of one cached text, and of all: a long session
 _TOGETHER = 64  # texts
+_MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
 _CONTENT = {
@@ -65,6 +66,7 @@ class Redactor:
         self.keeps_content = keep_content
         self._clean: set[str] = set()
         self._clean_size = 0
+        self._clean_tools: dict[int, model.ToolDefinition] = {}  # held, so that no other one has its id
         self.count = 0
         """Secrets replaced so far."""
 
@@ -93,9 +95,15 @@ class Redactor:
 
     def turn(self, turn: model.Turn) -> model.Turn:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
-        if self.keeps_content and not self._have_secrets(texts_of(turn)):
+        tools = turn.generation.tools if turn.generation else ()
+        texts: list[str] = []
+        _collect(turn, texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
+        if self.keeps_content and not self._have_secrets(texts):
+            if len(self._clean_tools) > _MOST_TOOLS:
+                self._clean_tools.clear()
+            self._clean_tools.update((id(tool), tool) for tool in tools)
             return turn
-        return self._redacted(turn, self._kept(turn.generation.tools if turn.generation else ()))
+        return self._redacted(turn, self._kept(tools))
 
     def trace(self, trace: model.Trace) -> model.Trace:
         """A trace with all its turns."""

@@ -274,3 +274,15 @@ def test_names_are_read_the_same_in_pieces_of_any_size(text: str, size: int) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_PIECE", size)
         assert names.view(text) == whole
+
+
+def test_a_tool_that_was_found_clean_does_not_hide_another_one() -> None:
+    """Every request offers the same tools: those that were searched are not searched again, others are."""
+    clean = ToolDefinition("search", raw='{"name": "search"}')
+    secret = ToolDefinition("login", "password: Tr0ub4dor3xtra", raw='{"name": "login"}')
+    redactor = Redactor()
+    for tools in ((clean,), (clean,), (clean, secret), (clean, secret)):
+        turn = Turn(Role.ASSISTANT, (), generation=Generation(tools=tools))
+        redacted = redactor.turn(turn)
+        assert redacted.generation
+        assert [tool.description for tool in redacted.generation.tools] == ["", "password: " + "*" * 14][: len(tools)]
