@@ -27,6 +27,7 @@ _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = lazy_pattern(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _RESPONSE = lazy_pattern(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
 _DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_NAMED = lazy_pattern(r"call[ \t]*:\s*([\w.\-/]+)")
 _NAME = lazy_pattern(r"[\w.\-/]+")
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
 
@@ -131,7 +132,15 @@ def _no_call(text: str, start: int) -> ParseResult:
         rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
     else:
         rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
-    call = ToolCall(None, content, content, valid=False, range=place)
+    named = _NAMED.match(content) if not is_cut else None
+    call = ToolCall(
+        named[1] if named is not None else None,
+        content,
+        content,
+        valid=False,
+        range=place,
+        name_range=Range(*named.span(1)).moved(place.start) if named is not None else None,
+    )
     return ParseResult(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
 
 
