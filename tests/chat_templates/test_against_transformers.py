@@ -1,7 +1,7 @@
 """Published chat templates render as `transformers` renders them: `make test-chat-templates`.
 
-The templates are those that llama-cpp-python and trl ship. The rows are made-up conversations in TRL's layout, as for
-`weaklink data render --chat-template`. A row that a template refuses must be refused by both.
+The templates are those that llama-cpp-python, trl and vLLM ship. The rows are made-up conversations in TRL's layout, as
+for `weaklink data render --chat-template`. A row that a template refuses must be refused by both.
 """
 
 import os
