@@ -63,7 +63,7 @@ AXE_INSTALL := install --silent --no-audit --no-fund --ignore-scripts --prefix b
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-trainers test-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release release-files constraints clean install dev system-packages
+.PHONY: help docs demo test journeys test-pythons test-lowest test-atropos test-trainers test-templates test-chat-templates test-clients test-agents test-llama test-notebooks test-phoenix test-stores test-servers server-table test-slow check lint types mypy pyright fuzz format-table source-table architecture pictures walkthrough bench bench-all bench-store bench-tui bench-web bench-import bench-proxy bench-cluster bench-training bench-team bench-derived wheel release release-files constraints clean install dev system-packages
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,9 +95,10 @@ test-lowest: dev ## Run the core tests with the lowest Python and versions that 
 	$(UV) pip install --quiet --python build/lowest/bin/python -r build/lowest/requirements.txt $(CORE_TOOLS) -e .
 	build/lowest/bin/python -m pytest $(ON_ALL_CORES) $(CORE) $(ARGS)
 
-test-trainers: dev ## Call the rewards as the source of TRL and verl does; installs both without their dependencies
-	$(UV) pip install --quiet --no-deps --target build/trainers trl==1.16.0 verl==0.9.1
-	PYTHONPATH=build/trainers $(BIN)/python -m pytest tests/dataset/test_reward_callers.py $(ARGS)
+test-trainers: dev ## Train with TRL's GRPOTrainer for a step, and score with verl's reward managers; installs PyTorch
+	$(PYTHON) -m venv --clear build/trainers
+	build/trainers/bin/pip install --quiet torch==2.13.0 trl==1.16.0 verl==0.9.1 $(CORE_TOOLS) -e .
+	build/trainers/bin/python -m pytest --override-ini filterwarnings=default tests/dataset/test_trainers.py $(ARGS)
 
 test-atropos: dev ## Run the tests of the Atropos environment with the real atroposlib
 	$(PYTHON) -m venv --clear build/atropos
@@ -108,6 +109,11 @@ test-templates: dev ## Compare our chat templates with those that the families' 
 	$(PYTHON) -m venv --clear build/templates
 	$(UV) pip install --quiet --python build/templates/bin/python mistral-common==1.13.1 $(CORE_TOOLS) -e .
 	build/templates/bin/python -m pytest --override-ini filterwarnings=default tests/formats/test_published_templates.py $(ARGS)
+
+test-chat-templates: dev build/chat-templates/installed ## Render the chat templates of llama-cpp-python, trl and vLLM as transformers does
+	$(PYTHON) -m venv --clear build/transformers
+	$(UV) pip install --quiet --python build/transformers/bin/python transformers==5.10.4 jinja2 $(CORE_TOOLS) -e .
+	build/transformers/bin/python -m pytest --override-ini filterwarnings=default tests/chat_templates/test_against_transformers.py $(ARGS)
 
 test-clients: dev build/clients/installed ## Record and replay agents of seven Python SDKs, of Node's and of Go (where it is installed)
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/ui/cli/test_replay_sdks.py $(ARGS)
@@ -188,13 +194,20 @@ bench-training: dev ## Measure the commands for training data at WEAKLINK_BENCH_
 bench-team: dev system-packages ## Measure ten recorders of 20 streams for WEAKLINK_BENCH_SECONDS (60) into one PostgreSQL, beside three readers
 	$(BIN)/python -m benchmarks team
 
-bench-derived: dev ## Derive formats from the chat templates that llama-cpp-python and trl ship, and read our cases with them
-	@mkdir -p build/chat-templates
+bench-derived: dev build/chat-templates/installed ## Derive formats from the chat templates that llama-cpp-python, trl and vLLM ship, and read our cases with them
+	$(BIN)/python -m benchmarks derived
+
+build/chat-templates/installed: | .venv/bin/python
+	@mkdir -p build/chat-templates/vllm build/chat-templates/unpacked
 	$(PIP) download --quiet --no-deps --no-binary :all: --dest build/chat-templates llama-cpp-python==0.3.36
 	$(PIP) download --quiet --no-deps --only-binary :all: --dest build/chat-templates trl==1.16.0
 	cd build/chat-templates && tar xzf llama_cpp_python-*.tar.gz --wildcards '*/models/templates/*.jinja'
 	cd build/chat-templates && ../../$(BIN)/python -m zipfile -e trl-*.whl trl
-	$(BIN)/python -m benchmarks derived
+	# vLLM's sources need torch even for their metadata: pip unpacks them, fails, and leaves the folder
+	-TMPDIR=$(CURDIR)/build/chat-templates/unpacked $(PIP) download --quiet --no-clean --no-deps --no-build-isolation --no-binary :all: --dest build/chat-templates vllm==0.33.0 2>/dev/null
+	find build/chat-templates/unpacked -name 'tool_chat_template_*.jinja' -exec cp {} build/chat-templates/vllm/ ';'
+	rm -rf build/chat-templates/unpacked
+	@touch $@
 
 build/mitmproxy/installed: | .venv/bin/python
 	$(BIN)/python -m venv --clear build/mitmproxy

@@ -1,9 +1,10 @@
 """Formats derived from published chat templates, beside our own: every well-formed golden case, read by both.
 
-`make bench-derived` fetches the templates that llama-cpp-python and trl ship; WEAKLINK_TEMPLATES names another folder.
-The family of a template is the format that weaklink knows for the model in its file's name. A case counts if our
-format reads calls from it without any fault, and if it has the markers that this template writes: a family has cases of
-all its models' spellings, a template only one. A difference with a diagnostic is "reported", one without is "wrong".
+`make bench-derived` fetches the templates that llama-cpp-python, trl and vLLM's sources have; WEAKLINK_TEMPLATES names
+another folder. The family of a template is the format that weaklink knows for the model in its file's name. A case
+counts if our format reads calls from it without any fault, and if it has the markers that this template writes: a
+family has cases of all its models' spellings, a template only one. A difference with a diagnostic is "reported", one
+without is "wrong".
 """
 
 import os
@@ -44,6 +45,11 @@ _NAMES = {
     r"qwen3_(?:5|6|8)": "qwen3.5",
     r"unsloth-mistral-devstral": "devstral-small-2507",
     r"moonshotai": "kimi-k2",
+    r"cohereforai-c4ai-command-r-plus": "command-r-plus",
+    r"tool_chat_template_deepseekr1": "deepseek-r1",
+    r"tool_chat_template_deepseekv31": "deepseek-v3.1",
+    r"tool_chat_template_llama4_json": "llama-3.1-8b",  # JSON, where Llama 4's own template has Python
+    r"tool_chat_template_qwen3coder": "qwen3-coder",
 }
 
 

@@ -4,8 +4,6 @@ Pages are drawn in `ui`, above this layer, so the functions that draw them come 
 `weaklink.notebook`, as the store comes to the logger. Without them a value is shown as Python shows it.
 """
 
-from weaklink.inspector.plugins import entry_points_of
-
 NOTEBOOK_ENTRY_POINT_GROUP = "weaklink.notebook"
 
 
@@ -20,7 +18,9 @@ def text_of(value: object) -> str | None:
 
 
 def _drawn(name: str, value: object) -> str | None:
-    for point in entry_points_of(NOTEBOOK_ENTRY_POINT_GROUP):
+    from importlib.metadata import entry_points  # noqa: PLC0415  # 20 ms, and every value imports this module
+
+    for point in entry_points(group=NOTEBOOK_ENTRY_POINT_GROUP):
         if point.name == name:
             drawn: str = point.load()(value)
             return drawn

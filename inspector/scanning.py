@@ -74,7 +74,11 @@ class _LazyPattern:
 
 
 def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
-    """A pattern that is compiled (and raises re.error) at its first use: there are hundreds, and a command uses few."""
+    """A pattern that is compiled (and raises re.error) at its first use.
+
+    For modules that most commands load and whose patterns take over a millisecond to compile: those of all modules
+    took 0.35 s when `check` started (November 2026), and it used 36 of 899. Elsewhere use `re.compile`.
+    """
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 

@@ -41,10 +41,14 @@ def test_a_check_of_files_loads_no_database_and_no_screen(tmp_path: Path) -> Non
     file.write_text("<tool_call>\n{}\n</tool_call>", encoding="utf-8")
     loaded = set(_run("check", "--fail-on", "never", str(file)).stderr.rpartition("loaded:")[2].split())
     assert "weaklink.inspector.inspection" in loaded
-    assert (
-        loaded & {"sqlalchemy", "weaklink.storage", "streamlit", "textual", "aiohttp", "importlib.metadata", "ssl"}
-        == set()
-    )
+    assert loaded & {"sqlalchemy", "weaklink.storage", "streamlit", "textual", "aiohttp", "ssl"} == set()
+
+
+def test_a_check_of_a_short_conversation_loads_no_model_of_languages(tmp_path: Path) -> None:
+    file = tmp_path / "log.jsonl"
+    messages = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hello!"}]
+    file.write_text(json.dumps({"messages": messages}), encoding="utf-8")
+    assert "py3langid" not in _run("check", str(file)).stderr.split()
 
 
 def _list(folder: Path) -> list[str]:

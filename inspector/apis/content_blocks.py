@@ -10,10 +10,9 @@ import json
 import re
 
 from weaklink.inspector.model import Json, Role, Turn
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import parse_json
 
-_PART = lazy_pattern(r"content:(\d+(?:\.\d+)?)(?::(input|done|delta|encrypted))?", re.ASCII)
+_PART = re.compile(r"content:(\d+(?:\.\d+)?)(?::(input|done|delta|encrypted))?", re.ASCII)
 _NOT_COMPARED = frozenset({"cache_control", "status"})
 
 

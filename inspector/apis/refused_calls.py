@@ -12,13 +12,14 @@ Sources: Gemini's API reference (Candidate.finishMessage); Groq's documentation 
 groq/groq-typescript#28; ollama:harmony/harmonyparser.go and ollama/ollama#17638.
 """
 
+import re
+
 from weaklink.inspector.apis.located_pieces import RefusedCall, is_filled, member, objects, string, text_of
 from weaklink.inspector.json_scanner import JsonNode
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 GEMINI_REFUSES = "MALFORMED_FUNCTION_CALL"
-_GEMINI_INTRO = lazy_pattern(r"\s*Malformed function call:?\s*")
+_GEMINI_INTRO = re.compile(r"\s*Malformed function call:?\s*")
 _GROQ = "tool_use_failed"
 _GROQ_VALIDATION = "tool call validation failed"
 _OLLAMA_INTRO = "error parsing tool call: raw='"

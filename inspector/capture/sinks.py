@@ -7,12 +7,11 @@ from pathlib import Path
 from weaklink.inspector.capture.events import SINKS_ENTRY_POINT_GROUP, Sink
 from weaklink.inspector.capture.trace_file_sink import TraceFileSink
 from weaklink.inspector.errors import SinkError
-from weaklink.inspector.scanning import lazy_pattern
 
 STORE = "store"
 """The name of the entry point of weaklink's own database."""
 
-_SCHEME = lazy_pattern(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
+_SCHEME = re.compile(r"([a-z][a-z0-9.-]*)(?:\+[a-z0-9.-]+)?://", re.IGNORECASE)
 _DATABASES = frozenset({"postgresql", "postgres", "sqlite"})
 
 

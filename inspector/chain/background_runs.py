@@ -26,7 +26,8 @@ class BackgroundRuns:
 
     def add(self, call: ToolCall, result: ToolResult | None) -> None:
         """Add a call with its result, in the order of the trace."""
-        match = _STARTED.search(result.content[:_HEAD]) if result is not None else None
+        head = result.content[:_HEAD] if result is not None else ""
+        match = _STARTED.search(head) if "ID" in head else None
         if match is not None:
             self._calls[match[1]] = self.original(call)
 

@@ -71,12 +71,14 @@ class FoundValue(Struct, frozen=True):
 
 
 class _Search(Struct):
-    """The progress of a search for some words. `found` has the occurrences so far: the source's number, the position.
+    """The progress of a search for some words in the sources of the `rarest` of them.
 
-    For later turns, `best` replaces the first `settled` occurrences: it is the best of those in tools' definitions and
-    the agent's own arguments, and the others are results that echo an argument. `echoed` are the arguments' steps.
+    `found` has the occurrences so far: the source's number, the position. For later turns, `best` replaces the first
+    `settled` occurrences: it is the best of those in tools' definitions and the agent's own arguments, and the others
+    are results that echo an argument. `echoed` are the arguments' steps.
     """
 
+    rarest: str
     found: list[tuple[int, int]] = field(default_factory=list)
     next: int = 0
     tried: int = 0
@@ -162,17 +164,18 @@ class OriginIndex:
         """The search for these words; None if one of them is in no source."""
         search = self._searches.get(words)
         if search is None:
-            if self._rarest(words) is None:
+            rarest = self._rarest(words)
+            if rarest is None:
                 return None
-            search = self._searches[words] = _Search()
+            search = self._searches[words] = _Search(rarest)
         last = search.settled - 1
         if last >= 0 and self._sources[search.found[last][0]].turn >= before_turn:  # an earlier turn than before
-            return _Search()
+            return _Search(search.rarest)
         return search
 
     def _continue_search(self, search: _Search, words: tuple[str, ...], before_turn: int) -> bool:
         """Search for the next source before a turn that has the words in sequence; false if there is none."""
-        rarest = self._rarest(words) or ""
+        rarest = search.rarest
         numbers = self._sources_with[rarest]
         while search.next < len(numbers) and search.tried < _MOST_TRIED:
             number = numbers[search.next]

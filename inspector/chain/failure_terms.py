@@ -14,6 +14,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 
@@ -144,16 +145,14 @@ class FailureTerms(Struct, frozen=True):
 
     def are_named(self, sentence: str) -> bool:
         """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
-        tokens = _tokens(sentence)
-        if self.names_target(sentence) or not self.rare.isdisjoint(tokens):
+        if self.names_target(sentence) or not self.rare.isdisjoint(_tokens(sentence)):
             return True
-        stems = set(_stems(tokens, 3))
-        return self.names_tool(sentence) or len(stems & self.words) > 1
+        return self.names_tool(sentence) or len(_stems_in(sentence, 3) & self.words) > 1
 
     def are_touched(self, sentence: str) -> bool:
         """Whether a sentence shares a word with the call, its arguments, or the beginning of its result."""
         tokens = _tokens(sentence)
-        if self.names_target(sentence) or not self.context.isdisjoint(_stems(tokens, 3)):
+        if self.names_target(sentence) or not self.context.isdisjoint(_stems_in(sentence, 3)):
             return True
         if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
             return True
@@ -195,9 +194,8 @@ class FailedCall(Struct, frozen=True):
 
     def echoes(self, text: str) -> int:
         """How many words a text shares with the error that the call has not."""
-        call = frozenset(_stems(_tokens(self.step.call.raw_arguments), 4))
-        error = frozenset(_stems(_tokens(self.step.error or ""), 4)) - call
-        return len(error & frozenset(_stems(_tokens(text), 4)))
+        error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
+        return len(error & _stems_in(text, 4))
 
     def gives_code(self, text: str) -> bool:
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
@@ -218,17 +216,17 @@ class FailedCall(Struct, frozen=True):
         names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)
         numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
         least = 3 if numbers else 4
-        stems = numbers | frozenset(_stems(tokens, least)) & frozenset(_stems(output, least))
+        stems = numbers | _stems_in(text, least) & frozenset(_stems(output, least))
         return next(names, None) is not None or len(stems) > 1
 
     def is_others(self, text: str) -> bool:
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
-        shared = frozenset(_stems(_tokens(self.request), 4)) & frozenset(_stems(_tokens(text), 4))
+        shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
-        return not frozenset(_stems(_tokens(self.request), 4)).isdisjoint(_stems(_tokens(text), 4))
+        return not _stems_in(self.request, 4).isdisjoint(_stems_in(text, 4))
 
 
 def says_already(failed: Step, sentence: str) -> bool:
@@ -327,14 +325,33 @@ def _names_of_target(target: str) -> Iterator[str]:
 
 def _tokens(text: str) -> frozenset[str]:
     """The words of a text in lower case; of a file's name also without its suffix."""
-    tokens = _TOKEN.findall(text[:2_000].casefold())
+    return _short_tokens(text[:_READ_CHARS])
+
+
+_READ_CHARS = 2_000
+
+
+@lru_cache(512)  # each failure of a trace is compared with the same sentences, and each sentence with one failure
+def _short_tokens(text: str) -> frozenset[str]:
+    tokens = _TOKEN.findall(text.casefold())
+    joined = [token for token in tokens if "-" in token or "@" in token]
     return frozenset(
         (
             *tokens,
-            *(token.partition(".")[0] for token in tokens),
-            *(part for token in tokens for part in re.split(r"[-@]", token)),
+            *(token.partition(".")[0] for token in tokens if "." in token),
+            *(part for token in joined for part in token.replace("@", "-").split("-")),
         )
     )
+
+
+def _stems_in(text: str, least: int) -> frozenset[str]:
+    """The stems of a text's words that have at least so many characters."""
+    return _short_stems(text[:_READ_CHARS], least)
+
+
+@lru_cache(512)
+def _short_stems(text: str, least: int) -> frozenset[str]:
+    return frozenset(_stems(_short_tokens(text), least))
 
 
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:

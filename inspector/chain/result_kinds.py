@@ -155,6 +155,10 @@ def stated_exit_code(text: str) -> int | None:
     if labelled is not None:
         codes = (line.removeprefix("Exit Code: ") for line in labelled[1] if line.startswith("Exit Code: "))
         return next((int(code) for code in codes if code.lstrip("-").isdecimal() and len(code) < 12), None)
+    last = last_line(text)[:400]
+    folded = f"{text[:_HEAD]}\n{last}".lower()
+    if not any(sign in folded for sign in _SIGNS_OF_CODE):
+        return None
     lines = text[:_HEAD].splitlines()[:_HEAD_LINES]
     first = next((index for index, line in enumerate(lines) if line.strip()), 0)
     for index, line in enumerate(lines):
@@ -164,8 +168,11 @@ def stated_exit_code(text: str) -> int | None:
             return int(match[1])
         if line.startswith("Output:"):
             break
-    match = _EXIT_LINE.match(last_line(text)[:400]) or _SANDBOX.match(text[:_HEAD])
+    match = _EXIT_LINE.match(last) or _SANDBOX.match(text[:_HEAD])
     return int(match[1]) if match else None
+
+
+_SIGNS_OF_CODE = ("exit", "code", "status")  # `_EXIT_LINE` and `_SANDBOX` need one of them
 
 
 def _labelled_output(text: str) -> tuple[str, list[str]] | None:
@@ -231,7 +238,8 @@ _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 def is_running(text: str) -> bool:
     """Whether a result only says that the command continues in the background."""
-    return _RUNNING.search(text[:_HEAD]) is not None
+    head = text[:_HEAD]
+    return "running" in head.lower() and _RUNNING.search(head) is not None
 
 
 def kind_of_result(

@@ -16,9 +16,8 @@ from msgspec import Struct
 from weaklink.inspector.chat_templates.probes import KEY_A, KEY_B, VALUE_A, VALUE_B, ProbeCall
 from weaklink.inspector.formats.format_table import CallKeyNames, CallTags
 from weaklink.inspector.model import Json
-from weaklink.inspector.scanning import lazy_pattern
 
-MARKER = lazy_pattern(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿▷\n]{1,30}[✿▷]|```\w*")
+MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿▷\n]{1,30}[✿▷]|```\w*")
 _DECODER = json.JSONDecoder()
 
 

@@ -13,6 +13,7 @@ the built-in formats. Without a chat template it is all there is to read.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -22,18 +23,14 @@ from weaklink.inspector.chat_templates import probes
 from weaklink.inspector.chat_templates.call_shapes import MARKER, ShapeOfCall, common_end, common_start, shape_of_call
 from weaklink.inspector.chat_templates.probes import ProbeCall, ProbeStyle
 from weaklink.inspector.chat_templates.renderer import ChatTemplate, Rendering, render_all
-from weaklink.inspector.chat_templates.response_templates import (
-    ResponseTemplateError,
-    response_calls,
-    response_reasoning,
-)
+from weaklink.inspector.chat_templates.response_schemas import ResponseTemplateError
+from weaklink.inspector.chat_templates.response_templates import response_calls, response_reasoning
 from weaklink.inspector.errors import ChatTemplateError, FormatTableError
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.format_table import CallTable, CallTags, FormatTable, MarkerPair, RoleHeaders, format_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment_whole
 
 # For a file without its tokenizer_config.json, since templates join these tokens to texts; two templates of early
@@ -46,9 +43,9 @@ _VARIABLES: dict[str, Json] = {
 }
 _THINKING: dict[str, Json] = {"enable_thinking": True, "thinking": True}
 _PROMPT_CHARS = 200
-_EMPTY_REASONING = lazy_pattern(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
+_EMPTY_REASONING = re.compile(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
 _ROLE = r"(?i:system|user|human|assistant|chatbot|model|bot|ai)"
-_ROLE_HEADER = lazy_pattern(rf"((?:<[^<>\s]*{_ROLE}[^<>\s]*>)|(?:<[^<>\s]+>|\][^\[\]\s]+\]){_ROLE})\s*\Z")
+_ROLE_HEADER = re.compile(rf"((?:<[^<>\s]*{_ROLE}[^<>\s]*>)|(?:<[^<>\s]+>|\][^\[\]\s]+\]){_ROLE})\s*\Z")
 _API_FORMATS = frozenset({"openai", "claude", "gemini"})
 
 
@@ -171,11 +168,17 @@ def _from(rendered: _Rendered, template: ChatTemplate, name: str) -> FormatTable
     shape = shape_of_call(turn, probes.PLAIN, _id(rendered.style, 0, probes.PLAIN))
     if shape is None and probes.FIRST not in turn:
         return "it shows no calls"
+    if shape is None and f"{probes.FIRST}({probes.KEY_A}=" in turn:
+        return (
+            "its text of a call is not valid in Python's syntax: values lack their quotes, or the commas between them"
+        )
     if shape is None:
         return "its text of a call is neither JSON, a header and JSON, parameters in tags, nor Python's syntax"
     calls = _calls(rendered, turn, shape)
     if isinstance(calls, str):
         return calls
+    if not (calls.opener or calls.section.opener or calls.tags):
+        return "its calls have no opening marker"
     table = _table(name, calls, rendered, template)
     try:
         format = format_of(table)
@@ -331,6 +334,8 @@ def _section(
     if not found and not is_array:
         return None if opener else "its calls have no opening marker"
     first = rest[rest.index(found[0]) :] if found else ""
+    if first.startswith("```"):
+        return "its calls begin with a code fence, as other texts do"
     return MarkerPair(first if found else "", _first_marker(after.removeprefix(closer)))
 
 

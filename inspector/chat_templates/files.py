@@ -1,9 +1,9 @@
 """Reads a chat template from a file: Jinja, tokenizer_config.json, chat_template.json, or the metadata of a GGUF file.
 
 A tokenizer_config.json has the template as `chat_template`: a string, or a list of named ones, of which `tool_use` is
-the one for tools; `response_template` is how transformers reads answers. A GGUF file begins with its metadata, pairs of
-a key and a typed value, before any tensor (source: ggml:docs/gguf.md); only these are read. Every length in it is
-checked against the file's size.
+the one for tools; `response_template`, formerly `response_schema`, is how transformers reads answers. A GGUF file
+begins with its metadata, pairs of a key and a typed value, before any tensor (source: ggml:docs/gguf.md); only these
+are read. Every length in it is checked against the file's size.
 """
 
 import json
@@ -66,7 +66,7 @@ def _of_config(config: dict[str, Json], name: str) -> ChatTemplate:
     if isinstance(found, list):
         named = {item.get("name"): item.get("template") for item in found if isinstance(item, dict)}
         found = named.get("tool_use") or named.get("default")
-    if not found and config.get("response_template"):
+    if not found and _response(config):
         return _with_config("", name, config)
     if not isinstance(found, str) or not found:
         raise ChatTemplateError(f"{name} has no `chat_template`.")
@@ -75,7 +75,11 @@ def _of_config(config: dict[str, Json], name: str) -> ChatTemplate:
 
 def _with_config(source: str, name: str, config: dict[str, Json]) -> ChatTemplate:
     tokens = {key: text for key in _TOKENS if (text := _token_text(config.get(key))) is not None}
-    return ChatTemplate(source, name, tokens, config.get("response_template"))
+    return ChatTemplate(source, name, tokens, _response(config))
+
+
+def _response(config: dict[str, Json]) -> Json:
+    return config.get("response_template") or config.get("response_schema")
 
 
 def _token_text(token: Json) -> str | None:

@@ -24,7 +24,7 @@ _PARAMETERS: dict[str, Json] = {
         KEY_A: _TEXT,
         KEY_B: _TEXT,
         "count": {"type": "integer", "description": "Number."},
-        "deep": {"type": "object", "description": "Nested."},
+        "deep": {"type": "object", "description": "Nested.", "additionalProperties": _TEXT},
         "list": {"type": "array", "items": {"type": "string"}, "description": "Texts."},
     },
     "required": [],

@@ -9,20 +9,23 @@ read. For example, with calls as `<call>{"name": ..., "arguments": ...}</call>`:
 Only what a table of a format says equally is read: texts, and expressions that are a text with white space and named
 groups (`<call>(?P<name>\w+)<args>`). Everything else is refused with the reason. One thing is not said there, since
 transformers skips what no expression matches: a name in a tag `<function=NAME>` is taken to end with `</function>`.
-Source: transformers 5.24.0, utils/chat_parsing/response_templates.py and content_parsers.py.
+The older `response_schema` is translated first. Source: transformers 5.24.0, utils/chat_parsing/response_templates.py
+and content_parsers.py.
 """
 
 import re
 from collections.abc import Mapping
 
-from weaklink.inspector.errors import ChatTemplateError
+from weaklink.inspector.chat_templates.response_schemas import (
+    REASONING_FIELDS,
+    ResponseTemplateError,
+    response_template_of,
+)
 from weaklink.inspector.formats.format_table import CallKeyNames, CallTable, CallTags, MarkerPair
 from weaklink.inspector.model import Json
-from weaklink.inspector.scanning import lazy_pattern
 
 _VERSION = 1
-_REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
-_PIECE = lazy_pattern(
+_PIECE = re.compile(
     r"""
     (?P<space>\\s[*+]\??|(?:\n|\\n)[*?]?)                     # white space
     | \(\?P<(?P<group>\w+)>                                 # a name, a key or a value
@@ -32,13 +35,9 @@ _PIECE = lazy_pattern(
     """,
     re.VERBOSE,
 )
-_QUANTIFIED = lazy_pattern(r"[*+?{]")
-_TAG_NAME = lazy_pattern(r"<(\w+)[= ]")
-_PLACEHOLDER = lazy_pattern(r"\{(?:content\.)?(\w+)\}")
-
-
-class ResponseTemplateError(ChatTemplateError):
-    """A response template says something that no table of a format says; the message names the field."""
+_QUANTIFIED = re.compile(r"[*+?{]")
+_TAG_NAME = re.compile(r"<(\w+)[= ]")
+_PLACEHOLDER = re.compile(r"\{(?:content\.)?(\w+)\}")
 
 
 def response_calls(response: Json) -> CallTable:
@@ -73,7 +72,7 @@ def response_calls(response: Json) -> CallTable:
 def response_reasoning(response: Json) -> MarkerPair:
     """The markers of reasoning by a response template; empty ones if it has none, or none that a table says."""
     fields = _fields(response)
-    field = next((fields[name] for name in _REASONING_FIELDS if name in fields), None)
+    field = next((fields[name] for name in REASONING_FIELDS if name in fields), None)
     if not isinstance(field, dict):
         return MarkerPair()
     try:
@@ -83,6 +82,8 @@ def response_reasoning(response: Json) -> MarkerPair:
 
 
 def _fields(response: Json) -> Mapping[str, Json]:
+    if isinstance(response, dict) and "properties" in response:
+        response = response_template_of(response)
     version = response.get("version", _VERSION) if isinstance(response, dict) else None
     fields = response.get("fields") if isinstance(response, dict) else None
     if version != _VERSION or not isinstance(fields, dict):
@@ -177,7 +178,7 @@ def _tagged(field: Mapping[str, Json], opener: str, closer: str) -> CallTable:
         closer=closer,
         tags=CallTags(
             parameter,
-            after_parameter,
+            after_parameter.removesuffix("\n") if on_own_lines else after_parameter,
             value_end.strip(),
             before[start:] if own else "",
             after_name,

@@ -7,6 +7,7 @@ Each fault becomes a problem with its place; it is corrected if its meaning is c
 """
 
 import copy
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -21,7 +22,6 @@ from weaklink.inspector.checks.schema_complexity import SchemaWork, TooMuchWorkE
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules import schema as rules
-from weaklink.inspector.scanning import lazy_pattern
 
 MOST_VIOLATIONS = 50
 """The maximum number of violations reported for one call."""
@@ -77,7 +77,7 @@ _TYPES = {
 }
 
 _IN_PLACE = ("allOf", "anyOf", "oneOf")
-_QUOTED = lazy_pattern(r"'([^']*)'")
+_QUOTED = re.compile(r"'([^']*)'")
 
 
 class UncheckedValue(Struct, frozen=True):

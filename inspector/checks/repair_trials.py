@@ -17,6 +17,7 @@ Cost: a text without fixes is not parsed again. Else it is parsed once for each,
 that fails is tried in halves; a fix without a trial is not safe.
 """
 
+import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,7 +40,6 @@ from weaklink.inspector.rules.json_syntax import (
 )
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER, UNTERMINATED_SPAN
 from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 _MOST_WORK = 250_000
@@ -422,15 +422,15 @@ _MAX_CLOSERS = 3
 _MAX_ALTERNATIVES = 24
 _MAX_COMPARED_CHARS = 2_000
 _AMBIGUOUS = (MISSING_QUOTE, TRAILING_DATA, UNBALANCED_BRACKET)
-_NAME = lazy_pattern(r"[^\s(){}\[\]\"'<>=,;|]+")
-_CALL_LIKE = lazy_pattern(r"\w\(|['\"]:")
-_LETTER = lazy_pattern(r"[^\W\d]")
-_CALL_SIGN = lazy_pattern(r"[(){\[]|['\"]\s*:")
-_APOSTROPHES = lazy_pattern(r"(?<!\w)'|'(?!\w)")
-_SYNTAX_WITHIN = lazy_pattern(r"<\||\|>|<escape>|\A[^\W\d]\w*:[\w'\"\[{]|\w(['\"])[^'\"]*\1\Z")
-_OPENS = lazy_pattern(r"(?:[(\[{,]|['\"]:)\s*\Z")
-_CLOSES = lazy_pattern(r"\s*[)\]},]")
-_BRACKETS = lazy_pattern(r"[(){}\[\]]")
+_NAME = re.compile(r"[^\s(){}\[\]\"'<>=,;|]+")
+_CALL_LIKE = re.compile(r"\w\(|['\"]:")
+_LETTER = re.compile(r"[^\W\d]")
+_CALL_SIGN = re.compile(r"[(){\[]|['\"]\s*:")
+_APOSTROPHES = re.compile(r"(?<!\w)'|'(?!\w)")
+_SYNTAX_WITHIN = re.compile(r"<\||\|>|<escape>|\A[^\W\d]\w*:[\w'\"\[{]|\w(['\"])[^'\"]*\1\Z")
+_OPENS = re.compile(r"(?:[(\[{,]|['\"]:)\s*\Z")
+_CLOSES = re.compile(r"\s*[)\]},]")
+_BRACKETS = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 
 

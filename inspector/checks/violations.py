@@ -1,6 +1,7 @@
 """Turns a schema violation into a fault: what was expected, what was found, and the smallest repair."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
@@ -14,7 +15,6 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules import schema as rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 _MOST_EXTRAS = 20
@@ -42,8 +42,8 @@ _LIMITS = {
     "schema": "The value{where} does not match the schema; the schema is too large to say where.",
 }
 
-_NUMBER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
-_INTEGER = lazy_pattern(r"-?(0|[1-9][0-9]{0,40})")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,40})(\.[0-9]{1,40})?")
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,40})")
 
 
 class ArgumentLocator(Protocol):

@@ -1,5 +1,6 @@
 """F316, F306, F309, J114: a wrapper around calls that is never closed, and other content in it than calls."""
 
+import re
 from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
@@ -13,13 +14,12 @@ from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.json_syntax import FENCED_PAYLOAD
 from weaklink.inspector.rules.markers import EMPTY_CALL, FOREIGN_FORMAT, UNTERMINATED_SPAN, UNTERMINATED_WRAPPER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import SpanClosed
 from weaklink.inspector.segmenter.table import SECTION
 from weaklink.inspector.text import Range, shown
 
-_FENCE = lazy_pattern(r"```\w*")
-_JSON_CALL = lazy_pattern(r"\s*(?:\[\s*)?\{\s*\"")
+_FENCE = re.compile(r"```\w*")
+_JSON_CALL = re.compile(r"\s*(?:\[\s*)?\{\s*\"")
 
 
 class Wrappers:

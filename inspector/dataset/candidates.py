@@ -22,7 +22,7 @@ from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.transcript import read_transcript
-from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import ANSWERS, decoded_list, public_prompt, refusal
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
@@ -35,7 +35,6 @@ from weaklink.inspector.text import Range
 
 _SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
-_COMPLETIONS = ("completion", "answer", "response")
 _TEMPLATE = lazy_pattern(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
 _DEEPEST = 32
 _NO_BYTES = b"{}"  # a candidate's trace gets no id from its bytes, so the row is not written for them
@@ -384,17 +383,17 @@ def row_candidate(row: JsonObject, *, format: str = "") -> VerifierInput:
     conversation's last assistant message. A prompt that is a rendered chat template is split into its turns. Raises
     ValueError for a row without a conversation, or with facts that cannot be read.
     """
-    row = public_row(row) or row
+    row = public_prompt(row) or row
     named = row.get("format")
     format = format or (named if isinstance(named, str) else "")
-    key = next((name for name in _COMPLETIONS if isinstance(row.get(name), str | list | dict)), None)
+    key = next((name for name in ANSWERS if isinstance(row.get(name), str | list | dict)), None)
     prompt = row.get("prompt")
     if isinstance(prompt, str) and _TEMPLATE.search(prompt):
         trace = read_transcript(prompt + (str(row[key]) if key is not None else ""))
         return with_row_facts(_with_tools(trace, row.get("tools"), format), row)
     if isinstance(prompt, str | list) and key is not None:
         return candidate_of(prompt, row[key], tools=row.get("tools"), format=format, facts=row)
-    kept = {name: value for name, value in row.items() if name not in _COMPLETIONS}
+    kept = {name: value for name, value in row.items() if name not in ANSWERS}
     sample = read_sample(DataRow("", "line 1", 1, kept, _NO_BYTES), format=format or "auto", is_public=False)
     if sample.shape is None and key is None:
         raise ValueError(f"the row has {refusal(row)}")

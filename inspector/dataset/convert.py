@@ -36,8 +36,9 @@ from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates.registry import find_template
 from weaklink.inspector.formats.templates.template import Template
+from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.data.public_shapes import public_row, refusal
-from weaklink.inspector.importers.data.training_rows import read_training_row
+from weaklink.inspector.importers.data.training_rows import COMPLETIONS, REJECTED, Shape, read_training_row
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.model import Json, Role, SpanKind, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.segmentation import segment
@@ -91,15 +92,20 @@ def convert_row(
     ValueError, with the reason, for a row that has neither a text nor a conversation, or both, or one that cannot be
     read.
     """
-    row = public_row(row) or row
+    given, row = row, public_row(row) or row
     listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if not listed and "text" not in row:
-        row = _with_messages(row)
+        read = read_training_row(Row("line", 1, row, b""), is_public=False)
+        output = next((name for name in COMPLETIONS if isinstance(row.get(name), str)), None)
+        if read is not None and read.shape is Shape.COMPLETION and output is not None:
+            return _raw_output(row, output, source, target, tools)
+        row = read.value if read is not None and read.messages else row
         listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
         raise ValueError(f"both `text` and `{listed[0]}` are given; expected only one of them")
     if listed:
-        return _conversation(row, listed[0], source, target, tools)
+        converted = _conversation(row, listed[0], source, target, tools)
+        return _without_rejected(given, converted)
     text = row.get("text")
     if text is None:
         raise ValueError(f"expected `text`, or a list `messages` or `conversations`; the row has {refusal(row)}")
@@ -108,15 +114,27 @@ def convert_row(
     return _text(row, text, source, target, tools)
 
 
-def _with_messages(row: dict[str, Json]) -> dict[str, Json]:
-    """The row with `messages` or `text`, if its conversation has another form: instructions, `prompt`, `completion`."""
-    read = read_training_row(Row("line", 1, row, b""), is_public=False)
-    if read is None:
-        return row
-    if read.messages:
-        return read.value
-    completion = read.value.get("completion")
-    return {**row, "text": completion} if isinstance(completion, str) else row
+def _without_rejected(given: dict[str, Json], converted: dict[str, Json]) -> dict[str, Json]:
+    """The converted row; `dropped` says so if the row given had a rejected answer."""
+    name = next((key for key in given if key in REJECTED and key not in converted), None)
+    dropped = converted["dropped"]
+    if name is None or not isinstance(dropped, list):
+        return converted
+    return {**converted, "dropped": [*dropped, f"`{name}`: only the chosen answer is converted."]}
+
+
+def _raw_output(
+    row: dict[str, Json], name: str, source: Format | None, target: Format, tools: tuple[ToolDefinition, ...]
+) -> dict[str, Json]:
+    """The row with the raw output in one member converted; its prompt stays as it is."""
+    text, prompt = str(row[name]), row.get("prompt")
+    begun = prompt if isinstance(prompt, str) else ""
+    offered = _offered(row) or tools
+    completion = convert_text(text, source or _detected(text, row), target, prompt=begun, tools=offered)
+    is_rendered = any(turn.source_role for turn in read_transcript(begun).turns)
+    notes = ["`prompt`: it is in a chat template, and unchanged."] if is_rendered else []
+    header = "" if is_rendered else completion.prompt
+    return {**row, name: header + completion.text, "dropped": [*notes, *completion.dropped]}
 
 
 def _text(

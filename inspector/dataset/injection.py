@@ -21,7 +21,7 @@ from weaklink.inspector.dataset.faults_to_inject import KINDS, SAME_CALL, Faulty
 from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.loss_marks import LOSS_MARKS, Trainer
 from weaklink.inspector.dataset.messages import shape_of
-from weaklink.inspector.dataset.samples import Sample, correction_of, read_sample
+from weaklink.inspector.dataset.samples import Sample, as_listed, correction_of, read_sample
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.data.public_shapes import refusal
@@ -91,7 +91,7 @@ def inject_faults(
     The message with the fault has the mark by which `trainer` leaves it out of the loss. The same row, seed and rates
     give the same rows.
     """
-    sample = read_sample(row)
+    sample = read_sample(as_listed(row))
     places = list(_sound_calls(sample))
     if not places:
         yield NotInjected(_why_not(sample))

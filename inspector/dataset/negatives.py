@@ -29,6 +29,7 @@ from weaklink.inspector.dataset.context_values import folded
 from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.dataset.messages import role_of, shape_of, text_of, with_text
 from weaklink.inspector.dataset.no_tool_answers import no_tool_answer
+from weaklink.inspector.dataset.references import without_expected_calls
 from weaklink.inspector.dataset.samples import Sample, definitions_in, read_sample
 from weaklink.inspector.formats.templates.template import openai_tool
 from weaklink.inspector.importers.data.public_shapes import refusal
@@ -96,8 +97,10 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
         return _irrelevant_tools(sample, options, draw)
     chain = sample.inspection.chain
     steps = chain.steps
-    if chain.status is not Status.OK or len(steps) != 1 or steps[0].outcome is not StepOutcome.OK:
-        return NoNegative("it has several calls, or a chain that is not ok")
+    if len(steps) != 1:
+        return NoNegative(f"it has {len(steps)} calls")
+    if chain.status is not Status.OK or steps[0].outcome not in (StepOutcome.OK, StepOutcome.PENDING):
+        return NoNegative(f"its call is {steps[0].outcome.value}, or its chain is not ok")
     kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
     draw.shuffle(kinds)
     found: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
@@ -210,12 +213,13 @@ def _finished(sample: Sample, draft: _Draft, options: NegativeOptions) -> Negati
 
 
 def _relabel(value: JsonObject, kind: str) -> None:
-    """Update the row's type, annotation, call count and id; remove annotations of steps that no longer exist."""
-    for key in ("steps", "critical_path", "decision_points", "depends_on", "data_flow", "expected", "annotations"):
+    """Update the row's type, annotation, reference, call count and id; remove annotations of steps that are gone."""
+    for key in ("steps", "critical_path", "decision_points", "depends_on", "data_flow", "annotations"):
         value.pop(key, None)
     if "type" in value or "annotation" in value:
         value["type"] = "no_tool_call"
         value["annotation"] = {"should_call_tool": False, "reason": f"No offered tool is needed ({kind})"}
+    value.update(without_expected_calls(value))
     if "tool_call_count" in value:
         value["tool_call_count"] = 0
     if isinstance(value.get("id"), str):

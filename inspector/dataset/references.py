@@ -33,6 +33,27 @@ def reference_of(row: Mapping[str, Json]) -> tuple[ExpectedCall, ...] | None:
     return () if row.get("type") == "no_tool_call" or should_call is False else None
 
 
+def without_expected_calls(row: Mapping[str, Json]) -> dict[str, Json]:
+    """The members of a row with its references to calls, each as the statement that no call is needed."""
+    found: dict[str, Json] = {}
+    for name, value in _columns(row):
+        if not _has_calls(name, value):
+            continue
+        none: Json = "[]" if isinstance(value, str) else []
+        if name in row:
+            found[name] = none
+        elif isinstance(model := row.get("reward_model"), dict):
+            found["reward_model"] = {**model, "ground_truth": none}
+    return found
+
+
+def _has_calls(name: str, value: Json) -> bool:
+    try:
+        return bool(_calls(name, value))
+    except ValueError:
+        return False
+
+
 def _columns(row: Mapping[str, Json]) -> Iterator[tuple[str, Json]]:
     yield from ((name, value) for name in CALLS if (value := row.get(name)) is not None)
     model = row.get("reward_model")

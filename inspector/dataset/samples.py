@@ -25,7 +25,7 @@ from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.importers.data.public_shapes import decoded_list
-from weaklink.inspector.importers.data.training_rows import Shape, read_conversation_rows, read_training_row
+from weaklink.inspector.importers.data.training_rows import Shape, listed_row, read_conversation_rows, read_training_row
 from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.inspected import Inspection
@@ -259,6 +259,12 @@ def read_sample(row: DataRow, *, format: str = AUTO, is_public: bool = True) -> 
     before = len(trace.turns) - len(messages) if messages else 0
     first = 2 if before == 1 and isinstance(value.get("system"), str) else 1
     return Sample(row, shape, _placed(trace, row), tuple(messages), first, format)
+
+
+def as_listed(row: DataRow) -> DataRow:
+    """The row as rows that are made from it are written; see `listed_row`."""
+    value = listed_row(row.value)
+    return row if value is row.value else structs.replace(row, value=value, raw=b"")
 
 
 def is_training_record(trace: Trace, source: str) -> bool:

@@ -20,6 +20,8 @@ from weaklink.inspector.dataset.sound_rows import SoundRow, sound_row
 from weaklink.inspector.dataset.verifiers import TOOL_USE, find_verifier, run_verifier
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.importers.data.training_rows import read_training_row
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
@@ -223,7 +225,7 @@ class PassRate(Struct, frozen=True):
 def group_key(row: dict[str, Json]) -> str:
     """The key that the candidates of one prompt share: `prompt_id`, or else a digest of the prompt.
 
-    The prompt is `prompt`, or else the messages without a final assistant message.
+    The prompt is `prompt`, or else the messages up to the last user's. A row without a prompt and a schema is alone.
     """
     named = row.get("prompt_id")
     if isinstance(named, str | int):
@@ -231,15 +233,20 @@ def group_key(row: dict[str, Json]) -> str:
     prompt = row.get("prompt")
     if prompt is None:
         prompt = next((_without_answer(row[key]) for key in _PROMPTS if isinstance(row.get(key), list)), None)
-    prompt_text = write_json([prompt, row.get("tools"), row.get("schema"), row.get("system")])
+    if prompt is None:
+        read = read_training_row(Row("line", 1, row, b""))
+        prompt = _without_answer(read.messages) if read is not None and read.messages else None
+    is_known = prompt is not None or row.get("schema") is not None
+    prompt_text = write_json([prompt, row.get("tools"), row.get("schema"), row.get("system")] if is_known else row)
     return blake2b(prompt_text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def _without_answer(messages: Json) -> Json:
+    """The messages up to the last one of the user, where the candidate begins; all if there is none."""
     assert isinstance(messages, list)
-    last = messages[-1] if messages else None
-    role = last.get("role", last.get("from")) if isinstance(last, dict) else None
-    return messages[:-1] if role in ("assistant", "gpt", "model") else messages
+    roles = [one.get("role", one.get("from")) if isinstance(one, dict) else None for one in messages]
+    end = next((at for at in range(len(roles), 0, -1) if roles[at - 1] in ("user", "human")), len(roles))
+    return messages[:end]
 
 
 def pass_at(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:

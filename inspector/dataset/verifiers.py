@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -30,7 +31,6 @@ from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_scanner import JsonNode, read_json
 from weaklink.inspector.model import Json, Role, Span, SpanKind, ToolCall
-from weaklink.inspector.plugins import entry_points_of
 from weaklink.inspector.rules import conversation, json_syntax, schema, verification
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.rule import Rule
@@ -119,7 +119,7 @@ def verifier_names() -> list[str]:
 @lru_cache(maxsize=1)
 def _registered() -> dict[str, Verifier]:
     found = {}
-    for entry in entry_points_of(ENTRY_POINTS):
+    for entry in entry_points(group=ENTRY_POINTS):
         loaded = entry.load()
         verifier = (
             loaded if isinstance(loaded, Verifier) else Verifier(entry.name, loaded.__doc__ or "", _EVERY_RULE, loaded)

@@ -6,6 +6,7 @@ function-calling data uses; all other keys link their values to the characters o
 """
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -25,7 +26,6 @@ from weaklink.inspector.exporters.annotation_decisions import Condition, Followi
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import data_flow_of
 from weaklink.inspector.model import Json, Trace
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import parse_json
 
 _MOST_PATHS = 40
@@ -38,8 +38,8 @@ AGENT = "agent"
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
 _LONGEST = 400
 _MOST_SENTENCES = 50
-_IDENTIFIER = lazy_pattern(r"[A-Za-z_]\w*")
-_NO_WORD = lazy_pattern(r"\W+")
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+_NO_WORD = re.compile(r"\W+")
 _LONGEST_ANNOTATION_NAMES = 60
 ANY = -1
 """Instead of an index: every element of a list."""

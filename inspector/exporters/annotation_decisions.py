@@ -22,7 +22,6 @@ from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, Span, SpanKind, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules import conversation as rules
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -30,12 +29,12 @@ _LONGEST_WORDS = 600
 _MOST_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
 _LONGEST = 160
-_EMPTY_LIST = lazy_pattern(r"\[\s{0,9}\][\s}]{0,9}$")
+_EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
 _LARGEST = 100_000
 _WRAPPERS = ("content", "result", "data", "output", "response")
 _STATUS_KEYS = ("status_code", "statusCode", "http_status", "status", "code")
 
-_STATUS_WORDS = lazy_pattern(
+_STATUS_WORDS = re.compile(
     r"\b(?:http(?:/[\d.]{1,3})?|status(?:[ _]code)?|error(?: code)?)\W{1,3}([45]\d\d)\b|^([45]\d\d)\b", re.IGNORECASE
 )
 

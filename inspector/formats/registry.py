@@ -2,11 +2,11 @@
 
 from functools import cache, lru_cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from types import MappingProxyType
 
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.formats"
 """The entry point group of format plug-ins; each entry point refers to a Format."""
@@ -166,7 +166,7 @@ def _plugged_in() -> tuple[Format, ...]:
 def _plugins() -> tuple[tuple[Format, ...], tuple[str, ...]]:
     found: list[Format] = []
     broken: list[str] = []
-    for point in entry_points_of(ENTRY_POINT_GROUP):
+    for point in entry_points(group=ENTRY_POINT_GROUP):
         try:
             loaded = point.load()
         except Exception as error:  # noqa: BLE001  # foreign code: whatever it raises, the other formats still work

@@ -1,6 +1,7 @@
 """The list of importers: the built-in ones as a tuple, and those of plug-ins from an entry point."""
 
 from functools import cache
+from importlib.metadata import entry_points
 
 from weaklink.inspector.importers.agents.aider import AiderImporter
 from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
@@ -58,7 +59,6 @@ from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
 from weaklink.inspector.importers.telemetry.mlflow import MlflowImporter
 from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
 from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
-from weaklink.inspector.plugins import entry_points_of
 
 ENTRY_POINT_GROUP = "weaklink.importers"
 """The group of entry points; each names an Importer."""
@@ -141,4 +141,4 @@ def source_names() -> tuple[str, ...]:
 
 @cache
 def _plugged_in() -> tuple[Importer, ...]:
-    return tuple(point.load() for point in entry_points_of(ENTRY_POINT_GROUP))
+    return tuple(point.load() for point in entry_points(group=ENTRY_POINT_GROUP))

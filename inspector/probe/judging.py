@@ -8,6 +8,7 @@ One fault is one finding: a call that the inspection already finds malformed is 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
@@ -29,14 +30,13 @@ from weaklink.inspector.probe.promises import PROMISES, broken_promises
 from weaklink.inspector.probe.suite import ExpectedAnswer, ProbeRequest, SuiteCall
 from weaklink.inspector.rules.markers import SPECIAL_TOKEN_LEAK
 from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import TOKENS_PART
 
 _QUOTED = 160
-_SPECIAL_TOKEN = lazy_pattern(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
-_REASONING_TAG = lazy_pattern(r"</?think(?:ing)?>|\[/?THINK\]")
-_CONTEXT = lazy_pattern(r"(?i)context[ _](?:size|length|window)|max_model_len")
+_SPECIAL_TOKEN = re.compile(r"<\|[A-Za-z_]{2,40}\|>|</s>|<end_of_turn>")
+_REASONING_TAG = re.compile(r"</?think(?:ing)?>|\[/?THINK\]")
+_CONTEXT = re.compile(r"(?i)context[ _](?:size|length|window)|max_model_len")
 _ENFORCED = {
     "forced-call-missing": "`tool_choice` that forces a call leaves the model no answer without one.",
     "other-tool-than-forced": "`tool_choice` with a name leaves the model no other tool.",

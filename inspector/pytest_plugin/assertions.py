@@ -1,6 +1,7 @@
 """Inspects the traces that a test passes to the fixture, decides whether they pass, and renders their faults."""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -22,11 +23,10 @@ from weaklink.inspector.model import Generation, Json, Role, ToolsOrigin, Trace
 from weaklink.inspector.rules.catalogue import RULES, select_rules
 from weaklink.inspector.rules.conversation import CALL_WITHOUT_RESULT, ERROR_RESULT, UNKNOWN_TOOL
 from weaklink.inspector.rules.rule import Rule, Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
 
-_LIKE_A_PATH = lazy_pattern(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
+_LIKE_A_PATH = re.compile(r"[^\s<>{}\[\]|]*(?:/[^\s<>{}\[\]|]*|\.(?:jsonl?|txt|log|eval|traj|har|db|sse|gz|zst))")
 _LONGEST_PATH = 4_096
 MessageList: TypeAlias = Sequence[Mapping[str, Any]]
 TraceInput: TypeAlias = Trace | str | os.PathLike[str] | MessageList

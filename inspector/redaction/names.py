@@ -64,8 +64,6 @@ def view(text: str) -> str:
 
 def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
-    if len(lowered) != len(text):  # of a capital with a dot, lower case is two characters
-        lowered = "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
     for word in _FOREIGN if _FOREIGN_LETTER.search(lowered) else ():
         if word in lowered:
             lowered = lowered.replace(word, OTHER * len(word))
@@ -81,8 +79,16 @@ def _lowered(text: str) -> Iterator[str]:
     while start < len(text):
         end = start + _PIECE
         end = text.rfind(" ", start, end) + 1 or end if end < len(text) else len(text)
-        yield text[start:end].lower()
+        yield _lower(text[start:end])
         start = end
+
+
+def _lower(text: str) -> str:
+    """Lower case of the same length: of a capital with a dot, it is two characters, so that letter stays."""
+    lowered = text.lower()
+    if len(lowered) == len(text):
+        return lowered
+    return "".join(sign if len(sign.lower()) > 1 else sign.lower() for sign in text)
 
 
 def _plain_word(found: re.Match[str]) -> str:
@@ -90,7 +96,7 @@ def _plain_word(found: re.Match[str]) -> str:
     before = PATTERNS.word_before.search(found.string, max(found.start() - 16, 0), found.start())
     known = len(before[0]) if before else 0
     decoded = PATTERNS.escaped_letter.sub(lambda code: chr(int(code[1] or code[2], 16)), found[0])
-    word = (before[0] if before else "") + decoded.lower()
+    word = (before[0] if before else "") + _lower(decoded)
     name = (PATTERNS.name_at_end if word.isascii() else _FOREIGN_WORD).search(word)
     if name is None or name.end() <= known:
         return found[0]

@@ -14,7 +14,6 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.providers import decoder_for, parse_request, read_request
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead, header_of
 from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 from weaklink.inspector.spool import RecordSpool
@@ -24,7 +23,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 
 _NO_ANSWER = "The body is not an answer of a model."
 _NOTHING = "The body ended without any part of an answer."
-_EVENT = lazy_pattern(r"(?:data|event|id|retry)?:")
+_EVENT = re.compile(r"(?:data|event|id|retry)?:")
 _ENDS = {
     ExchangeEnd.UPSTREAM_DROPPED: (
         model.ErrorPhase.TRANSPORT,
@@ -34,8 +33,8 @@ _ENDS = {
     ExchangeEnd.NOT_CONNECTED: (model.ErrorPhase.CONNECT, "The server could not be reached."),
     ExchangeEnd.TIMED_OUT: (model.ErrorPhase.TRANSPORT, "The server was silent for too long."),
 }
-_WORDS = lazy_pattern(r"[A-Za-z_-]+")
-_OTHER_ENDPOINTS = lazy_pattern(
+_WORDS = re.compile(r"[A-Za-z_-]+")
+_OTHER_ENDPOINTS = re.compile(
     r"count_?tokens|input_tokens|(?:de)?tokenize|apply[-_]template|(?:batch)?embed(?:dings|content|contents)?|rerank"
     r"|score|classify|pooling|moderations|batches|files|jobs|threads|runs|assistants|show|pull|create|compact",
     re.IGNORECASE,

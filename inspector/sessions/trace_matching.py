@@ -12,7 +12,6 @@ from enum import StrEnum
 from msgspec import Struct
 
 from weaklink.inspector.model import ExternalId, Json, ParentWhy, RecognisedBy, Role, Turn
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions import fingerprints
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache, TracePosition
@@ -25,23 +24,23 @@ RETRY_WITHIN_S = 120.0
 SDKs and agents wait for a minute at most before they try again (those of openai and anthropic ignore a longer
 `Retry-After`); the same words later are a new conversation.
 """
-_SUMMARY = lazy_pattern(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
+_SUMMARY = re.compile(r"summar|compact|previous conversation|ran out of context|continued from", re.IGNORECASE)
 _SUMMARY_WITHIN = 2_000
 _MAX_VALUE = 512
 _FIRST_HEADERS = ("x-session-id", "x-claude-code-session-id")
 _CODEX_HEADERS = ("session-id", "session_id", "thread-id", "thread_id")
 _GATEWAY_HEADERS = ("helicone-session-id", "x-portkey-trace-id", "x-litellm-session-id", "x-litellm-trace-id")
 _GATEWAY_FIELDS = ("litellm_session_id", "litellm_trace_id", "metadata.session_id", "session_id", "conversation")
-_OLD_USER_ID = lazy_pattern(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
-_UNIQUE = lazy_pattern(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
+_OLD_USER_ID = re.compile(r"user_.*_session_([0-9A-Za-z-]{8,})\Z")
+_UNIQUE = re.compile(r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}|[0-9a-f]{24,}", re.IGNORECASE)
 _RETRY_COUNTS = ("x-stainless-retry-count", "x-retry-count")
 """Headers that count repetitions from 0: of the SDKs that Stainless generates (openai, anthropic), and a common one."""
 _ATTEMPTS = ("amz-sdk-request", "x-envoy-attempt-count")
 """Headers that count attempts from 1: AWS's SDKs (`attempt=2; max=3`), and Envoy's router filter."""
 _REQUEST_KEYS = ("idempotency-key", "x-idempotency-key", "amz-sdk-invocation-id")
 """Headers that are the same for all attempts of one request, and for no other request."""
-_ATTEMPT = lazy_pattern(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
-_TRACEPARENT = lazy_pattern(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
+_ATTEMPT = re.compile(r"(?:attempt=)?([0-9]{1,8})(?:;.*)?", re.DOTALL)
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}", re.IGNORECASE)
 
 
 class Relation(StrEnum):

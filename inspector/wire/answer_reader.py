@@ -1,14 +1,14 @@
 """What the readers of all APIs share: their interface, error objects, finish reasons, and faults as wire events."""
 
+import re
 from typing import Protocol
 
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
 from weaklink.inspector.rules import recording
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
-_INDEX = lazy_pattern(r"\[\d+\]")
+_INDEX = re.compile(r"\[\d+\]")
 _MAX_QUOTE = 60
 _MAX_WORDS = 500  # of a body that is no error object, such as a proxy's HTML page
 

@@ -1,11 +1,11 @@
 """Framings of an answer's body: server-sent events, JSON lines and arrays; the bytes may be split anywhere."""
 
 import codecs
+import re
 from typing import Protocol
 
 import msgspec
 
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import incremental_decoder
 from weaklink.inspector.wire.answer_reader import AnswerReader
 from weaklink.inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
@@ -18,13 +18,13 @@ Four times the longest context of any model. One JSON text of this length is par
 interpreter runs nothing else, the other threads of a program that records its own client included.
 """
 # The two characters of one CRLF never count as two line ends.
-_EMPTY_LINE = lazy_pattern("(?:\r\n|\n|\r(?!\n)){2}")
-_LINE_END = lazy_pattern("\r\n|\n|\r")
+_EMPTY_LINE = re.compile("(?:\r\n|\n|\r(?!\n)){2}")
+_LINE_END = re.compile("\r\n|\n|\r")
 _FIELDS = frozenset({"event", "id", "retry"})
 MAX_TEXT_LENGTH = MAX_EVENT_LENGTH
 """Code points after which a text that does not end is returned as it is, like an event."""
-_OUTSIDE = lazy_pattern(r'["{}\[\]]')
-_INSIDE = lazy_pattern(r'["\\]')
+_OUTSIDE = re.compile(r'["{}\[\]]')
+_INSIDE = re.compile(r'["\\]')
 _BETWEEN = " \t\r\n,"
 
 

@@ -66,6 +66,21 @@ def test_a_template_without_calls_is_not_derivable() -> None:
         derive_format(template(""), "own")
 
 
+_PYTHON = "[{{ call.function.name }}({% for k, v in call.function.arguments.items() %}{{ k }}=VALUE, {% endfor %})]"
+
+
+@pytest.mark.parametrize(("value", "reason"), [("{{ v }}", "quotes"), ("'{{ v }}'", "opening marker")])
+def test_python_that_no_reader_could_tell_from_text_is_not_derivable(value: str, reason: str) -> None:
+    with pytest.raises(NotDerivableError, match=reason):
+        derive_format(template(_PYTHON.replace("VALUE", value)), "own")
+
+
+def test_an_array_in_a_code_fence_is_what_a_built_in_format_reads_or_not_derivable() -> None:
+    call = '{"tool_name": "{{ call.function.name }}", "parameters": {{ call.function.arguments | tojson }}}'
+    fenced = f"\nAction:\n```json\n[{call}]\n```"
+    assert derive_format(template(fenced), "own").calls.format == "command_r_action"
+
+
 def test_a_template_that_loses_arguments_is_not_derivable() -> None:
     lossy = _JSON.replace("{{ call.function.arguments | tojson }}", '{"wlkeya": "wlvaluea", "wlkeyb": "wlvalueb"}')
     with pytest.raises(NotDerivableError, match="does not read"):

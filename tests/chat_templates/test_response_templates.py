@@ -93,9 +93,74 @@ def test_a_response_template_alone_is_read(template: Json, text: str, tmp_path: 
     assert [(call.name, call.arguments) for call in again.calls] == [("get", {"city": "Oslo"})]
 
 
+def schema(calls: Json, **thinking: Json) -> dict[str, Any]:
+    mulled = {"x-regex": r"<mull>(.*?)</mull>\s*", **thinking}
+    return {"type": "object", "properties": {"thinking": mulled, "tool_calls": calls, "content": {}}}
+
+
+def items(transform: str) -> dict[str, Json]:
+    return {"x-parser": "json", "x-parser-args": {"transform": transform}, "type": "object"}
+
+
+def tagged(name: str, pairs: str) -> Json:
+    function: Json = {"name": {"x-regex": name}, "arguments": {"x-regex-key-value": pairs}}
+    return {"type": "object", "properties": {"function": {"properties": function}}}
+
+
+_FROM_START = r"^(?:<mull>\n?(?:(?P<thinking>.*?\S.*?)\n?|[\s]*)</mull>\s*)?(?P<tool_calls>.*)$"
+_CALL_SCHEMA: dict[str, Json] = {
+    "x-regex-iterator": r"<call>\s*(.+?)\s*</call>",
+    "items": items("{type: 'function', function: @}"),
+}
+_RENAMED = "[*].{type: 'function', function: {name: tool, arguments: input}}"
+SCHEMAS: dict[str, tuple[dict[str, Any], str]] = {
+    "json": (schema(_CALL_SCHEMA), f"<call>\n{_JSON}\n</call>"),
+    "reasoning in the expression of the answer": (
+        {**schema(_CALL_SCHEMA), "x-regex": _FROM_START},
+        f"<call>\n{_JSON}\n</call>",
+    ),
+    "an array with other keys": (
+        schema({"x-regex": r"<calls>(.*)</calls>", **items(_RENAMED), "type": "array"}),
+        f"<calls>[{_OWN_JSON}]</calls>",
+    ),
+    "parameters in tags": (
+        schema(
+            {
+                "x-regex-iterator": r"<use>\s*(.+?)\s*</use>",
+                "items": tagged(r"<f=([^\n>]+)>", r"<p=(?P<key>[^>\n]+)>\n(?P<value>.*?)\n</p>"),
+            }
+        ),
+        "<use>\n<f=get>\n<p=city>\nOslo\n</p>\n</f>\n</use>",
+    ),
+    "keys and values": (
+        schema({"x-regex-iterator": r"<use>\s*(.+?)\s*</use>", "items": tagged(r"^(\S+)", _PAIR)}),
+        "<use>get\n<k>city</k>\n<v>Oslo</v>\n</use>",
+    ),
+}
+SCHEMAS["reasoning in the expression of the answer"][0]["properties"]["thinking"] = {"type": "string"}
+
+
+@pytest.mark.parametrize(("older", "text"), SCHEMAS.values(), ids=SCHEMAS)
+def test_a_response_schema_is_read_as_the_template_that_says_the_same(older: Json, text: str, tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps({"response_schema": older}), encoding="utf-8")
+    format = format_of(derive_format(read_chat_template(path), "own"))
+    read = segment_whole(f"<mull>I look.</mull>Yes.\n{text}", format)
+    assert [(call.name, call.arguments, call.valid) for call in read.calls] == [("get", {"city": "Oslo"}, True)]
+    assert not read.diagnostics
+    assert read.reasoning == "I look."
+    again = segment_whole(format.write_calls(read.calls), format)
+    assert [(call.name, call.arguments) for call in again.calls] == [("get", {"city": "Oslo"})]
+
+
 @pytest.mark.parametrize(
     ("template", "reason"),
     [
+        (schema({**_CALL_SCHEMA, "x-regex-substitutions": [["a", "b"]]}), "rewrites"),
+        (schema({"x-regex-iterator": "<call>(a)(b)</call>"}), "not one group"),
+        (schema({**_CALL_SCHEMA, "items": items("@")}), "`transform`"),
+        (schema({"x-regex": "<use>(.*)</use>", "items": tagged(r"^(\S+)", "")}), "arguments"),
+        ({"properties": {}}, "no field `tool_calls`"),
         ({"fields": []}, "version 1"),
         ({"version": 2, "fields": {}}, "version 1"),
         ([], "version 1"),

@@ -238,3 +238,18 @@ def test_the_blocks_of_calls_of_anthropic_are_calls_in_the_target_format() -> No
     results = [one["content"] for one in messages if one["role"] == "tool"]
     assert [word for text in results for word in text.split() if not word.startswith("<")] == ["one", "two"]
     assert converted["dropped"] == ["Message 2: The ids `t1`, `t2`: `qwen` has no ids."]
+
+
+@pytest.mark.parametrize("member", ["completion", "output", "response"])
+def test_a_raw_output_is_converted_in_its_own_member_and_keeps_its_prompt(member: str) -> None:
+    row = converted({"id": 1, "prompt": "Go.", member: CALLS, "tools": OFFERED}, find_format("llama3"), None)
+    assert list(row) == ["id", "prompt", member, "tools", "dropped"]
+    assert row["prompt"] == "Go."
+    assert [call.arguments for call in segment(row[member], "llama3").calls][:1] == [{"a": 1}]
+
+
+def test_a_prompt_in_a_chat_template_is_told() -> None:
+    prompt = "<|im_start|>user\nGo.<|im_end|>\n<|im_start|>assistant\n"
+    row = converted({"prompt": prompt, "completion": CALLS}, find_format("mistral"), HERMES)
+    assert row["prompt"] == prompt
+    assert "`prompt`: it is in a chat template, and unchanged." in row["dropped"]

@@ -311,3 +311,31 @@ def test_a_result_in_the_user_s_turn_is_no_second_question() -> None:
     written: Any = made.value["messages"]
     assert [one["role"] for one in written] == ["user", "assistant"]
     assert written[0]["content"].endswith('{"temperature": 4}')
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+@pytest.mark.parametrize("member", ["expected", "ground_truth", "answers", "reward_model"])
+def test_a_negative_has_no_reference_that_needs_the_call(member: str, as_text: bool) -> None:
+    calls: Any = [{"name": "get_weather", "arguments": {"city": "Oslo"}}]
+    reference = json.dumps(calls) if as_text else calls
+    held = {"style": "rule", "ground_truth": reference} if member == "reward_model" else reference
+    given: dict[str, Any] = {member: held}
+    made = make_negative(sample(WEATHER, ALARM, **given), NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(made, NegativeRow), made
+    assert run_verifier(TOOL_USE, row_candidate(made.value)).passed
+    assert type(made.value[member]) is type(given[member])
+
+
+def test_a_reference_that_is_no_call_stays() -> None:
+    made = make_negative(sample(WEATHER, ALARM, answers=["4 degrees"]), NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(made, NegativeRow), made
+    assert made.value["answers"] == ["4 degrees"]
+
+
+def test_a_row_that_ends_with_its_only_call_gives_a_negative() -> None:
+    ending: dict[str, Any] = sample(WEATHER, ALARM).row.value
+    row = {**ending, "messages": ending["messages"][:2]}
+    made = make_negative(read_sample(DataRow("a.jsonl", "line 1", 1, row)), NegativeOptions(1, ("tool-removed",)))
+    assert isinstance(made, NegativeRow), made
+    messages: Any = made.value["messages"]
+    assert [one["role"] for one in messages] == ["user", "assistant"]

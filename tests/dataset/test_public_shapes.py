@@ -1,6 +1,7 @@
 """Public training and evaluation sets: a row of each shape is read with its calls, results, tools and reference."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pytest
 import weaklink
 from weaklink.inspector.dataset.candidates import row_candidate
 from weaklink.inspector.dataset.convert import convert_row
-from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.data_files import DataRow, renamed_members
 from weaklink.inspector.dataset.injection import InjectedRow, inject_faults
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.rows import open_row_file, read_data
-from weaklink.inspector.dataset.samples import Sample, read_sample
+from weaklink.inspector.dataset.samples import Sample, as_listed, read_sample
+from weaklink.inspector.dataset.scoring import score_sample
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.data.public_shapes import public_row, refusal
 from weaklink.inspector.model import Role
@@ -291,6 +293,9 @@ def test_rows_of_every_shape_can_be_converted_and_given_a_fault(name: str) -> No
             "--map user_query=query,calls=answers,functions=tools",
         ),
         ({"dialog": [USER, STRUCTURED]}, "--map dialog=messages"),
+        ({"turns": [{"from": "human", "value": "Hi"}]}, "--map turns=conversations"),
+        ({"turns": [{"speaker": "user", "text": "Hi"}]}, "no conversation among `turns`; the nearest"),
+        ({"src": "Hi", "tgt": "Hello"}, "--map src=prompt,tgt=completion"),
         ({"question": "Hi", "generation": "Hello"}, "--map question=prompt,generation=completion"),
         ({"a": 1, "b": 2}, "`a`, `b`"),
         ({}, "no members"),
@@ -399,3 +404,90 @@ def test_each_conversation_of_a_row_of_toolalpaca_is_a_row(tmp_path: Path, name:
         {found.rule.code for found in lint_sample(one) if found.rule.severity is Severity.ERROR} for one in samples
     ]
     assert codes == [set(), {"S202"}, set()]
+
+
+ANSWER = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>"
+ANSWERED: dict[str, dict[str, Any]] = {
+    **{name: {**row, "completion": ANSWER} for name, row in PROMPTS.items()},
+    "xlam": {**WITH_CALL["xlam"], "completion": ANSWER},
+    "trl, a text after messages": {"prompt": [USER], "completion": ANSWER, "tools": OFFERED},
+    "trl, messages after a text": {"prompt": ASKED, "completion": [STRUCTURED], "tools": OFFERED},
+    "verl, a message": {**PROMPTS["verl"], "response": STRUCTURED},
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_an_answer_that_was_added_to_a_prompt_is_read_by_every_command(name: str) -> None:
+    row = ANSWERED[name]
+    sample = sample_of(row)
+    assert sample.texts(Role.USER) == [ASKED]
+    assert [one.name for one in sample.offered.tools] == ["get_weather"]
+    assert [step.call.arguments for step in sample.inspection.chain.steps] == [{"city": "Oslo"}]
+    candidate = row_candidate(row)
+    assert [turn.role for turn in candidate.trace.turns] == [turn.role for turn in sample.trace.turns]
+    assert candidate.own_from == len(candidate.trace.turns)
+
+
+def test_answers_that_became_the_answer_are_no_reference() -> None:
+    for name in ("xlam", "apigen"):
+        assert row_candidate(WITH_CALL[name]).expected is None
+        assert score_sample(sample_of(WITH_CALL[name])).mean("accuracy") is None
+    answered = {**WITH_CALL["xlam"], "completion": ANSWER.replace("Oslo", "Rome")}
+    assert score_sample(sample_of(answered)).mean("accuracy") == 0.0
+
+
+@pytest.mark.parametrize("name", [*WITH_CALL, *PROMPTS])
+def test_nothing_of_a_row_is_written_twice(name: str) -> None:
+    converted = convert_row({**WITH_CALL, **PROMPTS}[name], None, find_format("qwen"))
+    converted.pop("reward_model", None)
+    converted.pop("answers", None)
+    conversation = json.dumps([converted.get("messages"), converted.get("conversations")])
+    assert conversation.count(ASKED) == 1
+    assert json.dumps(converted).count(ASKED) == 1
+    assert "celsius" not in json.dumps({**converted, "messages": "", "conversations": ""})
+
+
+def test_a_rejected_answer_that_is_not_converted_is_named() -> None:
+    hermes = find_format("hermes")
+    for name, member in (("llama-factory-ranking", "rejected"), ("when2call-preference", "rejected_response")):
+        assert f"`{member}`: only the chosen answer is converted." in str(
+            convert_row(WITH_CALL[name], None, hermes)["dropped"]
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "row"), [("verifiers", WITH_CALL["verifiers"]), ("trl", ANSWERED["trl, a text after messages"])]
+)
+def test_rows_of_a_prompt_and_a_completion_get_faults_and_copies_of_one_shape(name: str, row: dict[str, Any]) -> None:
+    key = "completion"
+    answer = row[key] if isinstance(row[key], list) else [{"role": "assistant", "content": row[key]}]
+    result = {"role": "tool", "content": RESULT, **({"tool_call_id": "c"} if name == "verifiers" else {})}
+    answered = {**row, key: [*answer, result, {"role": "assistant", "content": TOLD}]}
+    data = DataRow("a", "line 1", 1, answered)
+    (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(found, InjectedRow), found
+    copied: dict[str, Any] = as_listed(data).value
+    assert copied.keys() == found.value.keys() - {"injected"}
+    assert "completion" not in copied
+    assert len(copied["messages"]) == 4
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"user_query": "Hi", "calls": [CALL], "functions": [WEATHER]},
+        {"dialog": [USER, STRUCTURED]},
+        {"turns": [{"from": "human", "value": "Hi"}]},
+        {"turns": [{"speaker": "user", "text": "Hi"}]},
+        {"question": "Hi", "generation": "Hello"},
+        {"src": "Hi", "tgt": "Hello"},
+        {"input": "Hi", "target": "Hello"},
+        {"instruction": "Hi", "reply": "Hello"},
+        {"history": [USER], "functions": [WEATHER]},
+    ],
+)
+def test_the_mapping_that_a_refusal_names_reads_the_row(row: dict[str, Any]) -> None:
+    words = re.search(r"`--map (\S+)`", refusal(row))
+    columns = dict(pair.split("=") for pair in words[1].split(",")) if words is not None else {}
+    read = sample_of(renamed_members(row, columns))
+    assert (read.shape is None) is (words is None)

@@ -1,7 +1,9 @@
 """Rejection sampling: rates against brute force, groups, and the best of them."""
 
+import json
 import random
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -68,3 +70,26 @@ def test_candidates_of_one_prompt_share_a_key() -> None:
     assert group_key({"messages": first}) != group_key({"messages": first, "tools": []})
     assert group_key({"prompt": "Hi", "completion": "a"}) == group_key({"prompt": "Hi", "completion": "b"})
     assert group_key({"prompt_id": 7, "completion": "a"}) == group_key({"prompt_id": "7", "prompt": "x"})
+
+
+def test_rows_of_different_questions_are_different_groups_in_every_shape() -> None:
+    call = [{"name": "f", "arguments": {}}]
+    shapes: list[dict[str, Any]] = [
+        {"query": "Q", "answers": call, "tools": []},
+        {"question": [[{"role": "user", "content": "Q"}]], "function": []},
+        {"instruction": "Q", "output": "a"},
+        {"messages_and_choices": [{"role": "user", "content": "Q"}]},
+        {"system": "S", "chat": "USER: Q\n\nASSISTANT: a"},
+    ]
+    for row in shapes:
+        other = json.loads(json.dumps(row).replace("Q", "R"))
+        assert group_key(row) == group_key(dict(row))
+        assert group_key(row) != group_key(other), row
+    assert group_key({"text": "a"}) != group_key({"text": "b"})
+
+
+def test_rollouts_with_different_calls_are_candidates_of_one_prompt() -> None:
+    asked: list[Json] = [{"role": "user", "content": "Q"}]
+    first: Json = [*asked, {"role": "assistant", "content": "one"}, {"role": "tool", "content": "1"}]
+    second: Json = [*asked, {"role": "assistant", "content": "two"}]
+    assert group_key({"messages": first}) == group_key({"messages": second})

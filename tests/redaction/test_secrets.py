@@ -262,6 +262,12 @@ def test_token_strings_go_where_the_text_was_redacted() -> None:
         assert Redactor().turn(clean) == clean
 
 
+def test_an_escaped_letter_whose_lower_case_is_longer_is_read() -> None:
+    """Lower case of a capital I with a dot has two characters."""
+    text = r"\u0130\u041f\u0410\u0420\u041e\u041b\u042c: x7y8z9w0"
+    assert Redactor().text(text) == text.replace("x7y8z9w0", "********")
+
+
 @given(st.text(alphabet="PaSsWoRd:= \u0130\u03a3\u041f\u0410\u0420\u041e\u041b\u042c", max_size=60), st.integers(1, 9))
 def test_names_are_read_the_same_in_pieces_of_any_size(text: str, size: int) -> None:
     whole = names.view(text)

@@ -9,8 +9,8 @@ from benchmarks.__main__ import main
     ("words", "sentence"),
     [
         (
-            ["blind/three"],
-            "no folder with labels is called blind/three; there are: blind/one, blind/two, held-out",
+            ["blind/nine"],
+            "no folder with labels is called blind/nine; there are: blind/one, blind/three, blind/two, held-out",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
         (["--differences"], "--differences needs a folder; there are: blind/one,"),

@@ -1,5 +1,6 @@
 """Inspect files trace by trace without a database, and find the line and column of each fault."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -25,7 +26,6 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.rules.catalogue import RULES, select_rules
 from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from weaklink.inspector.rules.rule import Rule, Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range, decode
 from weaklink.ui.cli.check_baseline import Baseline
@@ -37,7 +37,7 @@ from weaklink.ui.views.trace import title_of
 _MOST_SKIPPED = 100
 _BOM = "\ufeff"
 _BLOCK = 1 << 16
-_RECORD = lazy_pattern(r"(line|entry|document) (\d+)\b")
+_RECORD = re.compile(r"(line|entry|document) (\d+)\b")
 _END = "end of file"
 _BEFORE = 4_096  # how much text before a record is searched: it may contain the name of a secret
 _END_BYTES = 2 * _BEFORE

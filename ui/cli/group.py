@@ -258,5 +258,5 @@ def _unknown_command(name: str, table: Iterable[str], group: str) -> str:
     from difflib import get_close_matches  # noqa: PLC0415  # 2 ms that only a mistyped name needs
 
     nearest = get_close_matches(name.lower(), table, n=1)
-    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; `{group} --help` lists them all."
+    hint = f"; did you mean `{nearest[0]}`?" if nearest else f"; `{group} help --all` lists them all."
     return f"there is no command `{visible_line(name)}`{hint}"

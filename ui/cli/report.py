@@ -1,5 +1,6 @@
 """`weaklink report`: the charts of the dashboard and the worst chains, as pages for a pull request or a mail."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -18,7 +19,6 @@ from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, open_store
 from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
@@ -37,7 +37,7 @@ from weaklink.ui.views.triage import Triage, read_triage
 
 _COULD_NOT_RUN = 2
 _FIRST = "index.html"
-_TRACE = lazy_pattern(r"trace-\d+\.html")
+_TRACE = re.compile(r"trace-\d+\.html")
 _HEAD = 2_000
 _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.CODE))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import secrets
 import shlex
 import sys
@@ -21,7 +22,6 @@ from weaklink.inspector.capture.recorder_process import RecorderProcess, Recorde
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
@@ -43,7 +43,7 @@ _FAILED_LIMIT = 1_000
 _MAX_COMMAND_CHARS = 120
 _MAX_SCRIPT_BYTES, _MAX_ADDRESSES = 1 << 20, 3
 # A server with a port, or one that serves `/v1`; anything else in a script is rarely a model's server.
-_SERVER = lazy_pattern(
+_SERVER = re.compile(
     r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
 )
 _SESSION_COLUMNS = ("status", "id", "title", "break")

@@ -8,7 +8,6 @@ import click
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
@@ -25,7 +24,7 @@ from weaklink.ui.views.turn import unfinished_turns
 from weaklink.ui.views.why import why_lines
 
 _NEWEST = "latest"
-_RANGE = lazy_pattern(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
+_RANGE = re.compile(r"(\d{1,9})(-(\d{0,9}))?", re.ASCII)
 
 
 @declaring.command("show")

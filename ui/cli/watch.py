@@ -41,7 +41,6 @@ from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_lin
 from weaklink.ui.views.trace_summary import break_words
 
 _UNCHANGED_S = 1.0
-_REREAD_FACTOR = 4
 _BLOCK = 1 << 16
 _MIN_PAUSE_S, _MAX_PAUSE_S, _PAUSE_FACTOR = 0.2, 1.0, 9
 _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 to 10 ms ago
@@ -68,10 +67,14 @@ class _FileState(Struct, frozen=True):
 
 
 class _ReadFile(Struct, frozen=True):
-    """A file when it was last returned: its state, how much of it was due, and when it may be read again."""
+    """A file when it was last returned: its state, how much of it was due, and when it may be read again.
+
+    `is_again` is whether it had been returned before.
+    """
 
     state: _FileState
     size_bytes: int
+    is_again: bool
     again_at_s: float = 0.0
 
     def is_all_of(self, state: _FileState) -> bool:
@@ -82,9 +85,9 @@ class _ReadFile(Struct, frozen=True):
 class PathWatcher:
     """Finds the files below some paths that are due for import; a path may appear later.
 
-    A file is due when it is unchanged since the last call; JSON lines and databases also while they grow. A large file
-    that grows all the time is not due again before four times as long has passed as reading it took. `paths` returns
-    the files that there are now. `clock` returns monotonic seconds.
+    A file is due when it is unchanged since the last call; JSON lines and databases also while they grow. A file that
+    grows all the time is not due again before as long has passed as reading it took, so that reading it takes half of
+    the time at most. `paths` returns the files that there are now. `clock` returns monotonic seconds.
     """
 
     def __init__(self, paths: Callable[[], Iterable[str]], *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -116,16 +119,16 @@ class PathWatcher:
                 break
             left = None if left is None else left - state.size_bytes
             assert file.size_bytes is not None
-            self._taken[file.path] = _ReadFile(state, file.size_bytes)
+            self._taken[file.path] = _ReadFile(state, file.size_bytes, file.path in self._taken)
             files.append(file)
         self.pause_s = min(max(_PAUSE_FACTOR * (self._clock() - now_s), _MIN_PAUSE_S), _MAX_PAUSE_S)
         return files
 
     def took(self, file: PlacedFile, seconds: float) -> None:
-        """Record how long reading a file took."""
+        """Record how long reading a file took; one that is read for the first time is due again at once."""
         known = self._taken.get(file.path)
-        if known is not None:
-            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + _REREAD_FACTOR * seconds)
+        if known is not None and known.is_again:
+            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + seconds)
 
     def retry(self, file: PlacedFile) -> None:
         """A file that was returned was not imported: it is due again."""

@@ -1,5 +1,6 @@
 """The report of a check, as lines with carets under each fault, and as one JSON object."""
 
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TextIO, cast
@@ -10,7 +11,6 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import LineIndex
 from weaklink.ui.json_types.checks import (
     BrokenChainJson,
@@ -36,7 +36,7 @@ from weaklink.ui.views.styled_text import (
     wrapped,
 )
 
-_LINE = lazy_pattern(r"line (\d+)")
+_LINE = re.compile(r"line (\d+)")
 _IN_MEMORY_BYTES = 8 << 20
 
 

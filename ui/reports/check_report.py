@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
@@ -22,14 +23,13 @@ from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import RecognisedBy, Role, Trace
 from weaklink.inspector.rules.catalogue import find_rule
 from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.ui.views.trace import title_of
 
 BROKEN = "broken"
 """What fails a check besides the severities: a broken chain."""
 
-_LINE = lazy_pattern(r"line (\d+)")
+_LINE = re.compile(r"line (\d+)")
 _RAW_TEXT = "raw-text"
 _AROUND = 120
 

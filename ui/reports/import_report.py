@@ -166,7 +166,8 @@ def import_sentences(
     ):
         for group in [[one] for one in rejections] if every_file else _by_reason(rejections):
             yield (label, *_rejected(group, noun))
-    notes = [*_recognised(read), *_notes(read)]
+    named = _short_names(read)
+    notes = [*_recognised(read, named), *_notes(read, named)]
     yield from notes[:most_notes]
     if most_notes is not None and len(notes) > most_notes:
         more = counted(len(notes) - most_notes, "more note")
@@ -220,23 +221,30 @@ def _rejected(group: Sequence[_Rejection], noun: str) -> Line:
     return (Run(f"{counted(len(group), noun)}: ", Style.STRONG), Run(f"for example {place}: "), *quoted(first.reason))
 
 
-def _recognised(files: Sequence[FileReport]) -> Iterator[Line]:
+def _short_names(files: Sequence[FileReport]) -> Mapping[str, str]:
+    """The name of each file by its path: without its folders, which the rows of the table have, if no other has it."""
+    names = {file.path: file.path.removeprefix(_folder(file.path)) for file in files}
+    used = Counter(names.values())
+    return {path: name if used[name] == 1 else path for path, name in names.items()}
+
+
+def _recognised(files: Sequence[FileReport], named: Mapping[str, str]) -> Iterator[Line]:
     """How the source of each file was recognised."""
-    yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why))
+    yield from _grouped_notes("· source ", ((file.why, file) for file in files if file.why), named)
 
 
-def _notes(files: Sequence[FileReport]) -> Iterator[Line]:
+def _notes(files: Sequence[FileReport], named: Mapping[str, str]) -> Iterator[Line]:
     """Notes on data that the sources do not contain."""
-    yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings))
+    yield from _grouped_notes("· note ", ((warning, file) for file in files for warning in file.warnings), named)
 
 
-def _grouped_notes(kind: str, notes: Iterable[tuple[str, FileReport]]) -> Iterator[Line]:
+def _grouped_notes(kind: str, notes: Iterable[tuple[str, FileReport]], named: Mapping[str, str]) -> Iterator[Line]:
     """Each note once, for all files that have it."""
     files_by_note: dict[str, list[FileReport]] = {}
     for sentence, file in notes:
         files_by_note.setdefault(sentence, []).append(file)
     for sentence, concerned in files_by_note.items():
-        owner = visible_line(concerned[0].path) if len(concerned) == 1 else counted(len(concerned), "file")
+        owner = visible_line(named[concerned[0].path]) if len(concerned) == 1 else counted(len(concerned), "file")
         yield (Run(kind, Style.INFO), Run(f"{owner}: "), *quoted(sentence))
 
 

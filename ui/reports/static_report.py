@@ -53,7 +53,7 @@ td.number { text-align: right; white-space: nowrap; font-variant-numeric: tabula
     f".heat .h{level} {{ background: color-mix(in srgb, var(--error) {level * 4.5:g}%, transparent); }}"
     for level in range(11)
 )
-_TITLES = {
+SHARE_TITLES = {
     "tools": "distinct tools in a sample",
     "steps": "calls in a sample",
     "should_call": "should a tool be called",
@@ -321,6 +321,11 @@ def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, 
             yield group, "yes", share, recommended, off
 
 
+def recommended_words(group: str, recommended: float) -> str:
+    """A recommended share; that of recoveries has no upper bound."""
+    return f"{'at least ' if group == 'error_recovery' else ''}{recommended:.0%}"
+
+
 def is_gap(deviation: float | None) -> bool:
     """Whether a share deviates so much from the recommended one that it is marked."""
     return deviation is not None and abs(deviation) > TOLERANCE
@@ -336,10 +341,10 @@ def set_lines(paths: Sequence[str], report: Report, other: Report | None = None)
     for group, name, share, recommended, off in share_rows(report):
         if group != before:
             yield ""
-            yield f"{_TITLES[group]:32}   share" + ("   other" if other is not None else "") + "   recommended"
+            yield f"{SHARE_TITLES[group]:32}   share" + ("   other" if other is not None else "") + "   recommended"
             before = group
         second = f"  {other_shares.get((group, name), 0.0):6.1%}" if other is not None else ""
-        shown = "" if recommended is None else f"   {'at least ' if group == 'error_recovery' else ''}{recommended:.0%}"
+        shown = "" if recommended is None else f"   {recommended_words(group, recommended)}"
         mark = f"   <- {off:+.1%}" if off is not None and is_gap(off) else ""
         yield f"  {visible_line(name):30}  {share:6.1%}{second}{shown}{mark}"
     gaps = [(group, name, off) for group, name, _, _, off in share_rows(report) if is_gap(off)]
@@ -349,7 +354,7 @@ def set_lines(paths: Sequence[str], report: Report, other: Report | None = None)
         for group, name, _ in gaps:
             yield f"  weaklink data report {' '.join(map(quote, paths))} --list {group}={quote(name)}"
     yield ""
-    yield from _count_lines(report, other)
+    yield from count_lines(report, other)
     if "by" in report:
         yield ""
         yield from _group_lines(report["by"])
@@ -385,7 +390,8 @@ def _group_cells(name: str, group: Report) -> tuple[str, ...]:
     )
 
 
-def _count_lines(report: Report, other: Report | None) -> Iterator[str]:
+def count_lines(report: Report, other: Report | None = None) -> Iterator[str]:
+    """What is counted but has no recommended share: names with numbers, lengths, scores, duplicates."""
     for key, title in _COUNTS.items():
         yield f"{title}: {_counts(report[key])}"
         if other is not None:
@@ -421,7 +427,7 @@ def set_page(paths: Sequence[str], report: Report, other: Report | None = None) 
     yield head_html(title, _SET_REPORT_STYLE)
     yield f"<h1>{escaped(title)}</h1>\n<p>{escape(next(set_lines(paths, report, other)))}.</p>\n"
     other_shares = {(group, name): share for group, name, share, *_ in share_rows(other)} if other is not None else {}
-    for group, title_ in _TITLES.items():
+    for group, title_ in SHARE_TITLES.items():
         yield f"<h2>{escape(title_)}</h2>\n<table><tr><th></th><th>share</th><th></th>"
         yield ("<th>other</th><th></th>" if other is not None else "") + "<th>recommended</th><th>deviation</th></tr>\n"
         for of, name, share, recommended, off in share_rows(report):
@@ -435,7 +441,7 @@ def set_page(paths: Sequence[str], report: Report, other: Report | None = None) 
                 yield f"<td>{target}</td>{cell}</tr>\n"
         yield "</table>\n"
     yield "<h2>Other figures</h2>\n<ul>\n"
-    yield from (f"<li>{escaped(line.strip())}</li>\n" for line in _count_lines(report, other))
+    yield from (f"<li>{escaped(line.strip())}</li>\n" for line in count_lines(report, other))
     yield "</ul>\n"
     if "by" in report:
         lines = "\n".join(_group_lines(report["by"]))

@@ -4,6 +4,7 @@ Untrusted text is in code spans and fences longer than any run of backticks in i
 and 4.5) parses no markup, HTML or links there.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePath
 from types import MappingProxyType
@@ -15,7 +16,6 @@ from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import with_exchanges
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.trace_file import write_trace_file
 from weaklink.storage import Store, TraceSummary
 from weaklink.ui.reports.html_page import html_page
@@ -34,8 +34,8 @@ _FORMS_BY_SUFFIX = MappingProxyType(
     {".jsonl": "trace", ".json": "json", ".md": "markdown", ".markdown": "markdown", ".html": "html"}
 )
 _WIDTH = 100
-_TICKS = lazy_pattern("`+")
-_MARKUP = lazy_pattern(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
+_TICKS = re.compile("`+")
+_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")
 
 
 def form_of(path: str) -> str | None:

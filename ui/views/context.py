@@ -188,7 +188,8 @@ def _words(turn: Turn) -> str:
     parts = [part for part in turn.parts if part.text and not part.name.startswith(WIRE_PREFIX)]
     texts = [f"{names.get(part.name, '' if part.name == 'text' else part.name)} {part.text[:_SHOWN]}" for part in parts]
     whole = " ".join(" ".join(text.split()) for text in texts)
-    return whole if len(whole) <= _SHOWN else f"{whole[: _SHOWN - 1]}…"
+    is_cut = len(whole) > _SHOWN or any(len(part.text) > _SHOWN for part in parts)
+    return f"{whole[: _SHOWN - 1]}…" if is_cut else whole
 
 
 def _sums(messages: Sequence[ReadMessage], turns: Sequence[Turn], number: int) -> str:

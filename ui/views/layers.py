@@ -18,7 +18,7 @@ from weaklink.inspector.model import Part, RecordedRun, ToolCall, Trace, Turn
 from weaklink.inspector.model.exchange import requests_of, shared_prefix, shared_suffix
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.ui.views.styled_text import Line, Run, Style, padded, visible_line, wrapped
+from weaklink.ui.views.styled_text import Line, LineKind, Run, Style, padded, visible_line, wrapped
 
 NOT_RECORDED = "not recorded"
 NOT_COMPARABLE = "not comparable"
@@ -27,7 +27,7 @@ FIRST_READ = "first-read"
 """The basis of a returned layer that was not recorded: it is taken from the first request with the result."""
 
 _AROUND, _LONGEST = 60, 400  # code points shown before a difference, and of a text
-_COLUMN = 50  # minimum cells of a layer in a column
+_COLUMN, _WIDEST_COLUMN = 50, 500  # cells of a layer in a column; a page that wraps lines has none
 
 
 class Layer(StrEnum):
@@ -260,19 +260,19 @@ def _step_with(step: Step, arguments: str | None, result: str | None) -> Step:
     return step
 
 
-def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location | None]]:
+def layer_lines(layers: StepLayers, width: int) -> Iterator[tuple[Line, Location | None, LineKind]]:
     """The layers of a step, side by side if there is room, each with its place; empty if there is only one."""
     if not layers.are_several:
         return
     for title, row, is_result in (("call", layers.call, False), ("result", layers.result, True)):
-        yield (Run(f"layers of the {title}", Style.STRONG),), None
+        yield (Run(f"layers of the {title}", Style.STRONG),), None, LineKind.SENTENCE
         recorded = sum(one.text is not None for one in row)
-        if recorded > 1 and width >= recorded * _COLUMN:
+        if recorded > 1 and _COLUMN <= width // recorded <= _WIDEST_COLUMN:
             yield from _columns(row, width // recorded, is_result=is_result)
             continue
         for before, layer in with_before(row):
             for line in _layer_lines(layer, before, width, is_result=is_result):
-                yield line, layer.place
+                yield line, layer.place, LineKind.FACT
 
 
 def with_before(row: Sequence[CallLayer]) -> Iterator[tuple[str | None, CallLayer]]:
@@ -293,7 +293,9 @@ def layer_words(layer: CallLayer, before: str | None, *, is_result: bool) -> Lin
     return Run("≠ ", Style.WARNING), *_difference(before, layer.text)
 
 
-def _columns(row: Sequence[CallLayer], cells: int, *, is_result: bool) -> Iterator[tuple[Line, Location | None]]:
+def _columns(
+    row: Sequence[CallLayer], cells: int, *, is_result: bool
+) -> Iterator[tuple[Line, Location | None, LineKind]]:
     """The recorded layers side by side, each in `cells` cells; the lines link to the last one with a place."""
     columns: list[list[Line]] = []
     for before, layer in with_before(row):
@@ -305,9 +307,10 @@ def _columns(row: Sequence[CallLayer], cells: int, *, is_result: bool) -> Iterat
     place = next((layer.place for layer in reversed(row) if layer.place is not None), None)
     for lines in zip_longest(*columns, fillvalue=()):
         sides = [padded(line, cells - 3) for line in lines]
-        yield tuple(run for side in sides for run in (*side, Run(" │ ", Style.GUTTER)))[:-1], place
+        beside = tuple(run for side in sides for run in (*side, Run(" │ ", Style.GUTTER)))[:-1]
+        yield beside, place, LineKind.COLUMNS
     if missing:
-        yield (Run(f"{missing}: {NOT_RECORDED}", Style.DIM),), None
+        yield (Run(f"{missing}: {NOT_RECORDED}", Style.DIM),), None, LineKind.SENTENCE
 
 
 def _layer_lines(layer: CallLayer, before: str | None, width: int, *, is_result: bool) -> Iterator[Line]:

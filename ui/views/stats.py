@@ -48,7 +48,7 @@ from weaklink.ui.views.triage import (
 )
 
 _ROOMY = 120
-_BAR = 20
+_BAR, _LEAST_BAR = 20, 8  # cells
 _SINGLE_STEPS, _STEP_ENDS = 10, (20, 50, 100)
 _MOST_CODES, _MOST_VIOLATIONS = 8, 12
 _MAX_COMPARISONS = 60
@@ -232,19 +232,22 @@ def _bars(
     """A bar for each name; with `adds_up` also the cumulative share, as in a Pareto chart."""
     total, most = sum(n for _, n in counts), max(n for _, n in counts[:_MOST_CODES])
     sums = accumulate(n for _, n in counts)
-    rows = [
+    cells: list[tuple[Line, ...]] = [
         (
             (Run(name),),
             (Run(f"{n:,}"),),
             (Run(f"{percent(n / total)} %"),),
             *(((Run(f"{percent(so_far / total)} %", Style.DIM),),) if adds_up else ()),
-            (Run(bar(n / most, _BAR if width < _ROOMY else 2 * _BAR), Style.ERROR),),
         )
         for (name, n), so_far in zip(counts, sums, strict=True)
     ]
-    heads = (head, unit, "share", *(("cumulative",) if adds_up else ()), "")
-    numbers = (1, 2, 3) if adds_up else (1, 2)
-    yield from table_lines(rows, width=width, heads=heads, numbers=numbers, widest=max(width - 34, 16))
+    heads = (head, unit, "share", *(("cumulative",) if adds_up else ()))
+    widest = max(width - 34, 16)
+    columns = zip(heads, *cells, strict=True)
+    used = sum(min(max(len(title), *map(width_of, column)), widest) + len(_GAP) for title, *column in columns)
+    room = max(min(_BAR if width < _ROOMY else 2 * _BAR, width - used), _LEAST_BAR)
+    rows = [(*row, (Run(bar(n / most, room), Style.ERROR),)) for row, (_, n) in zip(cells, counts, strict=True)]
+    yield from table_lines(rows, width=width, heads=(*heads, ""), numbers=range(1, len(heads)), widest=widest)
 
 
 def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:

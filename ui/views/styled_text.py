@@ -76,6 +76,17 @@ Line: TypeAlias = tuple[Run, ...]
 """One line of a screen, without its line feed."""
 
 
+class LineKind(StrEnum):
+    """What a page makes of a line; a terminal draws all kinds alike."""
+
+    SENTENCE = "sentence"
+    """Words, which a page wraps."""
+    FACT = "fact"
+    """A name, the first run, and what it names."""
+    COLUMNS = "columns"
+    """Characters whose columns mean something: code, and marks below it."""
+
+
 def plain(line: Iterable[Run]) -> str:
     """A line's text without styles."""
     return "".join(run.text for run in line)

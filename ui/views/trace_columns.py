@@ -486,7 +486,8 @@ def fitted(
 
     The columns of the first `_ESSENTIAL` priorities come first, or all if the user chose them; then these grow, the
     title and the break the most; then the others are added as long as there is room. A break that would be cut gets
-    the room of `_GIVE_WAY`. A column that is empty in every row is left out, except the title.
+    the room of `_GIVE_WAY`, before its tool's name that of `_GIVE_WAY_TO_NAMES` too. A column that is empty in every
+    row is left out, except the title.
     """
     columns = [TRACE_COLUMNS[key] for key in keys]
     needed = {one.key: _needed(one, rows) for one in columns}
@@ -496,6 +497,8 @@ def fitted(
 
     def grow(column: TraceColumn, up_to: int) -> None:
         nonlocal left
+        if column.key not in widths:
+            return
         wide = min(max(needed[column.key], len(column.heading)), column.most, up_to)
         more = max(wide - widths[column.key], 0)
         if column.is_whole and more > left:
@@ -512,26 +515,35 @@ def fitted(
                 left -= least + _GAP
         for bound in _COMFORTS if is_essential else (_LONGEST,):
             for column in sorted(shown, key=lambda one: one.is_whole):
-                if column.key in widths:
-                    grow(column, bound)
+                grow(column, bound)
     if not are_chosen and "break" in widths:
-        _make_room_for_breaks(widths, _needed(TRACE_COLUMNS["break"], [row for row in rows if row.summary.broken]))
+        broken = [row for row in rows if row.summary.broken]
+        left += _make_room_for_breaks(widths, _needed(TRACE_COLUMNS["break"], broken), _GIVE_WAY)
+        named = (trace_summary.break_words(row.summary.broken) for row in broken if row.summary.broken)
+        left += _make_room_for_breaks(widths, max(map(width_of, named), default=0), _GIVE_WAY_TO_NAMES)
+        grow(TRACE_COLUMNS["title"], _LONGEST)
     return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
 
 
-def _make_room_for_breaks(widths: dict[str, int], needed: int) -> None:
-    for key, least in _GIVE_WAY:
+def _make_room_for_breaks(widths: dict[str, int], needed: int, giving_way: Sequence[tuple[str, int]]) -> int:
+    """Narrow columns to their width in `giving_way`, or leave them out (0), in this order; return the cells left."""
+    left = 0
+    for key, least in giving_way:
         lacking = min(needed, TRACE_COLUMNS["break"].most) - widths["break"]
         if lacking > 0 and widths.get(key, 0) > least:
             given = min(lacking, widths[key] - least) if least else widths.pop(key) + _GAP
             widths["break"] += min(given, lacking)
+            left += max(given - lacking, 0)
             if least:
                 widths[key] -= given
+    return left
 
 
 _ESSENTIAL = 9  # columns with a lower priority number are placed before others grow
 _GIVE_WAY = (("model", 12), ("title", 36), ("age", 0), ("started_at", 0))
 """What is narrowed to some width, or left out, so that no break is cut."""
+_GIVE_WAY_TO_NAMES = (("title", 24), ("model", 9), ("model", 0), ("status", 2), ("title", 12))
+"""What else is, so that no break is cut before its tool's name."""
 _COMFORTS = (12, 24, 40)  # all columns grow to each of these widths before any grows further
 
 

@@ -7,19 +7,18 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, assert_never
 
 import streamlit as st
 from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
-from weaklink.ui.views.styled_text import Line, visible_line
-from weaklink.ui.web.markup import MAX_ROOM_ROWS, colour_rules, folds, prose_runs
+from weaklink.ui.views.styled_text import Line, LineKind, visible_line
+from weaklink.ui.web.markup import MAX_ROOM_ROWS, ROW_PX, colour_rules, prose_runs
 from weaklink.ui.web.pictures import location_object
 
 _FOLDER = Path(__file__).parent
-_ROW_PX = 30  # the least height of a row of a listing
 _DISSECTOR = (
     *(
         "../follow.js",
@@ -184,7 +183,7 @@ def listing(
         "stacked": is_stacked,
         "focus": has_focus,
     }
-    room_rows = min(len(rows) + 1, most_rem * 16 // _ROW_PX, MAX_ROOM_ROWS)
+    room_rows = min(len(rows) + 1, most_rem * 16 // ROW_PX, MAX_ROOM_ROWS)
     with st.container(key=f"weaklink_rows_{room_rows}_{key}"):  # so that nothing moves when it is drawn
         drawn = _component("listing", ("main.js",))(
             key=key,
@@ -203,32 +202,38 @@ def lines_data(
     label: str,
     wraps: bool = False,
     clips: bool = False,
-    is_prose: bool = False,
-    are_facts: bool = False,
 ) -> dict[str, Json]:
     """The data of `lines`; a click on a line with a position selects it in the stream.
 
-    `label` is a short name of the lines; `wraps` wraps lines that are wider than the page, `clips` truncates them on a
-    wide screen and shows the whole line while the pointer is over it, else they scroll. With `is_prose`, lines are
-    sentences in the page's own font; with `are_facts` too, the first run of each is a name in a column of its own.
+    `label` is a short name of the lines; `wraps` wraps also lines in columns, which scroll else; `clips` truncates
+    sentences on a wide screen and shows the whole one while the pointer is over it.
     """
     return {
         "label": label,
         "wraps": wraps,
         "clips": clips,
-        "prose": is_prose or are_facts,
         "lines": [
             {
-                "runs": [list(run) for run in prose_runs(line)]
-                if is_prose and is_folded
-                else [[run.style.value, run.text] for run in line],
-                "place": None if location is None else location_object(location),
-                "folds": is_folded,
-                "fact": are_facts and len(line) > 1,
+                "runs": [list(run) for run in _runs(one)],
+                "place": None if one.location is None else location_object(one.location),
+                "kind": one.kind.value,
             }
-            for (line, location), is_folded in zip(side_lines, folds([line for line, _ in side_lines]), strict=True)
+            for one in side_lines
         ],
     }
+
+
+def _runs(one: SideLine) -> list[tuple[str, str]]:
+    """The styles and texts of a line; a fact's name is without the blanks around it."""
+    match one.kind:
+        case LineKind.SENTENCE:
+            return prose_runs(one.line)
+        case LineKind.FACT:
+            name, *value = one.line
+            return [(name.style.value, name.text.strip()), *prose_runs(tuple(value))]
+        case LineKind.COLUMNS:
+            return [(run.style.value, run.text) for run in one.line]
+    assert_never(one.kind)
 
 
 def lines(data: dict[str, Json], *, key: str) -> None:

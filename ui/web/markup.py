@@ -18,7 +18,9 @@ _BESIDE, _PHONE = 54, 42  # characters on a line
 UNWRAPPED = 100_000
 """A width in which a view wraps no sentence: the page wraps it."""
 
-MAX_ROOM_ROWS = 21
+ROW_PX = 33
+"""The height of a row of a table on one line: its text (24), the space around it (8) and the border below (1)."""
+MAX_ROOM_ROWS = 19
 """Tables of up to so many rows have room from their first moment, in a container `weaklink_rows_NUMBER_KEY`."""
 
 # Font sizes: 12 px on charts, 13 in the stream, 14 for text, 16 for the first sentence of a page, 20 and 26 for
@@ -41,7 +43,9 @@ RULES = """
 .st-key-weaklink_ending_1 { min-height: 22px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_preview_bar { min-height: 88px; }
-@media (max-width: 45rem), (min-width: 98rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
+@media (max-width: 45rem), (min-width: 80rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
+.st-key-weaklink_preview_close { position: relative; }
+.st-key-weaklink_preview_close p { position: absolute; clip-path: inset(50%); }
 .st-key-weaklink_rail { min-height: 42px; }
 .st-key-weaklink_trace_bar > .stElementContainer:first-child { flex: 1 1 14rem; min-width: 0; }
 [class*="st-key-weaklink_dissector_"] { min-height: max(60vh, 24rem); }
@@ -69,6 +73,18 @@ RULES = """
   .stAppHeader, .stAppHeader * { overflow: visible !important; }
 }
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
+@media (max-width: 66rem) {  /* the actions of a trace are one row below its title, which scrolls */
+  .st-key-weaklink_trace_bar { min-height: 73px; }
+  .st-key-weaklink_trace_bar > .stElementContainer:first-child { flex-basis: 100%; }
+  .st-key-weaklink_trace_actions { width: 100% !important; padding: 4px; margin: -4px;
+    flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; }
+  .st-key-weaklink_trace_actions > * { flex: none; }
+}
+@media (max-width: 30rem) {
+  .st-key-weaklink_statuses { min-height: 136px; }
+  .st-key-weaklink_facet { min-height: 68px; }
+  .st-key-weaklink_ending_2 { min-height: 112px; }  /* two lines of facts, three of what broke */
+}
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 [data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }
@@ -78,11 +94,12 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
   .wl .folds { white-space: pre-wrap; overflow-wrap: anywhere; }
   .wl.narrow { display: block; }
   .wl.wide { display: none; }
-  .st-key-weaklink_tall_worse, .st-key-weaklink_high_worse, .st-key-weaklink_low_worse { min-height: 0; }
+  .st-key-weaklink_tall_worse { min-height: 0; }
   .st-key-weaklink_tall_worse .wl-room { height: 96px !important; }
 }
 """ + "\n".join(
-    f'[class*="st-key-weaklink_rows_{rows}_"] {{ min-height: {30 * rows}px; }}' for rows in range(1, MAX_ROOM_ROWS + 1)
+    f'[class*="st-key-weaklink_rows_{rows}_"] {{ min-height: {ROW_PX * rows}px; }}'
+    for rows in range(1, MAX_ROOM_ROWS + 1)
 )
 """The CSS of every page, apart from its colours; in the page from its start, so that nothing moves later."""
 

@@ -40,6 +40,7 @@ EXPANDED_TURNS = 250
 """The number of turns before and after the selected one that are expanded; turns further away have one row each."""
 
 _LONGEST = 2_000  # characters of one sentence
+_MAX_MARKED_LINES = 4
 _MAX_MARKED, _MAX_MARK = 600, 80  # characters: about ten rows of a laptop's screen, and one
 
 
@@ -326,17 +327,19 @@ def stream_place(trace: Trace, place: Location) -> Location:
 
 
 def short_mark(trace: Trace, place: Location) -> Location:
-    """The characters to mark for a fault: of a range that fills the screen, its opening brace or first characters.
+    """The characters to mark for a fault: of a range of many lines or characters, its opening brace or first line.
 
     So its message is at the start of the range, and not below its end some screens further down.
     """
     part = trace.turns[place.turn - 1].part(place.part) if 0 < place.turn <= len(trace.turns) else None
-    if part is None or len(place.range) <= _MAX_MARKED:
+    if part is None:
         return place
-    start = place.range.start
+    start, last = place.range.start, place.range.end - 1
+    if len(place.range) <= _MAX_MARKED and part.text.count("\n", start, last) < _MAX_MARKED_LINES:
+        return place
     line_end = part.text.find("\n", start, start + _MAX_MARK)
-    end = start + 1 if part.text[start] in "{[" else line_end if line_end > start else start + _MAX_MARK
-    return Location(place.turn, place.part, Range(start, end))
+    end = start + 1 if part.text[start] in "{[\n" else line_end if line_end > start else start + _MAX_MARK
+    return Location(place.turn, place.part, Range(start, min(end, place.range.end)))
 
 
 def fault_data(trace: Trace, diagnostics: Sequence[Diagnostic], chain: Chain) -> dict[str, Json]:

@@ -50,7 +50,7 @@ _WIDTH = 160  # characters of a line
 def trace_actions(shown: ShownTrace, at: Location | None) -> None:
     """Draw the buttons in a row; a note belongs to the whole trace, or to the turn or step at the position `at`."""
     id_ = shown.summary.id
-    with st.container(horizontal=True, gap="xsmall", width="content"):
+    with st.container(horizontal=True, gap="xsmall", width="content", key="weaklink_trace_actions"):
         _adjacent_links(shown)
         filter_menu(shown.summary, shown.dissection, at)
         with st.popover(_mark_title(shown), key="weaklink_mark", on_change="rerun"):  # the selection may have moved

@@ -36,12 +36,21 @@ from weaklink.ui.views.dissect.raw import context, raw, schema
 from weaklink.ui.views.dissect.side import SideLine, SideSource, initial_position, notes, origins
 from weaklink.ui.views.dissect.timing import timing
 from weaklink.ui.views.status import UNNAMED, liveness_run, outcome_words, status_run, task_run
-from weaklink.ui.views.styled_text import Run, Style, counted, quoted, short_count, short_duration, visible_line
+from weaklink.ui.views.styled_text import (
+    LineKind,
+    Run,
+    Style,
+    counted,
+    quoted,
+    short_count,
+    short_duration,
+    visible_line,
+)
 from weaklink.ui.views.trace import fault_counts
 from weaklink.ui.views.trace_summary import reason_words
 from weaklink.ui.web.browser_json import json_delta
 from weaklink.ui.web.components import lines_data
-from weaklink.ui.web.markup import UNWRAPPED
+from weaklink.ui.web.markup import UNWRAPPED, folds
 from weaklink.ui.web.pictures import MOST_BOXES, Picture, flow_picture, rail, rail_boxes, selected_box, timing_picture
 from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import ShownTrace, current_options, data_flow, shown_trace, store
@@ -57,7 +66,6 @@ _LOCK = Lock()
 
 _LONGEST = 80
 _LONGEST_MESSAGE = 400
-_WIDTH = 110
 _VERDICT_WIDTH = 40  # it is beside the stream
 _MOST_LINES = 400
 _NO_PICTURE = Picture(0, 0, (), "Nothing to draw")
@@ -213,7 +221,7 @@ def _ending(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     elif chain.status is Status.ABORTED and (why := reason_words(summary)):
         sentences.append(SideLine(why))
     is_beside = broken is not None  # the verdict beside the stream has the whole sentence
-    return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside, is_prose=True)
+    return lines_data(sentences, label="How the trace ended", wraps=not is_beside, clips=is_beside)
 
 
 def _amounts(summary: TraceSummary) -> Iterator[str]:
@@ -256,15 +264,18 @@ def _origins(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
 
 def _verdict(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     place = initial_position(shown.inspection)
-    sentences = break_lines(
-        shown.trace, shown.inspection, UNWRAPPED, quote_width=_VERDICT_WIDTH, gist=shown.dissection.gist
+    sentences = list(
+        break_lines(shown.trace, shown.inspection, UNWRAPPED, quote_width=_VERDICT_WIDTH, gist=shown.dissection.gist)
     )
-    lines = [_shown_line(shown, SideLine(one, place)) for one in sentences]
-    return lines_data(lines, label="Verdict", wraps=True, is_prose=True)
+    lines = [
+        _shown_line(shown, SideLine(one, place, LineKind.SENTENCE if is_folded else LineKind.COLUMNS))
+        for one, is_folded in zip(sentences, folds(sentences), strict=True)
+    ]
+    return lines_data(lines, label="Verdict", wraps=True)
 
 
 def _schema(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, schema(shown.dissection, _position(shown, at), _WIDTH), "Schema")
+    return _lines(shown, schema(shown.dissection, _position(shown, at), UNWRAPPED), "Schema")
 
 
 def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
@@ -277,20 +288,20 @@ def _timing(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
 
 
 def _times(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
-    return _facts_of(shown, timing(shown.dissection), "Times of the answers")
+    return _lines(shown, timing(shown.dissection), "Times of the answers")
 
 
 def _raw(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, raw(shown.dissection, _position(shown, at), _WIDTH), "Request and answer")
+    return _lines(shown, raw(shown.dissection, _position(shown, at), UNWRAPPED), "Request and answer")
 
 
 def _context(shown: ShownTrace, at: Location | None) -> dict[str, Json]:
-    return _lines(shown, context(shown.dissection, _position(shown, at), _WIDTH), "What the model read")
+    return _lines(shown, context(shown.dissection, _position(shown, at), UNWRAPPED), "What the model read")
 
 
 def _notes(shown: ShownTrace, _at: Location | None) -> dict[str, Json]:
     marks = store().marks.of([shown.summary.id]).get(shown.summary.id, ())
-    return _facts_of(shown, notes(shown.dissection, marks, UNWRAPPED), "Notes and facts")
+    return _lines(shown, notes(shown.dissection, marks, UNWRAPPED), "Notes and facts")
 
 
 VIEWS: Mapping[str, Callable[[ShownTrace, Location | None], dict[str, Json]]] = {
@@ -324,18 +335,14 @@ def _lines(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
     return lines_data([_shown_line(shown, one) for one in _first(source)], label=name)
 
 
-def _facts_of(shown: ShownTrace, source: SideSource, name: str) -> dict[str, Json]:
-    return lines_data([_shown_line(shown, one) for one in _first(source)], label=name, are_facts=True)
-
-
 def _shown_line(shown: ShownTrace, one: SideLine) -> SideLine:
     """The line, linked to where the stream shows its place."""
     place = one.location
-    return one if place is None else SideLine(one.line, short_mark(shown.trace, stream_place(shown.trace, place)))
+    return one if place is None else one._replace(location=short_mark(shown.trace, stream_place(shown.trace, place)))
 
 
 def _first(source: SideSource) -> Iterator[SideLine]:
     for index in islice(range(source.count), _MOST_LINES):
-        yield SideLine(source.line(index, _WIDTH), source.location(index))
+        yield SideLine(source.line(index, UNWRAPPED), source.location(index), source.kind(index))
     if source.count > _MOST_LINES:
         yield SideLine((Run(f"… {counted(source.count - _MOST_LINES, 'further line')}", Style.DIM),))

@@ -157,9 +157,17 @@ def _compare(one: TraceSummary) -> None:
     """Draw the buttons that choose traces one by one, and compare them."""
     chosen = parameter(_RUNS).split()
     if str(one.id) in chosen:
-        if st.button("Remove from comparison", key="weaklink_less", icon=":material/remove:"):
+        if st.button(
+            "Compare", key="weaklink_less", icon=":material/remove:", help="Take this trace from those to compare"
+        ):
             _choose([id_ for id_ in chosen if id_ != str(one.id)])
-    elif st.button("Add to comparison", key="weaklink_more", icon=":material/add:", disabled=len(chosen) >= MOST_RUNS):
+    elif st.button(
+        "Compare",
+        key="weaklink_more",
+        icon=":material/add:",
+        disabled=len(chosen) >= MOST_RUNS,
+        help="Add this trace to those to compare",
+    ):
         _choose([*chosen, str(one.id)])
     if len(chosen) > 1 and st.button(
         f"Compare {len(chosen)}", key="weaklink_compare", icon=":material/compare_arrows:"

@@ -31,7 +31,7 @@ _BEFORE = "before "
 UNDATED = "not since:1970-01-01 not before:1970-01-01"
 """The filter for traces without a time of recording."""
 _LAST_STEP = 12
-_FEW, _SOME = 4, 7
+_FEW = 4
 _SHARES = "shares"
 _DRAWN_HIGH, _DRAWN_TALL = "weaklink_drawn_high", "weaklink_drawn_tall"
 Groups: TypeAlias = tuple[GroupFigures, ...]
@@ -55,8 +55,12 @@ class TriageQueries(Struct, frozen=True):
 
     def all(self) -> tuple[CountQuery[Any], ...]:
         """All queries, the most urgent first."""
-        weeks = (self.last_week, self.last_week_codes, self.week_before, self.week_before_codes)
-        return (self.whole, self.codes, *weeks, self.models, self.models_and_codes, self.tools, self.days, self.steps)
+        charts = (self.models, self.models_and_codes, self.tools, self.days, self.steps)
+        return (self.whole, self.codes, *self.weeks(), *charts)
+
+    def weeks(self) -> tuple[CountQuery[Any], ...]:
+        """The queries of the last week and of the week before."""
+        return (self.last_week, self.last_week_codes, self.week_before, self.week_before_codes)
 
 
 class TriageFigures(Struct, frozen=True):
@@ -245,26 +249,25 @@ def open_list(filter_text: str, *terms: str) -> None:
 
 
 def breaks(figures: TriageFigures, filter_text: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
-    """Draw what breaks most, with the worst trace of the first rule, and what got worse."""
-    codes = figures.queries.codes
-    if not figures.has(codes):
+    """Draw what breaks most, with the worst trace of the first rule, and what got worse.
+
+    Room is kept only for figures that are still counted: below a short list there is nothing empty.
+    """
+    queries = figures.queries
+    if not figures.has(queries.codes, *queries.weeks()):
         st.session_state[_DRAWN_TALL] = filter_text
     is_drawn_tall = st.session_state.get(_DRAWN_TALL) == filter_text
-    rows = _MOST_BARS if is_drawn_tall else len(figures.results[codes])
-    height = LOW if rows <= _FEW else HIGH if rows <= _SOME else TALL
     left, right = st.columns([3, 2], gap="medium")
-    with left, _chart_container("codes", height):
-        _what_breaks(figures, filter_text, worst_of, height)
-    with right, _chart_container("worse", height):
-        _what_got_worse(figures, filter_text, height)
+    with left, _chart_container("codes", TALL) if is_drawn_tall else st.container():
+        _what_breaks(figures, filter_text, worst_of)
+    with right, _chart_container("worse", TALL) if is_drawn_tall else st.container():
+        _what_got_worse(figures, filter_text)
 
 
-def _what_breaks(
-    figures: TriageFigures, filter_text: str, worst_of: Callable[[str], TraceSummary | None], height: int
-) -> None:
+def _what_breaks(figures: TriageFigures, filter_text: str, worst_of: Callable[[str], TraceSummary | None]) -> None:
     st.subheader("What breaks most", anchor=False)
     if not figures.has(figures.queries.codes):
-        put_placeholder(height)
+        put_placeholder(TALL)
         return
     codes = figures.results[figures.queries.codes]
     if not codes:
@@ -312,11 +315,11 @@ def _code_row(row: Mapping[str, object]) -> ListingRow:
     )
 
 
-def _what_got_worse(figures: TriageFigures, filter_text: str, height: int) -> None:
+def _what_got_worse(figures: TriageFigures, filter_text: str) -> None:
     st.subheader("Worse than the week before", anchor=False)
     queries = figures.queries
-    if not figures.has(queries.last_week, queries.last_week_codes, queries.week_before, queries.week_before_codes):
-        put_placeholder(height)
+    if not figures.has(*queries.weeks()):
+        put_placeholder(TALL)
         return
     now, before = (
         sum(group.traces for group in figures.results[one]) for one in (queries.last_week, queries.week_before)

@@ -4,6 +4,7 @@ A capture has no framing, so the contents of the events decide where an answer e
 """
 
 import hashlib
+import re
 from typing import Any
 
 import msgspec
@@ -11,7 +12,6 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.openai.chat import API, ChatReader
 from weaklink.inspector.memory import RECORD_BYTES
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.decoder import DONE, EventStreamDecoder, Framing, decode_answer, new_decoder
 from weaklink.inspector.wire.events import DecodedTurn, TurnAssembly
 from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
@@ -24,7 +24,7 @@ MAX_ANSWER_BYTES = RECORD_BYTES
 
 # A status line counts at any position, since a body before it may lack its last line end. The JSON of an event cannot
 # contain a line end, so an answer that quotes a status line is not split.
-STATUS_LINE = lazy_pattern(
+STATUS_LINE = re.compile(
     r'HTTP/\d(?:\.\d)? (?P<status>[1-5]\d\d)(?: [^\r\n"]*)?\r?\n'
     r"(?:(?!data:|event:|id:|retry:)[A-Za-z][A-Za-z0-9-]*:|\r?\n)"
 )

@@ -5,6 +5,7 @@ tool's definition looks like in OpenAI's JSON. Sources: OpenAI's API reference (
 (DeepSeek, vLLM, SGLang).
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +15,6 @@ import msgspec
 from weaklink.inspector.apis.openai.chat import API
 from weaklink.inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
 from weaklink.inspector.wire.provider_json import compact_json, parse_json
 
@@ -42,7 +42,7 @@ TEXT_BLOCKS = frozenset({"text", "input_text", "output_text"})
 """The types of content blocks that are text."""
 
 _WRAPPERS = frozenset({"function", "custom"})
-BLOCK_PART = lazy_pattern(r"content:\d+")
+BLOCK_PART = re.compile(r"content:\d+")
 """The names of parts that keep a content block as JSON text."""
 
 CHAT_MEMBERS = ("model", "messages", "tools", "functions", "stream")

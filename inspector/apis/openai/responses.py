@@ -5,6 +5,7 @@ A stream reports a response (`response.created`), its items and their texts, eac
 API reference (responses, streaming events) and the types of openai-python:src/openai/types/responses.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +18,6 @@ from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
 from weaklink.inspector.json_text import flag_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn, Usage
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
@@ -47,7 +47,7 @@ _KEPT_TEXTS = frozenset(
 )
 
 # Events that report only progress; the items contain the same.
-_STATES = lazy_pattern(
+_STATES = re.compile(
     r"response\.(?:created|queued|in_progress|content_part\.(?:added|done)|reasoning_summary_part\.(?:added|done)|"
     r"(?:web_search|file_search|code_interpreter|image_generation|mcp|computer|local_shell|shell|apply_patch)_call"
     r"\.(?:in_progress|searching|interpreting|generating|completed|failed)|"

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.json_text import list_of, object_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, Turn
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.provider_json import parse_json
 
 SEARCH_OUTPUT = "tool_search_output"
@@ -30,7 +29,7 @@ ADDITIONAL_TOOLS = "additional_tools"
 _ADDITION = "tool_addition"
 _NAMESPACE = "namespace"
 _COMPUTER, _COMPUTER_CALLED = "computer_use_preview", "computer"
-_TOOLSET = lazy_pattern(r'"type"\s*:\s*"(?!mcp_)[a-z_]+_toolset(?:_\d+)?"', re.ASCII)
+_TOOLSET = re.compile(r'"type"\s*:\s*"(?!mcp_)[a-z_]+_toolset(?:_\d+)?"', re.ASCII)
 _LATER = (f'"{SEARCH_OUTPUT}"', f'"{_ADDITION}"')
 
 

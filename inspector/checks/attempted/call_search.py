@@ -55,17 +55,16 @@ from weaklink.inspector.rules.markers import (
     NEAR_MARKER,
 )
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range, shown
 
-_RESULT = lazy_pattern(
+_RESULT = re.compile(
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?(?:[#*]{1,2} ?)?((?:Tool )?(?:Output|Result|Response|Observation)s?(?:\*\*)?:"
     r"\s{0,20}(?:```\w{0,20}\s{1,4})?\S)",
     re.IGNORECASE,
 )
 
-_TOKEN = lazy_pattern(r"<\||\|>")
-_RESULT_END = lazy_pattern(r"\n\s*\n|```")
+_TOKEN = re.compile(r"<\||\|>")
+_RESULT_END = re.compile(r"\n\s*\n|```")
 _LONGEST_RESULT = 2_000
 _LONGEST_SHOWN = 160
 _LINE = 80  # characters beside a call that show whether it has lines of its own

@@ -20,7 +20,6 @@ from weaklink.inspector.formats.markers import lane_of, markers_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Role, Span, SpanKind, ToolCall
 from weaklink.inspector.rules.markers import NEAR_MARKER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.assembler import Assembler
 from weaklink.inspector.segmenter.events import ParseEvent
 from weaklink.inspector.text import Range, shown
@@ -28,17 +27,17 @@ from weaklink.inspector.text import Range, shown
 _LONGEST_OPENER = 120
 _PARTS_OF_CALLS = (SpanKind.TOOL_CALL, SpanKind.MARKUP)
 _TURN = "turn"  # prefix of the labels of markup between turns
-_BARE_OBJECT = lazy_pattern(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
+_BARE_OBJECT = re.compile(r'\s*\{\s*"name"\s*:\s*"[\w.\-]{1,96}"\s*,\s*"(?:arguments|parameters)"\s*:\s*\{')
 _READS_BARE_OBJECTS = "llama3"
 _SHORTEST = len("[f()]")
 _LINE_START = r"(?m)^[ \t]*(?:\*\*)?"
-_STEM = lazy_pattern(r"\W+\w*?[^\W_]+[\W_]")
+_STEM = re.compile(r"\W+\w*?[^\W_]+[\W_]")
 _SHORTEST_CUT = 3
 _LONGEST_BRACKET = 2  # characters of a marker that is only brackets
-_WORD = lazy_pattern(r"\S{0,40}")
-_TAG_END = lazy_pattern(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
+_WORD = re.compile(r"\S{0,40}")
+_TAG_END = re.compile(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
-_DISTINCTIVE = lazy_pattern(r"""\[?\s*\{\s*["']\w{2}""")
+_DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
 _FENCE = "```"
 _IN_PROSE = " \n.,:;-*_'\"()"  # signs that most texts have
 _TOKEN_SIGN = "<|"  # the beginning of special tokens
@@ -383,7 +382,7 @@ def _other_bars(openers: Sequence[str], markers: Iterable[str]) -> re.Pattern[st
 
 
 def _with_any_bars(opener: str) -> str:
-    pieces = (re.escape(piece).replace("▁", "[▁_ ]") for piece in lazy_pattern(f"[{_BARS}]").split(opener[1:]))
+    pieces = (re.escape(piece).replace("▁", "[▁_ ]") for piece in re.compile(f"[{_BARS}]").split(opener[1:]))
     return f"{_ANY_BARS} ?".join(pieces)
 
 

@@ -90,11 +90,12 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
         if turn.role is Role.SYSTEM:
             continue
         words = _WORD.findall(" ".join(part.text for part in turn.parts).casefold())
-        words_of_all += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
+        said = [turn.role, *(header.name or "" for header in turn.calls), *words]
+        words_of_all += said
         if turn.role is Role.USER:
             user_words += words
         else:
-            other_words += (turn.role.value, *(header.name or "" for header in turn.calls), *words)
+            other_words += said
             has_call = has_call or turn.role is Role.TOOL or bool(turn.calls)
     is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
     runs = set(map(" ".join, zip(*(words_of_all[at:] for at in range(_SHINGLE)), strict=False))) if is_long else ()

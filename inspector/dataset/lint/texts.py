@@ -112,10 +112,10 @@ def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
     """
     texts = [_MARKUP.sub(" ", text) for text in (user, answer)]
     letters = [len(_LETTERS.findall(text)) for text in texts]
-    identifier = _identifier()
-    if identifier is None or letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
+    if letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
         return None
-    if all(map(_may_be_english, texts)):
+    identifier = None if all(map(_may_be_english, texts)) else _identifier()
+    if identifier is None:
         return None
     ranks = [identifier.rank(text[:2_000]) for text in texts]
     (asked, asked_share), (said, said_share) = ranks[0][0], ranks[1][0]

@@ -27,15 +27,28 @@ Reader = Callable[[JsonObject], JsonObject | None]
 
 
 class PublicShape(Struct, frozen=True):
-    """A shape: its name, the members by which a row has it, and the reader of such a row."""
+    """A shape: its name, the members by which a row has it, and the reader of such a row.
+
+    `moved` are the members whose contents the reader puts into `messages` and `tools`; they are left out.
+    """
 
     name: str
     keys: tuple[str, ...]
     read: Reader
+    moved: tuple[str, ...] = ()
 
 
 def public_row(row: JsonObject) -> JsonObject | None:
-    """The row as OpenAI's messages, by the first shape that it has; None if it has none of them, or was read before."""
+    """The row as OpenAI's messages, by the first shape that it has; None if it has none of them, or was read before.
+
+    An answer that somebody added to a prompt (`ANSWERS`) is the last message.
+    """
+    found = public_prompt(row)
+    return found if found is None else _answered(found)
+
+
+def public_prompt(row: JsonObject) -> JsonObject | None:
+    """The row as `public_row` reads it, with an added answer still in its own member."""
     is_read = row.get("messages") is not None
     for shape in PUBLIC_SHAPES:
         if is_read and "messages" not in shape.keys:
@@ -43,8 +56,29 @@ def public_row(row: JsonObject) -> JsonObject | None:
         if row.get(shape.keys[0]) is not None and all(row.get(key) is not None for key in shape.keys):
             found = shape.read(row)
             if found is not None:
-                return found
+                return {key: value for key, value in found.items() if key not in shape.moved}
     return None
+
+
+def _answered(row: JsonObject) -> JsonObject:
+    """The row with its added answer as messages; unchanged if it has none, or ends with an answer of its own."""
+    messages, name = row.get("messages"), _answer_member(row)
+    last = messages[-1] if isinstance(messages, list) and messages else None
+    if name is None or not isinstance(messages, list) or not isinstance(last, dict) or last.get("role") == "assistant":
+        return row
+    kept = {key: value for key, value in row.items() if key != name}
+    return {**kept, "messages": [*messages, *answer_messages(row[name])]}
+
+
+def _answer_member(row: JsonObject) -> str | None:
+    return next((name for name in ANSWERS if isinstance(row.get(name), str | list | dict)), None)
+
+
+def answer_messages(answer: Json) -> list[Json]:
+    """The messages of an answer: a text, a message, or a list of messages; one without text if it is empty."""
+    if isinstance(answer, str):
+        return [{"role": "assistant", "content": answer}]
+    return (answer if isinstance(answer, list) else [answer]) or [{"role": "assistant", "content": ""}]
 
 
 def refusal(row: JsonObject) -> str:
@@ -58,7 +92,8 @@ def refusal(row: JsonObject) -> str:
     keys = ", ".join(f"`{key}`" for key in nearest.keys)
     if not mapping and all(row.get(key) is not None for key in nearest.keys):
         return f"no conversation: {keys} of {nearest.name} cannot be read as one"
-    found = f"no conversation among {shown or 'no members'}; the nearest known shape is {nearest.name} ({keys})"
+    among = f"among {shown}" if shown else "and no members"
+    found = f"no conversation {among}; the nearest known shape is {nearest.name} ({keys})"
     return f"{found}: `--map {mapping}` would read it" if mapping else found
 
 
@@ -194,10 +229,13 @@ def _xlam(row: JsonObject) -> JsonObject | None:
     is_broken = isinstance(answers, str) and answers.lstrip()[:1] == "["
     if not isinstance(query, str) or not (is_broken or isinstance(answers, list)):
         return None
-    is_reference = any(row.get(key) is not None for key in _ANSWERS)
+    is_reference = any(row.get(key) is not None for key in (*ANSWERS, *_OTHER_ANSWERS))
     calls = _calls_in(answers) if answers and not is_reference else []
     messages: list[Json] = [{"role": "user", "content": query}]
-    return _with(row, [*messages, _answer(calls)] if calls else messages, row["tools"])
+    if not calls:
+        return _with(row, messages, row["tools"])
+    kept = {key: one for key, one in row.items() if key != "answers"}  # what is the answer is not its own reference
+    return _with(kept, [*messages, _answer(calls)], row["tools"])
 
 
 def _bfcl(row: JsonObject) -> JsonObject | None:
@@ -214,14 +252,30 @@ def _bfcl(row: JsonObject) -> JsonObject | None:
 def _verl(row: JsonObject) -> JsonObject | None:
     """Verl's prompts: the reference is in `reward_model`, further members may be in `extra_info`."""
     prompt = _objects(row["prompt"])
-    if not prompt or any(row.get(key) is not None for key in _ANSWERS):
+    if not prompt or any(row.get(key) is not None for key in _OTHER_ANSWERS):
         return None
-    info = decoded_list(row.get("extra_info"))
-    offered = row.get("tools", info.get("tools") if isinstance(info, dict) else None)
-    return _with(row, prompt, offered)
+    if row.get("tools") is not None:
+        return _with(row, prompt, row["tools"])
+    kept, offered = _without_tools(row, "extra_info", ("tools",))
+    return _with(kept, prompt, offered)
 
 
-_ANSWERS = ("completion", "response", "responses", "answer", "output", "chosen")
+ANSWERS = ("completion", "answer", "response")
+"""The members with the answer to a row's prompt; the first one that is a text, a message or a list counts."""
+_OTHER_ANSWERS = ("responses", "output", "chosen")
+
+
+def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tuple[JsonObject, Json]:
+    """The row without the list of tools in one of its members, which is left out if nothing else is in it; the list."""
+    held = decoded_list(row.get(member))
+    name = next((one for one in names if held.get(one)), None) if isinstance(held, dict) else None
+    if name is None or not isinstance(held, dict):
+        return row, None
+    left = {key: one for key, one in held.items() if key != name}
+    kept: JsonObject = {key: one for key, one in row.items() if key != member}
+    if left:
+        kept[member] = write_json(left, ascii_only=False) if isinstance(row[member], str) else left
+    return kept, held[name]
 
 
 def _when2call_preference(row: JsonObject) -> JsonObject | None:
@@ -235,7 +289,7 @@ def _when2call_test(row: JsonObject) -> JsonObject | None:
     question, answers = row["question"], decoded_list(row["answers"])
     if not isinstance(question, str) or not isinstance(answers, dict):
         return None
-    right = answers.get(str(row["correct_answer"]))
+    right = answers.get(str(row["correct_answer"])) if _answer_member(row) is None else None
     messages: list[Json] = [{"role": "user", "content": question}]
     kept = {key: one for key, one in row.items() if key != "answers"}  # texts of all kinds of answers: no reference
     answer: list[Json] = [{"role": "assistant", "content": right}] if isinstance(right, str) else []
@@ -423,18 +477,17 @@ def _swift(row: JsonObject) -> JsonObject | None:
 
 def _smoltalk(row: JsonObject) -> JsonObject | None:
     """smoltalk2: the tools are arguments of the chat template."""
-    settings = decoded_list(row["chat_template_kwargs"])
-    tools = settings.get("xml_tools") or settings.get("python_tools") if isinstance(settings, dict) else None
-    return _with(row, _objects(row["messages"]), tools) if tools and row.get("tools") is None else None
+    kept, tools = _without_tools(row, "chat_template_kwargs", ("xml_tools", "python_tools"))
+    return _with(kept, _objects(row["messages"]), tools) if tools and row.get("tools") is None else None
 
 
 def _verifiers_result(row: JsonObject) -> JsonObject | None:
-    """A result of `verifiers`: the tools are in `info`."""
-    info, prompt, completion = decoded_list(row["info"]), _objects(row["prompt"]), _objects(row["completion"])
-    tools = info.get("oai_tools", info.get("tools")) if isinstance(info, dict) else None
+    """A result of `verifiers`: TRL's prompt and completion, with the tools in `info`."""
+    prompt, completion = _objects(row["prompt"]), _objects(row["completion"])
+    kept, tools = _without_tools(row, "info", ("oai_tools", "tools"))
     if not prompt or not completion or not tools or row.get("tools") is not None:
         return None
-    return _with(row, [*prompt, *completion], tools)
+    return {**kept, "prompt": [*prompt], "completion": [*completion], "tools": openai_tools(tools)}
 
 
 def _ranking(row: JsonObject) -> JsonObject | None:
@@ -473,20 +526,20 @@ def _is_definition(value: Json) -> bool:
 
 PUBLIC_SHAPES = (
     PublicShape("ToolBench", ("conversations",), _toolbench),
-    PublicShape("xLAM and APIGen", ("query", "answers", "tools"), _xlam),
-    PublicShape("Glaive function calling v2", ("system", "chat"), _glaive),
-    PublicShape("the Berkeley leaderboard", ("question", "function"), _bfcl),
-    PublicShape("When2Call's test", ("question", "answers", "correct_answer"), _when2call_test),
+    PublicShape("xLAM and APIGen", ("query", "answers", "tools"), _xlam, ("query",)),
+    PublicShape("Glaive function calling v2", ("system", "chat"), _glaive, ("chat",)),
+    PublicShape("the Berkeley leaderboard", ("question", "function"), _bfcl, ("question", "function")),
+    PublicShape("When2Call's test", ("question", "answers", "correct_answer"), _when2call_test, ("question",)),
     PublicShape("When2Call's preferences", ("messages", "chosen_response"), _when2call_preference),
-    PublicShape("ART", ("messages_and_choices",), _art),
+    PublicShape("ART", ("messages_and_choices",), _art, ("messages_and_choices",)),
     PublicShape("LLaMA-Factory's ranking", ("conversations", "chosen"), _ranking),
-    PublicShape("ToolACE", ("system", "conversations"), _toolace),
+    PublicShape("ToolACE", ("system", "conversations"), _toolace, ("conversations",)),
     PublicShape("smoltalk2", ("messages", "chat_template_kwargs"), _smoltalk),
     PublicShape("LLaMA-Factory v1", ("messages",), _blocks),
     PublicShape("ms-swift", ("messages",), _swift),
-    PublicShape("a trajectory of messages", ("trajectory",), _trajectory),
+    PublicShape("a trajectory of messages", ("trajectory",), _trajectory, ("trajectory",)),
     PublicShape("results of verifiers", ("prompt", "completion", "info"), _verifiers_result),
-    PublicShape("verl", ("prompt", "reward_model"), _verl),
+    PublicShape("verl", ("prompt", "reward_model"), _verl, ("prompt",)),
 )
 """Every shape that needs a reader of its own, the more specific ones first."""
 
@@ -510,10 +563,28 @@ _SYNONYMS = {
     "answers": ("calls", "function_calls", "expected_calls", "ground_truth", "label", "target", "api_calls"),
     "tools": ("functions", "apis", "api_list", "available_tools", "tool_list", "function"),
     "function": ("functions", "apis", "tools"),
-    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request"),
-    "completion": ("generation", "model_output", "prediction", "reply", "assistant", "answer_text", "solution"),
+    "prompt": ("query", "question", "input", "instruction", "user_query", "user", "request", "source", "src"),
+    "completion": (
+        "generation",
+        "model_output",
+        "prediction",
+        "reply",
+        "assistant",
+        "answer_text",
+        "solution",
+        "target",
+        "tgt",
+    ),
     "instruction": ("prompt", "query", "question"),
     "output": ("reply", "target", "solution"),
+}
+
+
+_NEEDED_MEMBERS: Mapping[str, frozenset[str]] = {
+    "messages": frozenset({"role"}),
+    "trajectory": frozenset({"role"}),
+    "conversations": frozenset({"from", "value"}),
+    **dict.fromkeys(("tools", "function", "answers"), frozenset[str]()),
 }
 
 
@@ -541,6 +612,7 @@ def _source(key: str, row: JsonObject) -> str | None:
 
 def _fits(key: str, value: Json) -> bool:
     """Whether a value can be what the member of a shape has: a list of objects for messages, a text for a query."""
-    if key in ("messages", "conversations", "trajectory", "tools", "function", "answers"):
-        return bool(_objects(value))
+    if key in _NEEDED_MEMBERS:
+        objects = _objects(value)
+        return bool(objects) and all(_NEEDED_MEMBERS[key] <= one.keys() for one in objects)
     return isinstance(value, str)

@@ -12,7 +12,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from weaklink.inspector.importers.data.openai_messages import messages_trace
-from weaklink.inspector.importers.data.public_shapes import decoded_list, public_row, refusal
+from weaklink.inspector.importers.data.public_shapes import answer_messages, decoded_list, public_row, refusal
 from weaklink.inspector.importers.data.raw_text import completion_trace
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
 from weaklink.inspector.importers.data.toolalpaca import instance_rows
@@ -22,7 +22,12 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
 
 _LISTS = ("messages", "conversations", "conversation", "items")
-_COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
+COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_text", "answer", "result")
+"""The members with a raw output; the first one that is a text counts."""
+_INSTRUCTION = ("instruction", "input", "output", "system", "history")
+_PREFERENCE = ("prompt", "chosen", "rejected")
+REJECTED = ("rejected", "rejected_response")
+"""The members with the rejected answer of a preference."""
 
 
 class Shape(StrEnum):
@@ -30,11 +35,14 @@ class Shape(StrEnum):
 
     MESSAGES = "messages"  # `role` and `content`, OpenAI's or Anthropic's
     SHAREGPT = "sharegpt"  # `from` and `value`
-    PROMPT_COMPLETION = "prompt-completion"  # TRL: two lists of messages
+    PROMPT_COMPLETION = "prompt-completion"  # TRL: two lists of messages, one of which may be a text
     PREFERENCE = "preference"  # TRL: `chosen` is the conversation, `rejected` is not read
     INSTRUCTION = "instruction"  # `instruction`, `input`, `output`, `history`
     SEGMENTS = "segments"  # Axolotl: pieces of one text, with labels
     COMPLETION = "completion"  # a model's raw output, with or without its prompt
+
+
+_MEMBERS_ONLY = (Shape.PROMPT_COMPLETION, Shape.INSTRUCTION)
 
 
 class TrainingRow(Struct, frozen=True):
@@ -105,6 +113,18 @@ def read_training_row(row: Row, *, is_public: bool = True) -> TrainingRow | None
     return None if isinstance(trace, Skipped) else TrainingRow(shape, value, messages, trace, public)
 
 
+def listed_row(row: JsonObject) -> JsonObject:
+    """The row with its conversation as a list of messages, the shape of rows that are made from it.
+
+    A row without one, such as a raw completion, is unchanged, and so is a preference, whose rejected answer would go.
+    """
+    if any(row.get(name) is not None for name in REJECTED):
+        return row
+    public = public_row(row) or row
+    shape, value, _ = _conversation(public)
+    return value if shape in _MEMBERS_ONLY else public
+
+
 def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]]:
     """The shape of a row that has no shape of its own, in the form that its importer takes, and its messages."""
     for key in _LISTS:
@@ -115,26 +135,42 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if chosen is not None:
         prompt_messages = _messages(row.get("prompt")) or []
         messages = chosen if chosen[: len(prompt_messages)] == prompt_messages else [*prompt_messages, *chosen]
-        return Shape.PREFERENCE, {**row, "messages": messages}, messages
-    completion, prompt = _messages(row.get("completion")), _messages(row.get("prompt"))
-    if completion is not None and prompt is not None:
-        messages = [*prompt, *completion]
-        return Shape.PROMPT_COMPLETION, {**row, "messages": messages}, messages
+        return Shape.PREFERENCE, _as_messages(row, messages, _PREFERENCE), messages
+    answered = _prompt_and_completion(row)
+    if answered is not None:
+        name, messages = answered
+        return Shape.PROMPT_COMPLETION, _as_messages(row, messages, ("prompt", name)), messages
     if isinstance(row.get("instruction"), str) and isinstance(row.get("output"), str):
         messages = list(_instruction(row))
-        kept = {key: one for key, one in row.items() if key not in ("input", "output", "system")}
-        return Shape.INSTRUCTION, {**kept, "messages": messages}, messages
+        return Shape.INSTRUCTION, _as_messages(row, messages, _INSTRUCTION), messages
     segments = row.get("segments")
     if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
-    if any(isinstance(row.get(key), str | list) for key in _COMPLETIONS):
-        completion_text = next((one for key in _COMPLETIONS if isinstance(one := row.get(key), str)), None)
+    if any(isinstance(row.get(key), str | list) for key in COMPLETIONS):
+        completion_text = next((one for key in COMPLETIONS if isinstance(one := row.get(key), str)), None)
         return (
             Shape.COMPLETION,
             row if completion_text is None or "deltas" in row else {**row, "completion": completion_text},
             [],
         )
     return None, row, []
+
+
+def _as_messages(row: JsonObject, messages: list[Json], moved: tuple[str, ...]) -> JsonObject:
+    """The row with `messages` in place of the members that they were read from."""
+    return {**{key: one for key, one in row.items() if key not in moved}, "messages": messages}
+
+
+def _prompt_and_completion(row: JsonObject) -> tuple[str, list[Json]] | None:
+    """The name of the member with the completion, and all messages, if one of the two is a list of messages."""
+    prompt, completion = row.get("prompt"), _messages(row.get("completion"))
+    before = _messages(prompt)
+    if before is not None and completion is None:
+        name = next((key for key in COMPLETIONS if isinstance(row.get(key), str)), None)
+        return None if name is None else (name, [*before, *answer_messages(row[name])])
+    if before is None and isinstance(prompt, str):
+        before = [{"role": "user", "content": prompt}]
+    return None if before is None or completion is None else ("completion", [*before, *completion])
 
 
 def _listed(row: JsonObject, key: str, listed: list[Json]) -> tuple[Shape, JsonObject, list[Json]]:

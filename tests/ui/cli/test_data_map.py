@@ -159,7 +159,7 @@ def test_calls_of_no_offered_tool_are_reported_once(weaklink: Run, tmp_path: Pat
     done = weaklink("data", command, write(tmp_path / "a.jsonl", *rows))
     assert done.returncode == 1
     assert done.stderr.count(b"3 of 3") == 1
-    assert b"have calls but offer no tool" in done.stderr
+    assert b"calls without any tool on offer in" in done.stderr
 
 
 QUESTION = "Which of the two ferries from Moss to Horten leaves first on a Sunday morning in March"

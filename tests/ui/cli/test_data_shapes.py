@@ -121,7 +121,7 @@ def test_a_row_of_every_shape_is_converted(weaklink: Run, tmp_path: Path, shape:
 def test_a_raw_completion_under_another_name_is_converted(weaklink: Run, tmp_path: Path) -> None:
     row = {"completion": f"<tool_call>\n{call(ARGUMENTS)}\n</tool_call>", "tools": [TOOL]}
     done = weaklink("data", "convert", "--to", "mistral", write(tmp_path / "a.jsonl", row))
-    assert json.loads(done.stdout)["text"].startswith("[TOOL_CALLS]")
+    assert json.loads(done.stdout)["completion"].startswith("[TOOL_CALLS]")
 
 
 PROMPTS: dict[str, dict[str, Any]] = {

@@ -90,12 +90,25 @@ def test_a_file_that_took_long_is_not_read_again_at_once(tmp_path: Path) -> None
     watch = watcher(tmp_path, clock=clock)
     log = tmp_path / "log"
     log.write_text(LINE, encoding="utf-8")
+    watch.due()
+    log.write_text(LINE * 2, encoding="utf-8")
+    (file,) = watch.due()
+    watch.took(file, 10.0)
+    log.write_text(LINE * 3, encoding="utf-8")
+    clock.now_s = 9.0
+    assert watch.due() == []
+    clock.now_s = 10.0
+    assert sizes(watch.due()) == {"log": 3 * len(LINE)}
+
+
+def test_a_file_that_is_read_for_the_first_time_is_due_at_its_next_line(tmp_path: Path) -> None:
+    clock = Clock()
+    watch = watcher(tmp_path, clock=clock)
+    log = tmp_path / "log"
+    log.write_text(LINE, encoding="utf-8")
     (file,) = watch.due()
     watch.took(file, 10.0)
     log.write_text(LINE * 2, encoding="utf-8")
-    clock.now_s = 39.0
-    assert watch.due() == []
-    clock.now_s = 40.0
     assert sizes(watch.due()) == {"log": 2 * len(LINE)}
 
 

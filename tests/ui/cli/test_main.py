@@ -127,6 +127,7 @@ def test_a_mistyped_command_names_the_nearest(weaklink: Run) -> None:
     done = weaklink("segmnt")
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"did you mean `segment`?" in done.stderr
+    assert b"`weaklink help --all` lists them all" in weaklink("qqqq").stderr
 
 
 def test_a_wrong_option_exits_with_2(weaklink: Run) -> None:

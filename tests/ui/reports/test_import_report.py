@@ -6,7 +6,14 @@ from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Generation, Part, Role, ToolCall, Trace, Turn, TurnFlag
 from weaklink.inspector.text import Range
-from weaklink.ui.reports.import_report import Counts, FileReport, counts_of, import_lines, report_object
+from weaklink.ui.reports.import_report import (
+    Counts,
+    FileReport,
+    counts_of,
+    import_lines,
+    import_sentences,
+    report_object,
+)
 from weaklink.ui.views.styled_text import plain, width_of
 
 FILE_KEYS = [
@@ -131,3 +138,14 @@ def test_an_empty_report_is_a_report() -> None:
     assert [plain(line) for line in import_lines([], width=80)] == [
         "0 files read: 0 traces, 0 turns, 0 calls, 0 faults"
     ]
+
+
+def test_a_note_names_its_file_without_the_folders_that_the_table_has() -> None:
+    def read(path: str, why: str) -> FileReport:
+        return FileReport(path, "openai", counts=Counts(traces=1), warnings=(f"{why} has no times.",), why=why)
+
+    alone, *namesakes = read("/srv/logs/a.jsonl", "one"), read("/srv/x/b.jsonl", "two"), read("/srv/y/b.jsonl", "three")
+    notes = ["".join(run.text for run in line) for line in import_sentences([alone, *namesakes])]
+    assert "· note a.jsonl: one has no times." in notes
+    assert "· source a.jsonl: one" in notes
+    assert "· note /srv/x/b.jsonl: two has no times." in notes

@@ -60,6 +60,13 @@ def test_the_request_of_a_turn_has_its_messages_in_their_own_words() -> None:
     assert "order 4711 was shipp[cut]" in lines[3]
 
 
+def test_a_message_that_is_longer_than_its_line_ends_in_an_ellipsis() -> None:
+    sent = Generation(request=SentRequest(messages=(1,)))
+    trace = Trace((said(Role.USER, "Where is it? " * 40), said(Role.ASSISTANT, "There.", sent)))
+    assert text(list(context_lines(trace, 2, width=300)))[1].endswith("…")
+    assert any(line.endswith("…") for line in text(list(context_diff_lines(trace, 2, width=300))))
+
+
 def test_the_difference_names_what_was_added_dropped_and_cut() -> None:
     lines = text(list(context_diff_lines(TRACE, 6, width=300)))
     assert lines[0] == "The request of turn 6 since turn 4"

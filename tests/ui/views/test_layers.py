@@ -110,7 +110,7 @@ def test_differences_have_styles_of_their_own() -> None:
     trace = with_run(RecordedRun("otlp", "weather", "a1", '{"city": "Bergen"}'))
     inspection = inspect_trace(trace, format="hermes")
     layers = TraceLayers(trace, inspection).of(inspection.chain.steps[0])
-    styles = {run.text: run.style for line, _ in layer_lines(layers, 99) for run in line}
+    styles = {run.text: run.style for line, *_ in layer_lines(layers, 99) for run in line}
     assert styles["[-Oslo-]"] is Style.REMOVED
     assert styles["{+Bergen+}"] is Style.ADDED
 

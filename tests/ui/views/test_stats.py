@@ -199,3 +199,11 @@ def test_pages_write_shares_in_per_cent_and_of_few_traces_how_many_they_are() ->
     assert page_value_text(estimate(calls, few.tally("calls_per_trace")), FEWEST).startswith("2.00 (")
     assert page_value_text(estimate(BY_NAME["error_recovery"], GroupFigures((), {}).tally("x")), FEWEST) == "-"
     assert (page_difference_text(broken, -0.1234), page_difference_text(calls, 0.5)) == ("−12.3", "+0.50")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+def test_a_bar_is_on_the_line_of_its_number(width: int) -> None:
+    slices = (Slice((), "J106", 9), Slice((), "T406", 9), Slice((), "S201", 1))
+    shown = [plain(line) for line in statistics_lines(whole(codes=slices, steps=[Slice((), "1", 19)]), width=width)]
+    assert max(map(cell_width, shown)) <= width
+    assert not [line for line in shown if line.strip() and not line.strip(" █▏▎▍▌▋▊▉")]

@@ -54,6 +54,8 @@ def test_the_page_shows_the_report_the_samples_and_an_injected_fault(path: Path)
     assert not app.exception, [one.value for one in app.exception]
     shown = "".join(one.proto.body for one in app.get("html"))
     assert "2 samples" in shown
+    assert "duplicates: </span>" in shown
+    assert 'class="wl ' not in shown  # no terminal print: shares are a table
     assert any("2 samples, the lowest score first" in one.value for one in app.caption)
     app.query_params["row"] = "1"
     app.toggle(key="weaklink_inject").set_value(True).run()

@@ -6,7 +6,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.ui.web.pages_walked import settled, watched
 from weaklink.storage import open_store
@@ -37,6 +37,39 @@ def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
     assert widths["title"] >= _LEAST_PX
     assert widths["break"] >= _LEAST_PX
     assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
+
+
+def test_the_next_figures_follow_a_short_list_of_breaks(page: Page, demo_dashboard: str) -> None:
+    page.goto(f"{demo_dashboard}?filter=break:J104")
+    settled(page)
+    page.reload()  # the first time, the figures may still be counted, with the room of the longest list
+    settled(page)
+    worst = page.get_by_role("button", name=re.compile("Worst by J104")).bounding_box()
+    after = page.get_by_role("heading", name="Models and rules").bounding_box()
+    assert worst is not None
+    assert after is not None
+    assert after["y"] - (worst["y"] + worst["height"]) < 80
+
+
+@pytest.mark.parametrize("width", [1280, 1366, 1920])
+def test_the_cells_of_a_row_and_the_buttons_of_its_preview_stand_in_one_line(
+    browser: Browser, demo_dashboard: str, width: int
+) -> None:
+    with watched(browser, width=width) as page:
+        _widths(page, f"{demo_dashboard}traces")
+        heights = page.locator("tbody tr").first.locator("td:visible").evaluate_all(_TEXT_TOPS)
+        assert max(heights) - min(heights) <= 1, heights
+        buttons = page.locator(".st-key-weaklink_preview_bar button:visible")
+        assert len({round(one["y"]) for one in map(Locator.bounding_box, buttons.all()) if one}) == 1
+        assert page.get_by_role("button", name="Close").is_visible()
+
+
+_TEXT_TOPS = """(cells) => cells.map((cell) => {
+    const words = document.createRange();
+    words.selectNodeContents(cell.querySelector('a') || cell);
+    const boxes = [...words.getClientRects()].filter((one) => one.width && one.height < 24);
+    return boxes[0].top + boxes[0].height / 2;
+})"""
 
 
 def test_without_the_preview_the_list_shows_more_and_a_click_opens_a_trace(page: Page, demo_dashboard: str) -> None:
@@ -221,14 +254,29 @@ _MOST_SHIFT = 0.1  # browsers call more in need of work
 def test_nothing_moves_while_a_page_is_drawn(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], path: str
 ) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    _stands(browser, demo_dashboard, path.format_map(endings), width=1280)
+
+
+@pytest.mark.parametrize(
+    ("width", "path"),
+    [(390, ""), (390, "trace?trace={broken}"), (820, "trace?trace={broken}")]
+    + [pytest.param(390, path, marks=pytest.mark.slow) for path in ("traces", "tools", "rules", "compare")],
+)
+def test_nothing_moves_on_a_narrow_screen(
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int, path: str
+) -> None:
+    _stands(browser, demo_dashboard, path.format_map(endings), width=width)
+
+
+def _stands(browser: Browser, demo_dashboard: str, path: str, *, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
     page.goto(f"{demo_dashboard}settings")  # the first page of a browser compiles Streamlit's scripts
     settled(page)
     page.add_init_script(_SHIFTS)
     shifts = []
     for _ in range(3):  # a page that moves does so each time; a busy machine may once paint before a style is there
-        page.goto(f"{demo_dashboard}{path.format_map(endings)}")
+        page.goto(f"{demo_dashboard}{path}")
         settled(page)
         page.wait_for_timeout(300)
         shifts.append(page.evaluate("() => window.shifts"))
@@ -305,7 +353,7 @@ def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_
 _MONOSPACED = """() => {
     // The visible texts in a monospaced font, outside of the stream, its tabs, pictures, and what is code.
     const found = [];
-    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .lines:not(.prose), .line:not(.folds)';
+    const apart = '.dissector, svg, style, .code, pre, kbd, code, textarea, .wl, .line.columns';
     const walk = (root) => {
         for (const one of root.querySelectorAll('*')) {
             if (one.shadowRoot) walk(one.shadowRoot);
@@ -319,6 +367,9 @@ _MONOSPACED = """() => {
 }"""
 _PRINTED = {  # how many blocks of terminal print a page has: maps, marked streams, differences of texts
     "trace?trace={broken}": 0,
+    "trace?trace={broken}&tab=Schema": 0,
+    "trace?trace={broken}&tab=Request and answer": 0,
+    "trace?trace={broken}&tab=What the model read": 0,
     "traces?look={broken}": 1,
     "rules?rule=J104": 2,
     "compare?runs={broken} {recovered}": 1,
@@ -334,15 +385,16 @@ def test_sentences_are_in_the_font_of_the_page_and_quotes_in_a_monospaced_one(
     page.goto(f"{demo_dashboard}{path.format(**endings)}")
     settled(page)
     if "{broken}" in path:
-        page.locator(".wl-prose .code, .prose .code").first.wait_for()
-        quotes = page.locator(".wl-prose .code, .prose .code")
+        page.locator(".wl-prose .code, .line .code").first.wait_for()
+        quotes = page.locator(".wl-prose .code, .line .code")
         assert all("mono" in one.evaluate("(one) => getComputedStyle(one).fontFamily") for one in quotes.all())
     assert page.locator(".wl:visible").count() == _PRINTED[path]
     assert page.evaluate(_MONOSPACED) == []
 
 
 @pytest.mark.parametrize(
-    ("tab", "name", "words"), [("Notes and facts", "model", "format"), ("Timeline", "turn", " s ")]
+    ("tab", "name", "words"),
+    [("Notes and facts", "model", "format"), ("Timeline", "turn", " s "), ("Request and answer", "finish", "stop")],
 )
 def test_facts_of_a_trace_are_names_and_values_in_the_font_of_the_page(
     page: Page, demo_dashboard: str, tab: str, name: str, words: str

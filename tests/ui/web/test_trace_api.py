@@ -268,3 +268,11 @@ def test_the_page_knows_where_the_layers_of_a_call_are(database: Path) -> None:
     steps = {row["step"] for row in data["layers"]}
     assert steps == {step.number for step in shown.inspection.chain.steps if step.result_location is not None}
     assert all(len([row for row in data["layers"] if row["step"] == step]) > 1 for step in steps)
+
+
+def test_a_long_note_is_whole(database: Path, client: TestClient) -> None:
+    note = "The customer said so on the phone, twice. " * 9
+    with open_store(database, create=False) as store:
+        store.marks.put(1, note=note)
+    lines = client.get("/weaklink/trace/1", params={"view": "notes:0"}).json()["views"]["notes"]["lines"]
+    assert note.strip() in "".join(text for _, text in lines[0]["runs"])

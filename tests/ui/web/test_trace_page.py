@@ -296,11 +296,18 @@ def test_a_fault_of_a_large_object_is_marked_at_its_brace_and_names_the_member()
     assert len(short_mark(trace, place).range) == 1
 
 
-@given(text=st.text(max_size=40), start=st.integers(0, 900), length=st.integers(0, 900))
+def test_a_fault_of_many_lines_is_marked_at_its_first_line() -> None:
+    trace = Trace((Turn(Role.ASSISTANT, (Part("text", "def f():\n" + "    pass\n" * 9),)),))
+    assert short_mark(trace, Location(1, "text", Range(0, 50))).range == Range(0, 8)
+    few = Location(1, "text", Range(0, 30))
+    assert short_mark(trace, few) == few
+
+
+@given(text=st.text(max_size=40) | st.text("\n{ab", max_size=40), start=st.integers(0, 900), length=st.integers(0, 900))
 def test_a_mark_is_short_and_begins_where_its_fault_begins(text: str, start: int, length: int) -> None:
     whole = text + "x" * 1_000 + "\n{" + "y" * 1_000
     trace = Trace((Turn(Role.USER, (Part("text", whole),)),))
     place = Location(1, "text", Range(start, min(start + length, len(whole))))
     marked = short_mark(trace, place).range
     assert marked.start == place.range.start
-    assert marked == place.range or (0 < len(marked) <= 80 and "\n" not in whole[marked.start : marked.end])
+    assert marked == place.range or (0 < len(marked) <= 80 and "\n" not in whole[marked.start + 1 : marked.end])

@@ -12,6 +12,7 @@ from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
 from weaklink.inspector.dataset.loss_marks import Trainer
 from weaklink.inspector.dataset.rows import RowWriter
+from weaklink.inspector.dataset.samples import as_listed
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
@@ -100,6 +101,7 @@ def _variants(
     row: DataRow, *, seed: int, rates: Mapping[str, float], needed: float, trainer: Trainer
 ) -> tuple[JsonObject, list[InjectedRow | NotInjected]]:
     """The row, and as many injected rows as may be needed of it; deterministic for a seed."""
+    row = as_listed(row)
     expected = needed if needed == 1.0 else needed * _MARGIN
     whole = int(expected)
     drawn = row.random(seed, "share").random() < expected - whole

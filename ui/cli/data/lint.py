@@ -159,7 +159,7 @@ def lint(
     if linting.without_tools:
         rows = counted(totals.traces, "row")
         print_notice(
-            f"{linting.without_tools} of {rows} have calls but offer no tool: their arguments were not checked"
+            f"calls without any tool on offer in {linting.without_tools} of {rows}: their arguments were not checked"
         )
     if linting.offering and not linting.calls:
         print_notice(NO_CALLS if linting.answered else NO_ANSWERS)

@@ -19,7 +19,7 @@ from weaklink.inspector.dataset.negatives import (
     tool_pool,
 )
 from weaklink.inspector.dataset.rows import RowWriter
-from weaklink.inspector.dataset.samples import read_sample
+from weaklink.inspector.dataset.samples import as_listed, read_sample
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
@@ -107,6 +107,7 @@ def negatives(
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:
+    row = as_listed(row)
     sample = read_sample(row)
     return row.value, has_call(sample), make_negative(sample, options)
 

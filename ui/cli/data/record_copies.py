@@ -1,14 +1,14 @@
 """Copies of files in which single records are replaced; everything between them stays unchanged."""
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, Protocol
 
 from weaklink.inspector.importers.records import layout_of, read_elements
 from weaklink.inspector.importers.source import Skipped, SourceFile
-from weaklink.inspector.scanning import lazy_pattern
 
 _BOM = b"\xef\xbb\xbf"
-_RECORD = lazy_pattern(r"(line|entry|document) (\d+)")
+_RECORD = re.compile(r"(line|entry|document) (\d+)")
 
 
 class RecordCopy(Protocol):

@@ -361,8 +361,8 @@ class _Sampling:
         elif self.offering and not self.calls:
             yield NO_CALLS
         if self.without_tools:
-            count = counted(self.count, "candidate")
-            yield f"{self.without_tools} of {count} have calls but offer no tool: their arguments were not checked"
+            count = f"{self.without_tools} of {counted(self.count, 'candidate')}"
+            yield f"calls without any tool on offer in {count}: their arguments were not checked"
         silent = [group for group in self._several() if not group.has_signal]
         if silent:
             named = ", ".join(

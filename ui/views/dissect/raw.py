@@ -27,6 +27,7 @@ from weaklink.ui.views.layers import layer_lines
 from weaklink.ui.views.status import GLYPHS, UNNAMED
 from weaklink.ui.views.styled_text import (
     Line,
+    LineKind,
     Run,
     Style,
     counted,
@@ -41,6 +42,7 @@ from weaklink.ui.views.turn import error_words
 
 _NAME, _LONGEST = 12, 4_000
 _MOST_OF_A_CONTEXT = 200  # lines
+_WIDEST_JSON = 110  # cells of a flat value on one line
 _DEEPEST, _LONGEST_TEXT = 24, 2_000
 _MAX_FAULTS = 64  # of a part, that are searched for attempted calls
 LONGEST = 100_000
@@ -93,9 +95,10 @@ def context(dissection: Dissection, location: Location, width: int) -> SideLines
     rows = list(islice(context_rows(dissection.trace, number, width=width), _MOST_OF_A_CONTEXT))
     if [line for line, _ in rows] == [one.line for one in lines]:  # both only note that it was not recorded
         return SideLines(lines)
-    for line, turn in rows:
+    for index, (line, turn) in enumerate(rows):
         parts = turns[turn - 1].parts if turn is not None else ()
-        lines.append(SideLine(line, Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None))
+        place = Location(turn, parts[0].name, Range(0, 0)) if turn is not None and parts else None
+        lines.append(SideLine(line, place, LineKind.FACT if index else LineKind.SENTENCE))
     return SideLines(lines)
 
 
@@ -134,8 +137,8 @@ def _lines(turn: Turn, number: int, width: int) -> Iterator[SideLine]:
     for part in turn.parts:
         if part.name.startswith(WIRE_PREFIX):
             place = Location(number, part.name, Range(0, 0))
-            for line, _ in _fact(part.name.removeprefix(WIRE_PREFIX), part.text, width):
-                yield SideLine(line, place)
+            for one in _fact(part.name.removeprefix(WIRE_PREFIX), part.text, width):
+                yield one._replace(location=place)
 
 
 def _generation(generation: Generation, width: int) -> Iterator[SideLine]:
@@ -176,8 +179,8 @@ def _parameters(written: str, width: int) -> Iterator[SideLine]:
         yield from _fact("parameters", written, width)
         return
     yield SideLine((Run("parameters", Style.DIM),))
-    for line, _ in pretty_json(value, room=width - 2):
-        yield SideLine((Run("  "), *line))
+    for line, _ in pretty_json(value, room=min(width, _WIDEST_JSON) - 2):
+        yield SideLine((Run("  "), *line), kind=LineKind.COLUMNS)
 
 
 def _fact(name: str, value: str, width: int) -> Iterator[SideLine]:
@@ -186,7 +189,7 @@ def _fact(name: str, value: str, width: int) -> Iterator[SideLine]:
     lead = Run(f"{name:<{_NAME}} ", Style.DIM)
     more = f" … {len(value):,} characters" if len(value) > _LONGEST else ""
     for line in wrapped((Run(visible_line(value[:_LONGEST] + more)),), max(width - _NAME - 1, 12)):
-        yield SideLine((lead, *line))
+        yield SideLine((lead, *line), kind=LineKind.FACT)
         lead = Run(" " * (_NAME + 1))
 
 
@@ -301,7 +304,7 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
     marks: defaultdict[str, list[Diagnostic]] = defaultdict(list)
     for pointer, one in violated(tool.parameters, wrong):
         marks[pointer].append(one)
-    shown = list(pretty_json(tool.parameters, room=width - 4))
+    shown = list(pretty_json(tool.parameters, room=min(width, _WIDEST_JSON) - 4))
     printed = {one.pointer for one in shown if one.pointer is not None}
     for hidden in [one for one in marks if one not in printed]:
         marks[_nearest(hidden, printed)] += marks.pop(hidden)
@@ -310,7 +313,8 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
         first = found[0] if found else None
         lead = Run(f"{GLYPHS[first.rule.severity]} ", style_of(first.rule.severity)) if first else Run("  ")
         content = tuple(Run(run.text, style_of(first.rule.severity)) for run in line) if first else line
-        yield SideLine((lead, *content), first.location if first else tool_place(dissection, tool))
+        place = first.location if first else tool_place(dissection, tool)
+        yield SideLine((lead, *content), place, LineKind.COLUMNS)
         for one in found:
             for message_line in wrapped(quoted(one.fault.message), width - 6, indent=2):
                 yield SideLine((Run("    ^ ", style_of(one.rule.severity)), *message_line), one.location)

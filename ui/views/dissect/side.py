@@ -25,7 +25,18 @@ from weaklink.ui.views.status import (
     task_run,
     value_text,
 )
-from weaklink.ui.views.styled_text import Line, Run, Style, clipped, counted, quoted, style_of, visible_line, wrapped
+from weaklink.ui.views.styled_text import (
+    Line,
+    LineKind,
+    Run,
+    Style,
+    clipped,
+    counted,
+    quoted,
+    style_of,
+    visible_line,
+    wrapped,
+)
 from weaklink.ui.views.trace import ending, severity_counts, title_of, trace_facts
 
 _NAME, _LONGEST_FACT = 9, 2_000
@@ -47,6 +58,7 @@ class SideLine(NamedTuple):
 
     line: Line
     location: Location | None = None
+    kind: LineKind = LineKind.SENTENCE
 
 
 class SideLines:
@@ -67,6 +79,10 @@ class SideLines:
     def location(self, index: int) -> Location | None:
         """The place that a line speaks of."""
         return self._lines[index].location
+
+    def kind(self, index: int) -> LineKind:
+        """What a page makes of a line."""
+        return self._lines[index].kind
 
     def nearest(self, place: Location) -> int | None:
         """The line that is about a place; see `nearest`."""
@@ -99,6 +115,10 @@ class LazyLines:
     def location(self, index: int) -> Location | None:
         """The place that a line speaks of."""
         return self._places[index]
+
+    def kind(self, _: int) -> LineKind:
+        """What a page makes of a line: each begins with the name of its item."""
+        return LineKind.FACT
 
     def nearest(self, place: Location) -> int | None:
         """The line for exactly this place, or else one that contains it, or else the first of its part or its turn."""
@@ -215,8 +235,8 @@ def _note_lines(dissection: Dissection, marks: Sequence[Mark], width: int) -> It
         words = Run(visible_line(mark.note[:_LONGEST_FACT]) or "marked", Style.STRONG)
         author = (Run(f"  {visible_line(mark.author)}", Style.DIM),) if mark.author else ()
         note = (Run(f"{where}  ", Style.KEY), words, *author)
-        for line, _ in _fact("note" if mark.note else "mark", note, width):
-            yield SideLine(line, _mark_place(dissection, mark))
+        for one in _fact("note" if mark.note else "mark", note, width):
+            yield one._replace(location=_mark_place(dissection, mark))
     name = title_of(dissection.trace)
     if name:
         yield from _fact("name", (Run(visible_line(name[:_LONGEST_FACT])),), width)
@@ -235,7 +255,7 @@ def _mark_place(dissection: Dissection, mark: Mark) -> Location | None:
 def _fact(name: str, value: Line, width: int) -> Iterator[SideLine]:
     lead = Run(f"{name:<{_NAME}} ", Style.DIM)
     for line in wrapped(value, max(width - _NAME - 1, 12)):
-        yield SideLine((lead, *line))
+        yield SideLine((lead, *line), kind=LineKind.FACT)
         lead = Run(" " * (_NAME + 1))
 
 
@@ -275,18 +295,17 @@ def _value(flow: ArgumentFlow) -> Iterator[SideLine]:
         Run(value_text(flow.value, _LONGEST)),
     )
     if flow.is_trivial:
-        yield SideLine((*named, Run("  too short to look for", Style.DIM)))
+        yield SideLine((*named, Run("  too short to look for", Style.DIM)), kind=LineKind.FACT)
     elif not flow.origins:
-        yield SideLine((*named, Run("  ▲ not found earlier", Style.WARNING)))
+        yield SideLine((*named, Run("  ▲ not found earlier", Style.WARNING)), kind=LineKind.FACT)
     else:
         first, *more = flow.origins
-        yield SideLine(
-            (*named, Run(f"  ← {origin_words(first)}, turn {first.location.turn}", Style.OK)), first.location
-        )
+        words = Run(f"  ← {origin_words(first)}, turn {first.location.turn}", Style.OK)
+        yield SideLine((*named, words), first.location, LineKind.FACT)
         for other in more:
             origin = f"← {origin_words(other)}, turn {other.location.turn}"
-            text = f"      part `{visible_line(other.text[:_LONGEST])}` {origin}"
-            yield SideLine((Run(text, Style.DIM),), other.location)
+            text = f"part `{visible_line(other.text[:_LONGEST])}` {origin}"
+            yield SideLine((Run("      "), Run(text, Style.DIM)), other.location, LineKind.FACT)
 
 
 def verdict(dissection: Dissection, width: int, liveness: Liveness | None = None) -> SideLines:

@@ -13,19 +13,13 @@ function lineOf(line, clips) {
   const node = document.createElement(line.place ? "button" : "div");
   node.className = "line";
   const words = wordsOf(line.runs);
-  if (line.fact) {
+  node.classList.add(line.kind);
+  if (line.kind === "fact") {
     const value = document.createElement("span");
     value.append(...words.splice(1));
     words.push(value);
-    node.classList.add("fact");
   }
   node.append(...words);
-  if (line.folds && !line.fact) {
-    const indent = node.textContent.search(/\S|$/);
-    node.classList.add("folds");
-    node.style.paddingInlineStart = `${indent}ch`;
-    node.style.textIndent = `-${indent}ch`;
-  }
   node.title = clips ? node.textContent : "";
   if (!node.textContent) node.textContent = " ";
   if (line.place) {
@@ -67,7 +61,6 @@ export default function (component) {
   root.classList.toggle("light", !isDark);
   root.classList.toggle("wraps", data.wraps);
   root.classList.toggle("clips", Boolean(data.clips));
-  root.classList.toggle("prose", Boolean(data.prose));
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
   show(root, data);

@@ -18,13 +18,13 @@ from weaklink.inspector.dataset.rows import read_file
 from weaklink.inspector.dataset.samples import Sample, read_sample
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
-from weaklink.ui.reports.static_report import set_lines
+from weaklink.ui.reports.static_report import SHARE_TITLES, count_lines, is_gap, recommended_words, share_rows
 from weaklink.ui.views.dissect.dissection import Dissection
-from weaklink.ui.views.styled_text import Run, Style, counted, visible_line
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.text_diff import text_diff_lines
 from weaklink.ui.views.triage import code_title
-from weaklink.ui.web.components import ListingColumn, ListingRow, MinimumWidth, dissector, listing
-from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.components import BarCell, ListingCell, ListingColumn, ListingRow, MinimumWidth, dissector, listing
+from weaklink.ui.web.markup import label, put_lines, put_prose, put_sentence
 from weaklink.ui.web.navigation import number_parameter, parameter, set_parameters
 from weaklink.ui.web.stream_data import stream_data, value_rows, window_of
 
@@ -37,6 +37,10 @@ _LONGEST_ENDING = 16  # characters; the file name comes from the user
 _COLUMNS = (
     *(ListingColumn("row", "end"), ListingColumn("faults"), ListingColumn("type", room=MinimumWidth.MEDIUM)),
     *(ListingColumn("score", "end"), ListingColumn("calls", "end", room=MinimumWidth.MEDIUM)),
+)
+_SHARE_COLUMNS = (
+    *(ListingColumn("what", room=MinimumWidth.SMALL), ListingColumn("value"), ListingColumn("share")),
+    *(ListingColumn("recommended", "end", room=MinimumWidth.SMALL), ListingColumn("deviation", "end")),
 )
 
 
@@ -134,13 +138,43 @@ def show_set(found: LintedSet, name: str) -> None:
     if found.rejected:
         st.caption(f"{counted(found.rejected, 'row')} could not be read")
     with st.expander("Data set report"):
-        report = SetReport()
-        for one in found.samples:
-            report.add(one.facts)
-        put_lines([(Run(visible_line(line)),) for line in set_lines([name], report.value())])
+        _show_report(found.samples)
     chosen = _chosen_sample(found.samples)
     if chosen is not None:
         _show_sample(chosen)
+
+
+def _show_report(samples: Iterable[LintedSample]) -> None:
+    """Draw the shares of a set beside the recommended ones as a table, and what else is counted below it."""
+    report = SetReport()
+    for one in samples:
+        report.add(one.facts)
+    value = report.value()
+    put_sentence(f"{counted(report.samples, 'sample')}, {report.with_calls:,} with calls")
+    rows = [
+        ListingRow(f"{group}={name}", _share_cells(group, name, share, recommended, off))
+        for group, name, share, recommended, off in share_rows(value)
+    ]
+    listing(_SHARE_COLUMNS, rows, key="weaklink_shares", label="Shares of samples", most_rem=24)
+    put_prose([_counted_line(line) for line in count_lines(value)])
+
+
+def _share_cells(
+    group: str, name: str, share: float, recommended: float | None, off: float | None
+) -> tuple[ListingCell, ...]:
+    deviation = "" if off is None else f"{off:+.1%}"
+    return (
+        (Run(SHARE_TITLES[group], Style.DIM),),
+        (Run(visible_line(name), Style.STRONG),),
+        BarCell(share, (Run(f"{share:.1%}"),)),
+        (Run("-" if recommended is None else recommended_words(group, recommended), Style.DIM),),
+        (Run(f"▲ {deviation}", Style.WARNING) if is_gap(off) else Run(deviation or "-", Style.DIM),),
+    )
+
+
+def _counted_line(text: str) -> Line:
+    name, _, numbers = text.partition(": ")
+    return (Run(f"{visible_line(name)}: ", Style.DIM), Run(visible_line(numbers)))
 
 
 def _show_windows(found: LintedSet) -> None:

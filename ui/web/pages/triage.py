@@ -79,7 +79,7 @@ def worst_trace(filter_text: str) -> TraceSummary | None:
 def _statuses(figures: TriageFigures, filter_text: str) -> None:
     """Draw a button per status, which opens its traces even before they are counted."""
     is_counted = figures.has(figures.queries.whole)
-    with st.container(horizontal=True, gap="xsmall"):
+    with st.container(horizontal=True, gap="xsmall", key="weaklink_statuses"):
         for status in STATUSES:
             shown = status_run(Status(status))
             glyph, colour = shown.text.partition(" ")[0], COLOUR_NAMES[shown.style]
