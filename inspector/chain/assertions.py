@@ -141,9 +141,9 @@ _OPEN = (
 _NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못"
 _FAILING_CJK = (
     r"占用|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
-    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]"
+    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가"
 )
-_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|[てで]は?い(?:ない|ません)|아직"
+_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직"
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
@@ -167,6 +167,7 @@ _DONE = lazy_pattern(
     r"runs|live|up|"
     r"ready|done|uses|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
     r"maintenant|\w{2,}ée?s?|está\w*|"
+    r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
     r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|今|했습니다|완료",

@@ -197,6 +197,11 @@ class FailedCall(Struct, frozen=True):
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
 
+    def gives_code(self, text: str) -> bool:
+        """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
+        numbers = frozenset(_CODE_NUMBER.findall(self.step.error or "")) - _tokens(self.step.call.raw_arguments)
+        return not numbers.isdisjoint(_CODE_NUMBER.findall(text))
+
     def describes(self, text: str) -> bool:
         """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
 
@@ -249,6 +254,7 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 and word not in kept and word not in _DROPPED_COMMON)
 
 
+_CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
 

@@ -359,11 +359,15 @@ _COMPLAINER = lazy_pattern(r"[\w.-]+: ")
 # `error - app.dart:31:5 - ...` (Dart), `File "lib/a.ml", line 12, characters 10-13:` (OCaml); a runtime's trace and a
 # shell's line have another form, and so has a program that names itself first (`psql:a.sql:2: ERROR`).
 _PLACE = r"(?:\./|/)?[\w./+@-]{1,200}\.[A-Za-z]\w{0,5}:\d+(?::\d+)?"
-_LOCATED = lazy_pattern(
+_LOCATED_FORMS = (
     rf"^{_PLACE}: ?\S|^\s{{0,4}}(?:error|warning)(?::| -) {_PLACE}\b|"
-    r"^File \"[^\"\n]{1,200}\", lines? [\d-]+, characters ",
-    re.MULTILINE,
+    r"^File \"[^\"\n]{1,200}\", lines? [\d-]+, characters "
 )
+_LOCATED = lazy_pattern(_LOCATED_FORMS, re.MULTILINE)
+
+
+# ... of which a warning alone fails nothing.
+_LOCATED_FAULT = lazy_pattern(rf"(?!^[^\n]*\b(?:warning|note)\b)(?:{_LOCATED_FORMS})", re.MULTILINE)
 
 
 def _reports_located_faults(effect: Effect, text: str) -> bool:
@@ -514,7 +518,7 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     if effects[-1] is effect and (result.is_error is False or _known_code(result) is not None):
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
-        match = _FINDINGS.search(end) or _LOCATED.search(end)
+        match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end)
         if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]

@@ -253,7 +253,8 @@ class Statements:
             denials = (clause for clause in clauses if clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
             is_own = any(names(clause.text) or len(clause.words.split()) <= _SORRY_WORDS for clause in denials)
-            return is_own or not failed.is_lost or not claims_effect(clauses, failed)
+            is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0
+            return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
@@ -268,6 +269,8 @@ class Statements:
             return True
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
+            return True
+        if failed.is_lost and failed.gives_code(sentence):
             return True
         if failed.is_lost and says_already(failed.step, sentence):
             return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
