@@ -283,7 +283,7 @@ def _what_breaks(figures: TriageFigures, filter_text: str, worst_of: Callable[[s
         key=f"weaklink_codes_{filter_text}",
         label="First breaks by rule",
         is_eager=True,
-        most_rem=22,
+        most_rem=23,
     )
     left_out = f" {counted(len(codes) - len(rows), 'more rule')} broke other traces." if len(codes) > len(rows) else ""
     st.caption(f"Click a rule to list its traces.{left_out}")
@@ -386,7 +386,7 @@ def _tools(figures: TriageFigures, filter_text: str, height: int) -> None:
         key=f"weaklink_broken_tools_{filter_text}",
         label="Breaks by tool",
         is_eager=True,
-        most_rem=22,
+        most_rem=23,
     )
     if done.opened is not None:
         open_list(filter_text, field("break_tool", done.opened))

@@ -39,6 +39,14 @@ def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
     assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
 
 
+def test_ten_breaks_and_ten_tools_are_seen_whole(page: Page, demo_dashboard: str) -> None:
+    page.goto(demo_dashboard)
+    settled(page)
+    tables = page.locator('.listing:has(tbody[aria-label^="First breaks"], tbody[aria-label^="Breaks by tool"])')
+    expect(tables).to_have_count(2)
+    assert tables.evaluate_all("(all) => all.map((one) => one.scrollHeight - one.clientHeight)") == [0, 0]
+
+
 def test_the_next_figures_follow_a_short_list_of_breaks(page: Page, demo_dashboard: str) -> None:
     page.goto(f"{demo_dashboard}?filter=break:J104")
     settled(page)
