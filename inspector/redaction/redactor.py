@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from itertools import pairwise
 from typing import TypeVar, cast
 
@@ -29,7 +29,8 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
-_LONGEST_CLEAN, _MOST_CLEAN = 16_384, 16_000_000  # code points: of one cached text, and of all: a long session
+_MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
+_DIGEST_BYTES = 32
 _TOGETHER = 64  # texts
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
@@ -64,8 +65,7 @@ class Redactor:
         self._patterns = tuple(map(_compiled, patterns))
         self._values = ExactValues(values)
         self.keeps_content = keep_content
-        self._clean: set[str] = set()
-        self._clean_size = 0
+        self._clean: set[bytes] = set()
         self._clean_tools: dict[int, model.ToolDefinition] = {}  # held, so that no other one has its id
         self.count = 0
         """Secrets replaced so far."""
@@ -112,7 +112,7 @@ class Redactor:
         tools = (tool for turn in trace.turns if turn.generation for tool in turn.generation.tools)
         kept = self._kept(tools)
         whole = expanded(trace)
-        turns = tuple(self._redacted(turn, kept) for turn in whole.turns)
+        turns = tuple(self._whole_turn(turn, kept) for turn in whole.turns)
         fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
         redacted = self._fields(whole, kept, turns=turns, **fixed)
         if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
@@ -132,9 +132,14 @@ class Redactor:
         """A redactor for one part's text, piece by piece."""
         return SecretStream(self._patterns, self._values) if kept is None else ContentStream(kept)
 
+    def _whole_turn(self, turn: model.Turn, kept: Kept | None) -> model.Turn:
+        if self.keeps_content and not self._have_secrets(texts_of(turn)):
+            return turn
+        return self._redacted(turn, kept)
+
     def _have_secrets(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts has a secret. Several are searched together first: most have no sign of one."""
-        unknown = [text for text in texts if text not in self._clean]
+        unknown = [text for text in texts if not self._is_clean(text)]
         for start in range(0, len(unknown), _TOGETHER):
             some = unknown[start : start + _TOGETHER]
             together = "\n".join(some)
@@ -147,8 +152,6 @@ class Redactor:
         return False
 
     def _has_secrets(self, text: str) -> bool:
-        if text in self._clean:
-            return False
         if self._values.are_in(text) or all_secrets(text, self._patterns):
             return True
         self._remember(text)
@@ -161,7 +164,7 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        if text in self._clean:
+        if self._is_clean(text):
             return text
         known = self._values.replaced(text)
         secrets = all_secrets(known, self._patterns)
@@ -172,14 +175,14 @@ class Redactor:
         self.count += len(secrets) + (known != text)
         return clean
 
+    def _is_clean(self, text: str) -> bool:
+        """Whether a text is known to have no secret: names, settings, system prompts and tools repeat."""
+        return not text or _key(text) in self._clean
+
     def _remember(self, text: str) -> None:
-        """Cache a text without secrets: names, settings, system prompts and tools repeat."""
-        if len(text) <= _LONGEST_CLEAN:
-            self._clean_size += len(text) + 1
-            if self._clean_size > _MOST_CLEAN:
-                self._clean.clear()
-                self._clean_size = len(text) + 1
-            self._clean.add(text)
+        if len(self._clean) >= _MOST_CLEAN:
+            self._clean.clear()
+        self._clean.add(_key(text))
 
     def _redacted(self, value: _Value, kept: Kept | None) -> _Value:
         """A value of the model with its texts redacted, at any depth."""
@@ -340,6 +343,12 @@ def _where(same: Sequence[bool], values: Iterable[_Value | None] | None) -> tupl
     if values is None:
         return None
     return tuple(value if is_same else None for is_same, value in zip(same, values, strict=True))
+
+
+def _key(text: str) -> bytes:
+    """What stands for a text in the cache: itself if it is short, or a digest."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return encoded if len(encoded) <= _DIGEST_BYTES else blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
 
 
 def _digest(texts: Iterable[str]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
@@ -24,9 +25,10 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
-from weaklink.inspector.redaction import names
+from weaklink.inspector.redaction import finding, names
 from weaklink.inspector.redaction.masking import SecretStream
 from weaklink.inspector.redaction.redactor import Redactor
+from weaklink.inspector.redaction.secret_values import Secret
 
 _KEYS = pytest.mark.parametrize(("prefix", "secret"), KEYS.values(), ids=KEYS)
 _INTRODUCED = pytest.mark.parametrize(("before", "secret", "after"), INTRODUCED.values(), ids=INTRODUCED)
@@ -286,3 +288,21 @@ def test_a_tool_that_was_found_clean_does_not_hide_another_one() -> None:
         redacted = redactor.turn(turn)
         assert redacted.generation
         assert [tool.description for tool in redacted.generation.tools] == ["", "password: " + "*" * 14][: len(tools)]
+
+
+def test_texts_of_any_length_are_searched_once_and_turns_without_a_secret_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    long = Turn(Role.TOOL, (Part("text", "word " * 5_000 + "/etc/password_file_of_4_hosts"),))
+    secret = Turn(Role.USER, (Part("text", "password: Tr0ub4dor3xtra"),))
+    trace, redactor = Trace((long, secret, long)), Redactor()
+    searched: list[str] = []
+
+    def search(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
+        searched.append(text)
+        return finding.all_secrets(text, patterns)
+
+    monkeypatch.setattr(f"{Redactor.__module__}.all_secrets", search)
+    for _ in range(2):
+        turns = redactor.trace(trace).turns
+        assert turns[0] is turns[2] is long
+        assert turns[1].parts[0].text == "password: " + "*" * 14
+    assert searched.count(long.parts[0].text) == 1
