@@ -151,7 +151,10 @@ def _certainty_of_break(lost: Step, steps: Sequence[Step]) -> VerdictCertainty:
 
 def _certainty_of_recoveries(failed: Sequence[Step]) -> VerdictCertainty:
     """Low if no later call had the same effect as one of the failed steps."""
-    is_sure = all(step.recovery is not None and step.recovery.is_sure for step in failed)
+    is_sure = all(
+        step.recovery is not None and step.recovery.is_sure and VerdictRule.SHOWN_LATER not in step.rules
+        for step in failed
+    )
     return VerdictCertainty.HIGH if is_sure else VerdictCertainty.LOW
 
 

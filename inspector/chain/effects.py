@@ -109,7 +109,7 @@ _CHECKERS = _words(
         "ruff flake8 pylint black isort pycodestyle pydocstyle autopep8 bandit vulture lint-imports pre-commit eslint "
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
-        "pip-audit safety trivy grype osv-scanner semgrep "
+        "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
         "phpcs phpstan credo knip dprint"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",

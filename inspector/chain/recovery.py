@@ -1,6 +1,7 @@
 """What became of each failed step, and what the agent said of it: the rules in their order.
 
-1. `answered`: the tool accepted a call that its schema forbids; its own answer proves it.
+1. `answered`: the tool accepted a call that its schema forbids, as its own answer proves; or the log lacks the
+   result of a write that a later result shows.
 2. `same-intent`, `other-tool`: a later call had the same effect (`inspector.chain.same_effect`).
 3. `other-tool`, `worked-around`: another tool brought what was wanted (`inspector.chain.substitutes`).
 4. what the agent said (`inspector.chain.statements`), which the last two need:
@@ -38,6 +39,9 @@ from weaklink.inspector.text import Range
 # A tool may accept what its schema forbids, or exist without having been offered; its own answer proves it.
 # A payload that is no call remains none, whatever a server made of it.
 _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
+
+
+_MAX_LATER = 60  # how many calls after a write without a result are looked at
 
 
 _ORDERS = lazy_pattern(
@@ -219,6 +223,9 @@ def _replacements(
         for step in failed
         if _is_answered(step, attempts)
     }
+    for step in failed:
+        if step.number not in found and (shown := _shown_by(step, steps)) is not None:
+            found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
     same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
@@ -243,6 +250,25 @@ def _is_answered(step: Step, attempts: Container[Location]) -> bool:
     if not may_be_taken or step.result is None:
         return False
     return step.error is None and not is_empty(step.result)
+
+
+def _shown_by(failed: Step, steps: Sequence[Step]) -> int | None:
+    """The number of a later call that worked and rests on a write without a result: it runs the file, or checks."""
+    effect = main_effect(effects_of(failed.call))
+    if failed.outcome is not StepOutcome.UNANSWERED or effect is None or effect.kind is not EffectKind.WRITE:
+        return None
+    names = [target.rsplit("/", 1)[-1] for target in effect.targets]
+    later = (step for step in steps[failed.number : failed.number + _MAX_LATER] if step.is_good)
+    return next((step.number for step in later if _rests_on(step, names)), None)
+
+
+def _rests_on(later: Step, names: Sequence[str]) -> bool:
+    effect = main_effect(effects_of(later.call))
+    if effect is None:
+        return False
+    arguments = later.call.raw_arguments.casefold()
+    is_run = effect.kind is EffectKind.RUN and any(name in arguments for name in names)
+    return is_run or effect.kind is EffectKind.CHECK
 
 
 def _marked(step: Step, recovered: Recovered | None, judged: Judged | None, analysis: RecoveryAnalysis) -> Step:

@@ -25,6 +25,7 @@ class VerdictRule(StrEnum):
     OWN_MESSAGE = "own-message"
 
     ACCEPTED = "accepted"
+    SHOWN_LATER = "shown-later"
     SAME_EFFECT = "same-effect"
     CORRECTED_CALL = "corrected-call"
     OTHER_LOOKUP = "other-lookup"
@@ -75,6 +76,7 @@ KIND_RULES = MappingProxyType(
 RECOVERY_RULES = MappingProxyType(
     {
         _R.ACCEPTED: "the tool answered the call although it is malformed, unknown or against its schema",
+        _R.SHOWN_LATER: "the log has no result of a write, but a later call ran the file, or a check passed",
         _R.SAME_EFFECT: "a later call with the same effect on the same target succeeded",
         _R.CORRECTED_CALL: "a later call is this one without what was wrong in it",
         _R.OTHER_LOOKUP: "a lookup of the same thing by another key, whose result later calls use",

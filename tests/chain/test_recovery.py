@@ -325,3 +325,18 @@ def test_the_command_that_an_error_names_works_around_it_on_the_same_target() ->
         link = f'call b: Bash {{"command": "{later}"}}', "result b: 220 symlinks created"
         chain = chain_of("user: install node 22", *failed, *link, "say: Node 22 is installed and linked.")
         assert chain.steps[0].recovery == recovery
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        ('Bash {"command": "python plot.py"}', "recovered"),
+        ('Bash {"command": "pytest -q"}', "recovered"),
+        ('Read {"file_path": "plot.py"}', "broken"),
+        ('Bash {"command": "python other.py"}', "broken"),
+    ],
+)
+def test_a_write_whose_result_the_log_lacks_is_shown_by_what_rests_on_it(later: str, status: str) -> None:
+    write = 'call a: Write {"file_path": "plot.py", "content": "print(1)"}'
+    chain = chain_of("user: Plot the sales.", write, f"call b: {later}", "result b: 1", "say: I wrote plot.py.")
+    assert (chain.status.value, chain.certainty.value) == (status, "low" if status == "recovered" else "high")

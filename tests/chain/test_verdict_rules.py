@@ -30,6 +30,12 @@ RARE: dict[VerdictRule, tuple[str, ...]] = {
         "result: 4 degrees",
         "say: It has 4 degrees.",
     ),
+    VerdictRule.SHOWN_LATER: (
+        'call a: Write {"file_path": "plot.py", "content": "print(1)"}',
+        'call b: Bash {"command": "python plot.py"}',
+        "result b: 1",
+        "say: The script prints 1.",
+    ),
     VerdictRule.SURER_FAILURE: (
         'call a: lookup_customer {"name": "Ann"}',
         "result a: Error: nobody is called so",
