@@ -179,7 +179,8 @@ def find_id(connection: sa.Connection, word: int | str) -> int:
     """The id of the trace that a user names; StoreError if no trace, or more than one, matches.
 
     `word` is a trace's number; an external id that only one trace has, or its first characters (at least four) if they
-    are unique; or `latest`, the newest trace that is not a fork (`weaklink ask` makes many forks of one trace).
+    are unique; or `latest`, the newest trace that is not a fork (`weaklink ask` makes many forks of one trace); a trace
+    without a time is as new as its import.
     """
     number = int(word) if str(word).isdecimal() and len(str(word)) < 10 else None
     trace, external = tables.trace.c, tables.external_id.c
@@ -216,17 +217,25 @@ def find_ids(connection: sa.Connection, word: int | str) -> list[int]:
 
 
 def _latest(connection: sa.Connection) -> int | None:
-    """The newest trace that is not a fork, among the newest 1,000; if all are forks, the newest."""
-    rows = sa.select(_trace.id, _trace.facts).order_by(_trace.sort_at_s.desc(), _trace.id.desc()).limit(_NEWEST)
+    """The newest trace that is not a fork, among the newest 1,000; if all are forks, the newest.
+
+    A trace without a time is as new as its import.
+    """
+    at_s = sa.func.coalesce(_trace.started_at_s, _trace.imported_at_s).label("at_s")
+    newest_first = (_trace.sort_at_s.desc(), _trace.id.desc())
+    rows = sa.select(_trace.id, _trace.facts, at_s).order_by(*newest_first).limit(_NEWEST)
+    found = {row.id: row for row in connection.execute(rows)}
+    undated = rows.where(_trace.sort_at_s == tables.UNKNOWN_TIME_S)
+    found |= {row.id: row for row in connection.execute(undated)}
     newest: int | None = None
-    for id_, facts in connection.execute(rows):
+    for row in sorted(found.values(), key=lambda row: (row.at_s, row.id), reverse=True):
         try:
-            parent = trace_from(unpack_facts(blobs.from_blob(facts)), {}, ()).parent
+            parent = trace_from(unpack_facts(blobs.from_blob(row.facts)), {}, ()).parent
         except DAMAGE_ERRORS:  # whoever reads the trace itself is told
             parent = None
         if parent is None or parent.why is not ParentWhy.FORK:
-            return int(id_)
-        newest = id_ if newest is None else newest
+            return int(row.id)
+        newest = row.id if newest is None else newest
     return newest
 
 

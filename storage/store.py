@@ -107,6 +107,10 @@ def open_store(
     return Store(Database(engine, place))
 
 
+_BEFORE_UNDATED = ListCursor(tables.UNKNOWN_TIME_S, 2**62)
+"""Right before the newest trace that has no time, in a list by time."""
+
+
 class Store:
     """Traces and inspections in a database. `open_store` returns it; several threads may use it at the same time.
 
@@ -327,6 +331,17 @@ class Store:
         terms = parse_filter(filter)
         with self._database.reading() as connection:
             return page(connection, terms, limit=limit, after=after)
+
+    def newest(self, filter: str = "") -> TraceSummary | None:  # noqa: A002  # as in `traces`
+        """The newest trace that matches a filter; one without a time, which lists have last, is as new as its import.
+
+        Raises FilterError for a filter that cannot be parsed.
+        """
+        terms = parse_filter(filter)
+        with self._database.reading() as connection:
+            found = page(connection, terms, limit=1, after=None)
+            found += page(connection, terms, limit=1, after=_BEFORE_UNDATED)
+        return max(found, key=lambda one: (one.new_at_s, one.id), default=None)
 
     def paging(self) -> Paging:
         """Queries for screens that show long lists, page by page."""

@@ -1,4 +1,4 @@
-"""Traces whose source gave no time: last in every list, at no moment, and never at that of their import."""
+"""Traces whose source gave no time: last in every list and at no moment, but the newest one is found by its import."""
 
 import random
 import time
@@ -102,6 +102,26 @@ def test_lists_show_a_dash(store: Store) -> None:
     assert isinstance(cell, HintCell)
     assert [run.text for run in cell.line] == ["imported 0s"]
     assert cell.hint.startswith("No time was recorded. Imported 20")
+
+
+def test_the_newest_trace_is_the_last_recorded_or_imported_one(store: Store) -> None:
+    store.save(inspected(trace("recorded", BAD_CALL, started_s=NOW_S - 3_600)))
+    store.save(
+        inspected(replace(trace("imported", BAD_CALL), started=None), replace(trace("ok", GOOD_CALL), started=None))
+    )
+    found = {name: store.summary(name).id for name in ("recorded", "imported", "ok")}
+    assert store.summary("latest").id == found["ok"]
+    assert newest(store, "status:broken") == found["imported"]
+    store.save(inspected(trace("later", BAD_CALL, started_s=NOW_S + 3_600)))
+    later = store.summary("later").id
+    assert (store.summary("latest").id, newest(store, "status:broken")) == (later, later)
+    assert store.newest("code:J999") is None
+
+
+def newest(store: Store, wanted: str) -> int | None:
+    """The id of the newest trace that matches."""
+    found = store.newest(wanted)
+    return None if found is None else found.id
 
 
 def test_old_records_of_unknown_time_are_pruned_by_their_import(store: Store) -> None:

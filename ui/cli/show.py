@@ -72,8 +72,9 @@ def show(
     """Show one trace (the newest): its verdict, break and answer, its chain, and its turns with faults marked in place.
 
     ID is the number that `weaklink list` prints, the beginning of an id from its source, `latest`, or `@3` for the
-    third trace of the last list. A link (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows
-    only the turns that it points to. Long texts are shortened in the middle, faults never.
+    third trace of the last list. A trace without a time is as new as its import. A link
+    (`weaklink://trace/12?step=4`, or the address of a trace in the web page) shows only the turns that it points to.
+    Long texts are shortened in the middle, faults never.
     """
     if in_brief and (
         redactions or why or as_json or ranges is not None or context is not None or context_diff is not None
@@ -176,7 +177,7 @@ def _refuse_together(
 
 def _last_broken(store: Store) -> TraceSummary:
     """The newest broken trace. Raises StoreError if no trace is broken."""
-    found = store.traces("status:broken", limit=1)
-    if not found:
+    found = store.newest("status:broken")
+    if found is None:
         raise StoreError("no trace in this database is broken")
-    return found[0]
+    return found
