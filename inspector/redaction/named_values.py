@@ -267,18 +267,24 @@ class _Named:
     def _ending_beside(self, at: int, gap: str) -> secret_values.Ending | None:
         """Where a word beside the name ends that is a secret; None if it is none, or a label.
 
-        A colon belongs to it if more of it follows, and the word looks made before the colon, or the gap says that it
-        is the value and it is no place, such as a host with a port.
+        A colon, comma or semicolon belongs to it if more of it follows and the gap says that it is the value, and it is
+        no place, such as a host with a port; a colon does too if the word looks made before it.
         """
         word, after = self.place.value(secret_values.WORD, at)
-        if not (after.startswith(":") and after[1:2].isalnum()):
-            is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
-            return secret_values.WORD if is_secret else None
-        joined, _ = self.place.value(secret_values.WORD_WITH_COLONS, at)
-        is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
-        if is_value or secret_values.is_made(word):
-            return secret_values.WORD_WITH_COLONS if self._introduces(joined if is_value else word, gap, at) else None
-        return None
+        if after[:1] in {":", ",", ";"} and after[1:2].isalnum():
+            joined, _ = self.place.value(secret_values.JOINED_WORD, at)
+            is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
+            is_list = after[0] != ":" and not (
+                _is_told(joined, gap)
+                and (secret_values.has_letters_and_digits(word) or PATTERNS.capital.search(joined))
+            )
+            if is_value and not is_list:
+                return secret_values.JOINED_WORD if self._introduces(joined, gap, at) else None
+            if after[0] == ":":
+                is_secret = secret_values.is_made(word) and self._introduces(word, gap, at)
+                return secret_values.JOINED_WORD if is_secret else None
+        is_secret = not PATTERNS.label_after.match(after) and self._introduces(word, gap, at)
+        return secret_values.WORD if is_secret else None
 
     def _again(self, begin: int, limit: int) -> int:
         """Where the same name is again as a word, where the words behind it are judged; `limit` if it is not."""
@@ -298,7 +304,9 @@ class _Named:
                 and len(word) >= 5
                 and (PATTERNS.copula.fullmatch(gap) is not None or (gap == " " and self.sign.endswith("code")))
             )
-        if not secret_values.has_letters_and_digits(word) or PATTERNS.assigned.match(word):
+        if not secret_values.has_letters_and_digits(word):
+            return False
+        if PATTERNS.assigned.match(word) and not (self._is_clear(word, gap) and _is_told(word, gap)):
             return False
         is_pair = PATTERNS.quoted_pair.search(self.lowered, max(at - 48, 0), at) is not None
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
@@ -406,6 +414,11 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
         return None
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
+
+
+def _is_told(word: str, gap: str) -> bool:
+    """Whether a clear gap has more than a blank, such as a copula, or the word looks made; so signs may join it."""
+    return bool(gap.strip()) or secret_values.is_made(word)
 
 
 def _may_introduce(gap: str) -> bool:
