@@ -177,3 +177,10 @@ def test_the_short_way_through_a_call_in_order_reads_what_the_long_way_reads(pie
         long = reader._read(text, is_cut=False)
         assert (long.calls, long.complete) == ((short,), True)
         assert not long.faults
+
+
+def test_a_names_wrong_closing_tag_is_told_once() -> None:
+    pairs = "<arg_key>a</arg_key><arg_value>x</arg_value><arg_key>b</arg_value><arg_value></arg_value>"
+    found = segment(f"<tool_call>f{pairs}</tool_call>", "glm45")
+    assert [one.rule.code for one in found.diagnostics] == ["J128"]
+    assert [call.arguments for call in found.calls] == [{"a": "x", "b": ""}]

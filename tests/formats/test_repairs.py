@@ -97,6 +97,22 @@ def test_no_safe_fix_of_a_case_leaves_a_call_that_cannot_be_read(name: str) -> N
 REPAIRS = [
     (
         "glm45",
+        "<tool_call>f<arg_key>city</arg_value><arg_value>Oslo</arg_value></tool_call>",
+        "<tool_call>f<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
+    ),
+    (
+        "glm45",
+        (
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n<arg_key>city</arg_value>\n"
+            "<arg_value>Oslo</arg_value>\n</tool_call>"
+        ),
+        (
+            "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n<arg_key>city</arg_key>\n"
+            "<arg_value>Oslo</arg_value>\n</tool_call>"
+        ),
+    ),
+    (
+        "glm45",
         "<tool_call>find_policy<arg_key>query</arg_key>parental leave</arg_value></tool_call>",
         "<tool_call>find_policy<arg_key>query</arg_key><arg_value>parental leave</arg_value></tool_call>",
     ),

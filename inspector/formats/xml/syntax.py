@@ -37,7 +37,8 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     `bad_is_empty`. A call's tag without its end (`>`) is read anyway, and flagged.
 
     `key` matches a name in tags of its own, group 1, then a stray closing tag of a name, group 2, and the tag that
-    opens the value, group 3, if they are there; `headless` is the end of such an opening tag.
+    opens the value, group 3, if they are there; `headless` is the end of such an opening tag, and `key_end` closes a
+    name. `wrong_key` matches a name that the closing tag of a value closes, group 2, before the tag of its value.
     """
 
     call: Lookahead | None
@@ -55,6 +56,8 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
     bad_is_empty: bool = False
     key: re.Pattern[str] | None = None
+    key_end: str = ""
+    wrong_key: re.Pattern[str] | None = None
     headless: str = ""
     text_type: str = ""
     own_lines: bool = False

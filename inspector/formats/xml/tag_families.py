@@ -157,6 +157,7 @@ class PairTags(Struct, frozen=True):
         closes = re.escape(self.value.closer[1:])
         key_opener, key_closer, value_opener = map(re.escape, (self.key.opener, self.key.closer, value))
         pair = rf"{key_opener}([^<>\n]{{1,128}}){key_closer}(?:\s*({key_closer}))?{kind}\s*({value_opener})?"
+        wrong = rf"{key_opener}([^<>\n]{{1,128}})({re.escape(self.value.closer)})\s{{0,8}}{value_opener}"
         return XmlSyntax(
             call=Lookahead(opener, name, self.separator) if self.separator else None,
             call_begins=opener,
@@ -172,6 +173,8 @@ class PairTags(Struct, frozen=True):
             anywhere=True,
             bad_is_empty=True,
             key=lazy_pattern(pair) if key_closer else None,
+            key_end=self.key.closer,
+            wrong_key=lazy_pattern(wrong) if key_closer else None,
             headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
             bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes})[\w:|]*>?(?![^<]*</))?",
         )
