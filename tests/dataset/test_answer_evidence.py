@@ -5,6 +5,8 @@ import json
 import pytest
 
 from weaklink.inspector.dataset.data_files import DataRow
+from weaklink.inspector.dataset.lint.dates import dates_in
+from weaklink.inspector.dataset.lint.duplicates import sample_keys
 from weaklink.inspector.dataset.lint.linting import lint_sample
 from weaklink.inspector.dataset.samples import read_sample
 from weaklink.inspector.model import Json
@@ -57,3 +59,26 @@ def test_a_claim_is_reported_if_it_contradicts_a_result_or_has_no_evidence(
     result: str, answer: str, found: list[str]
 ) -> None:
     assert kinds(result, answer) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("On 3 MAY and May 4th", [(5, 4), (5, 3)]),
+        ("\u017fep 3", [(9, 3)]),
+        ("apr\u0131l 3", []),
+        ("2025-06-03, in room 12", [(6, 3)]),
+    ],
+)
+def test_a_date_with_a_months_name_is_found_in_any_case(text: str, days: list[tuple[int, int]]) -> None:
+    assert [(one.month, one.day) for _, one in dates_in(text)] == days
+
+
+def test_keys_of_ascii_texts_are_those_of_other_texts_with_the_same_words() -> None:
+    asked = "Show me a_b the weather in Oslo for 2 of us, and in all towns between Oslo and Bergen, at about noon today"
+
+    def keys(text: str) -> object:
+        messages: list[Json] = [{"role": "user", "content": text}, {"role": "assistant", "content": "Which day?"}]
+        return sample_keys(read_sample(DataRow("a", "line 1", 1, {"messages": messages})))
+
+    assert keys(asked) == keys(asked.replace(",", " \u2026").upper()) != keys(asked.replace("noon", "one"))

@@ -25,11 +25,12 @@ MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in nam
 
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
-_PATTERNS = (
+_PATTERNS = (  # the first one needs no month's name
     lazy_pattern(r"(?<![\w-])(?P<year>[12]\d{3})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
     lazy_pattern(rf"(?i)\b{_MONTH} {_DAY}\b(?:,? (?P<year>[12]\d{{3}})\b)?"),
     lazy_pattern(rf"(?i)\b{_DAY}(?: of)? {_MONTH}(?:,? (?P<year>[12]\d{{3}})\b)?"),
 )
+_BEGINNINGS = tuple(dict.fromkeys(name[:3] for name in MONTHS))
 _COMPACT = lazy_pattern(r"(?<!\d)([12]\d{3})([01]\d)([0-3]\d)(?!\d)")
 _SLASHED = lazy_pattern(r"(?<![\d/])(\d{1,2})([/.-])(\d{1,2})\2((?:[12]\d)?\d{2})(?![\d/])")
 _UNIX_TIME = lazy_pattern(r"(?<![\d.])1\d{9}(?:\d{3})?(?!\d)")
@@ -60,7 +61,9 @@ class WrittenDate(Struct, frozen=True):
 
 def dates_in(text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[Range, WrittenDate]]:
     """The dates of a text in the notations of a claim; by notation, then in order."""
-    for pattern in _PATTERNS:
+    folded = text.casefold()
+    has_month = any(beginning in folded for beginning in _BEGINNINGS)
+    for pattern in _PATTERNS if has_month else _PATTERNS[:1]:
         for found in pattern.finditer(text, start, len(text) if end is None else end):
             written = _written(found)
             if written is not None:
@@ -106,8 +109,8 @@ def _all_dates(text: str) -> Iterator[WrittenDate]:
 
 def _written(found: re.Match[str]) -> WrittenDate | None:
     month = found["month"]
-    number = int(month) if month.isdigit() else MONTHS[month.lower()]
-    return next(_valid(found["year"], number, found["day"]), None)
+    number = int(month) if month.isdigit() else MONTHS.get(month.casefold())  # `re` takes ı for i without case
+    return next(_valid(found["year"], number, found["day"]), None) if number is not None else None
 
 
 def _valid(year: str | None, month: str | int, day: str | int) -> Iterator[WrittenDate]:

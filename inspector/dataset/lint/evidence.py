@@ -44,8 +44,9 @@ _NAME = lazy_pattern(
     r"(?<![.!?:] )(?<![\n*#\"“(_\w-])\b([A-Z][a-zà-ž]+(?: (?:of |de |van |von )?[A-Z][a-zà-ž]+)+)\b(?![:*\w])"
 )
 _IDENTIFIER = lazy_pattern(
-    r"\b(?=[\w-]*\d)(?=[\w-]*[A-Z])[A-Z][A-Z0-9]*[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b"  # A-55812
-    r"|\b[A-Z]{1,3}\d{3,6}\b"  # SK803
+    r"\b(?=[A-Z])(?:"  # most words end here
+    r"[A-Z0-9]+[-_][A-Z0-9_-]*\d[A-Z0-9_-]*\b"  # A-55812
+    r"|[A-Z]{1,3}\d{3,6}\b)"  # SK803
 )
 _TITLED = lazy_pattern(r"\b(?:Dr|Prof|Mr|Mrs|Ms)\. (?:[A-Z][a-zà-ž]+[ -])?[A-Z][a-zà-ž]+\b")
 _MAY_BE_TITLED = lazy_pattern(r"\b(?:Dr|Prof|Mrs?|Ms)\. ")
@@ -70,13 +71,14 @@ _KINDS_OF_THINGS = frozenset(
 )
 _ADDRESS = lazy_pattern(r"\b[\w.+-]+@[\w-]+\.[\w.-]*\w|https?://[^\s<>()\[\]\"'`]+")
 _DIGIT = lazy_pattern(r"\d")
+_MAY_BE_CLOCK = lazy_pattern(r"\d:\d")
 _MAY_BE_ADDRESS = lazy_pattern(r"@|https?:")
 _MAY_BE_NAME = lazy_pattern(r"[a-zà-ž] (?:of |de |van |von )?[A-Z]")
 _DATE = "date"
 _CLAIMS = (
     (_ADDRESS, "address", _MAY_BE_ADDRESS),
     (_IDENTIFIER, "identifier", _DIGIT),
-    (_CLOCK, "time", _DIGIT),
+    (_CLOCK, "time", _MAY_BE_CLOCK),
     (_NUMBER, "number", _DIGIT),
     (_TITLED, "name", _MAY_BE_TITLED),
     (_NAME, "name", _MAY_BE_NAME),
