@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterable, Itera
 from contextlib import asynccontextmanager
 from itertools import islice, product
 from string import ascii_lowercase
+from types import MappingProxyType
 from typing import ClassVar, TypeVar
 
 from msgspec import Struct
@@ -41,13 +42,17 @@ class ClosesOnce(Screen[ScreenResultType]):
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
 
+_SCOPE_NAMES = MappingProxyType({"chains": "traces (`chains` in a keymap)"})
+"""Scopes whose name in keymap files is older than the word of the screens."""
+
+
 def help_lines(commands: Iterable[Command], keys: Mapping[str, tuple[str, ...]], width: int) -> Iterator[Line]:
     """The help of commands, scope by scope, with their keys; without a key, the name for the command line."""
     scopes: dict[str, list[Command]] = {}
     for command in commands:
         scopes.setdefault(command.scope, []).append(command)
     for scope, group in scopes.items():
-        yield (Run(scope, Style.STRONG),)
+        yield (Run(_SCOPE_NAMES.get(scope, scope), Style.STRONG),)
         for command in group:
             reached = "  ".join(keys.get(command.id, ())) or f": {command.id.partition('.')[2]}"
             lead: Line = (*padded((Run(f"  {reached}", Style.KEY),), _KEYS), Run(" "))

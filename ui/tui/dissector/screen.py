@@ -366,7 +366,7 @@ class DissectorScreen(TraceActions):
             grown = await self.access.query_trace(partial(read_trace, id=found.id))
         except WeaklinkError as error:
             self.query_one(StatusLine).status_text = StatusText(
-                ("chains", f"trace {self._trace_id}"), problem=error_sentence(error, self.access.name)
+                ("traces", f"trace {self._trace_id}"), problem=error_sentence(error, self.access.name)
             )
             return
         if found is self._opened:

@@ -106,7 +106,9 @@ class Folded {
       let length = rest.length;
       if (length > this.cells) {
         length = rest.lastIndexOf(" ", this.cells);
-        if (length < this.cells / 2) length = this.cells;
+        const word = rest.slice(length + 1, length + 2 + this.cells); // and one more, if it goes on
+        const isLong = word.length > this.cells && !word.includes(" ");
+        if (length < 1 || (isLong && length < this.cells / 2)) length = this.cells;
       }
       lines.push(rest.slice(0, length));
       rest = rest.slice(length).trimStart();

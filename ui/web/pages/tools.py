@@ -9,7 +9,7 @@ from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, Measure, MeasureKi
 from weaklink.inspector.chain.metrics_groups import GroupFigures, GroupKey
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.storage import TraceSummary, Violations
-from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.triage import code_title, page_value_text
 from weaklink.ui.web import queries
 from weaklink.ui.web.charts import HIGH, LOW
@@ -182,11 +182,13 @@ def _row(one: _ToolFigures) -> ListingRow:
 def _schema_words(schema: SchemaComplexity | None) -> Line:
     if schema is None:
         return (Run("not offered", Style.DIM),)
-    further = [
+    words = [
+        f"depth {schema.depth}",
+        counted(schema.properties, "property", "properties"),
         f"{schema.references} $ref" if schema.references else "",
         f"{schema.alternatives} anyOf" if schema.alternatives else "",
     ]
-    return (Run(", ".join([f"depth {schema.depth}, {schema.properties} properties", *filter(None, further)])),)
+    return (Run(", ".join(filter(None, words))),)
 
 
 def _violations(
