@@ -7,6 +7,7 @@ from textual.command import CommandList, CommandPalette
 
 from tests.ui.tui.apps import at_home, filled, home, press, running, shown, told
 from weaklink.ui.tui.app import every_command
+from weaklink.ui.tui.chains.chain_list import OPEN
 from weaklink.ui.tui.commands import available_commands, commands_of, key_names, keymap_of
 from weaklink.ui.tui.dialogs import help_lines
 from weaklink.ui.views.styled_text import plain
@@ -146,6 +147,11 @@ async def test_at_80_columns_the_footer_names_every_command_that_has_a_place_in_
             for one in available_commands(app.screen):
                 name = one.command.short or one.command.title
                 assert not one.command.in_footer or f" {name}" in lines, (one.command.id, lines)
+
+
+def test_the_help_calls_the_list_one_of_traces() -> None:
+    lines = [plain(line) for line in help_lines([OPEN], {}, 60)]
+    assert lines[0] == "traces (`chains` in a keymap)"
 
 
 def test_the_help_explains_the_map_of_a_trace() -> None:

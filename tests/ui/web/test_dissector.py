@@ -33,6 +33,17 @@ def test_a_trace_opens_at_its_break_and_a_click_on_a_value_lights_exactly_its_ch
     expect(page).to_have_url(re.compile(r"start=\d+&end=\d+"))
 
 
+def test_the_message_of_a_fault_is_cut_between_words_in_a_narrow_stream_too(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    page.set_viewport_size({"width": 1366, "height": 860})
+    page.goto(f"{demo_dashboard}trace?trace={_id_of(demo_database, 'agent-lost-edit')}&beside=ask")
+    said = page.locator(".streambox .said")
+    expect(said.filter(has_text="help:")).not_to_have_count(0)
+    words = " ".join(said.all_inner_texts()).split()
+    assert {"call-without-result:", "malformed-parameters:"} <= set(words)
+
+
 def test_a_copied_address_opens_the_same_characters(demo_database: Path, demo_dashboard: str, page: Page) -> None:
     page.goto(
         f"{demo_dashboard}trace?trace={_id_of(demo_database, 'json-trailing-comma')}&turn=2&part=text&start=0&end=3"

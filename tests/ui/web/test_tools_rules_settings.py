@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from tests.ui.web.apps import address, page, said_in
+from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store
+from weaklink.ui.views.styled_text import plain
+from weaklink.ui.web.pages.tools import _schema_words
 
 _SECRET = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9"
 
@@ -74,3 +77,8 @@ def test_a_pattern_of_one_s_own_is_taken_out_and_a_wrong_one_said(demo_database:
     assert "customer-42" not in said_in(app)
     app.text_input(key="weaklink_pattern").input("(").run()
     assert app.error
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "depth 2, 1 property"), (2, "depth 2, 2 properties")])
+def test_one_property_of_a_schema_is_not_called_several(count: int, words: str) -> None:
+    assert plain(_schema_words(SchemaComplexity(2, count))) == words

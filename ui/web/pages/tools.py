@@ -182,17 +182,13 @@ def _row(one: _ToolFigures) -> ListingRow:
 def _schema_words(schema: SchemaComplexity | None) -> Line:
     if schema is None:
         return (Run("not offered", Style.DIM),)
-    further = [
+    words = [
+        f"depth {schema.depth}",
+        counted(schema.properties, "property", "properties"),
         f"{schema.references} $ref" if schema.references else "",
         f"{schema.alternatives} anyOf" if schema.alternatives else "",
     ]
-    return (
-        Run(
-            ", ".join(
-                [f"depth {schema.depth}", counted(schema.properties, "property", "properties"), *filter(None, further)]
-            )
-        ),
-    )
+    return (Run(", ".join(filter(None, words))),)
 
 
 def _violations(
