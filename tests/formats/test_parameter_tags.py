@@ -1,12 +1,14 @@
 """Dialects whose calls hold parameters in tags: what is written reads back, and is typed by the schema of the tool."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.formats.xml.calls import XmlCallReader, regular_call
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.segmentation import Segmenter, segment
@@ -184,3 +186,14 @@ def test_a_names_wrong_closing_tag_is_told_once() -> None:
     found = segment(f"<tool_call>f{pairs}</tool_call>", "glm45")
     assert [one.rule.code for one in found.diagnostics] == ["J128"]
     assert [call.arguments for call in found.calls] == [{"a": "x", "b": ""}]
+
+
+CLOSERS = re.compile(r"(?:\]<\]minimax\[>\[)?</[^<>\n]+>|<[|｜]tool_call[^<>]*_end[|｜]>|<\|close\|>call<\|sep\|>")
+
+
+@pytest.mark.parametrize("dialect", formats(), ids=lambda dialect: dialect.name)
+def test_a_doubled_closing_marker_of_a_call_is_told(dialect: Format) -> None:
+    text = dialect.write_calls([make_call("f", {"a": "x"}), make_call("g", {"b": "y"})])
+    for closer in CLOSERS.finditer(text):
+        doubled = text[: closer.end()] + closer[0] + text[closer.end() :]
+        assert segment(doubled, dialect.name).diagnostics, doubled

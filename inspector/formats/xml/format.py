@@ -31,6 +31,8 @@ from weaklink.inspector.segmenter.events import JSON, FormatParser, ParseResult,
 from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
 
 _CALL_END = "call_end"
+_STRAY_END = "stray end in calls"
+_TO_CALLS = Transition("(anything else)", MarkerSplit.BEFORE, "calls", width=0)
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
@@ -185,7 +187,12 @@ class XmlCalls(Struct, frozen=True):
         calls = tuple(map(self._into_wrapped, self.calls))
         between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
-        into = (*self._into_wrappers, *calls, *transitions.invented, *transitions.turns)
+        stray = tuple(
+            Transition(end, MarkerSplit.BEFORE, _STRAY_END, rules.STRAY_END_MARKER)
+            for end in self._call_ends
+            if end not in self._wrapper_ends and end not in self.between
+        )
+        into = (*self._into_wrappers, *calls, *transitions.invented, *stray, *transitions.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
             ends = tuple(Transition(end, MarkerSplit.AFTER, HOME, rule) for end in self._wrapper_ends)
             yield State(
@@ -199,6 +206,7 @@ class XmlCalls(Struct, frozen=True):
             )
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))
+        yield State(_STRAY_END, SpanKind.MARKUP, (), "marker", other=r"[\s\S]", other_transition=_TO_CALLS)
 
     def _json_state(self, transitions: Transitions) -> State:
         ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
