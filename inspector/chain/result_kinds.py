@@ -334,7 +334,7 @@ def _of_probe(
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
-    return ResultKind.PROBE if code == 1 and (is_its_own or _finds_nothing(effect, text)) else ResultKind.FAILURE
+    return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
 
 
 def _finds_nothing(effect: Effect, text: str) -> bool:
