@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from types import MappingProxyType
 from typing import Any
+from unicodedata import combining, normalize
 
 import msgspec
 from msgspec import structs
@@ -51,7 +52,16 @@ _ERROR_WORDS_TABLE = (
     "fehler erreur errore erro fout fejl feil fel virhe viga błąd chyba hiba eroare hata kesalahan galat lỗi σφάλμα "
     "ошибка помилка грешка שגיאה خطأ خطا त्रुटि ข้อผิดพลาด 错误 錯誤 エラー 오류"
 )
-_ERROR_IN_LANGUAGES = frozenset(_ERROR_WORDS_TABLE.split())
+_BARE = str.maketrans("łøđı", "lodi")  # letters that no normal form takes apart
+
+
+def _also_bare(words: Iterable[str]) -> tuple[str, ...]:
+    """Words, and each as it is written in identifiers: without marks on its Latin letters (`błąd`, `blad`)."""
+    bare = (normalize("NFD", word.translate(_BARE)) for word in words if word[0].isascii() or word[0] in "éł")
+    return tuple(dict.fromkeys((*words, *("".join(c for c in word if not combining(c)) for word in bare))))
+
+
+_ERROR_IN_LANGUAGES = frozenset(_also_bare(_ERROR_WORDS_TABLE.split()))
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
@@ -73,20 +83,13 @@ _ERROR_KEYS = frozenset((*_EXIT_CODES, *_HTTP_CODES, "isError", "is_error", *_ER
 
 _FAILED = frozenset({"error", "failed", "failure", "fail", "timeout", "timed_out"}) | _ERROR_IN_LANGUAGES
 # Of a request that a service refused, with its reason.
-_REFUSED = frozenset(
-    (
-        "rejected",
-        "refused",
-        "denied",
-        "declined",
-        "abgelehnt",
-        "refusé",
-        "refusée",
-        "rechazado",
-        "rechazada",
-        "recusado",
-    )
+_REFUSED_TABLE = (
+    "rejected refused denied declined abgelehnt verweigert refusé refusée rejeté rejetée rechazado rechazada denegado "
+    "denegada recusado recusada rejeitado rifiutato rifiutata respinto geweigerd afgewezen nekad avvisad odrzucono "
+    "odrzucona odmowa zamítnuto zamítnuta odmítnuto reddedildi отклонено отклонён отказано відхилено відмовлено "
+    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨"
 )
+_REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})
 _MAY_BE_JSON = lazy_pattern(r'\s*(?:[\[{]|(?:null|"")\s*\Z)')
 _LONGEST_EMPTY, _MOST_KEPT = 10_000, 64
@@ -309,6 +312,20 @@ def _describes_failed_thing(fields: Mapping[str, Any], call: ToolCall) -> bool:
 
 
 _STATES = ("status", "state", "conclusion", "phase", "outcome")
+_STATES_IN_LANGUAGES = (
+    "statut",
+    "estado",
+    "stato",
+    "stav",
+    "durum",
+    "zustand",
+    "статус",
+    "стан",
+    "状态",
+    "状態",
+    "상태",
+)
+_ANY_STATES = (*_STATES, *_STATES_IN_LANGUAGES)
 _ERROR_WORDS = frozenset(
     (*_STATES, *_ERROR_KEYS, *_WORDS, "type", "request_id", "requestId", "trace_id", "timestamp", "path")
 )
@@ -355,7 +372,7 @@ def _denial_with_reason(fields: Mapping[str, Any], call: ToolCall) -> Failure | 
     if has_known_effect(call) or kind_of(call.name or "") is ToolKind.READS or len(fields) > _MAX_DENIAL_FIELDS:
         return None
     denials = (key for key, value in fields.items() if value is False and key.endswith((*_DONE_ENDINGS, *_SUCCESSES)))
-    refusals = (key for key in _STATES if str(fields.get(key)).strip().casefold() in _REFUSED)
+    refusals = (key for key in _ANY_STATES if str(fields.get(key)).strip().casefold() in _REFUSED)
     key = next(chain(denials, refusals), None)
     if key is None or not _words(fields):
         return None

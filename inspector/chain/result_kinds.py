@@ -82,7 +82,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
-    r"network|could not resolve|is not installed|is not set\b|command could not|missing the dependency|"
+    r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
@@ -212,6 +212,8 @@ def body_of(text: str) -> str:
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
     lines = text.splitlines(keepends=True)
+    while lines and lines[-1].strip() in ("", "[stderr]", "[stdout]"):  # a heading of nothing
+        lines.pop()
     for index, line in enumerate(lines[:_HEAD_LINES]):
         if line.startswith("Output:"):
             return "".join(lines[index + 1 :])
@@ -254,7 +256,7 @@ def kind_of_result(
     state = result.recorded.state if result.recorded is not None else None
     text = result.content
     if failure is None or _is_interruption(effects) or _is_success_code(effects, failure.exit_code):
-        return _answer_no(effects, text, result.recorded)
+        return _answer_no(call, effects, text, result.recorded)
     rejected = _refusal(text, state, failure)
     if rejected is not None:
         return Judgement(rejected, failure.certainty, failure.words, failure.evidence, VerdictRule.REFUSAL)
@@ -299,7 +301,8 @@ def _kind(
     if effect is None:
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     last = effects[-1]
-    is_answer = code == 1 and last.kind is EffectKind.PROBE and _decides_alone(effects) and not _is_refused(text)
+    decides = _decides_alone(effects) or _finds_nothing(last, text)
+    is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not _is_refused(text)
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if code and body_of(text).strip().casefold() in _NO_WORDS:
@@ -332,6 +335,11 @@ def _of_probe(
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+
+
+def _finds_nothing(effect: Effect, text: str) -> bool:
+    """Whether a program that prints what it finds printed nothing, nor did any other of the line complain."""
+    return finds_in_words(effect) and not body_of(text).strip()
 
 
 _NOT_PERMITTED = lazy_pattern(r"permission denied|not permitted", re.IGNORECASE)
@@ -392,7 +400,7 @@ def _counts_faults(line: str) -> bool:
     counts = [int(number) for number in _COUNT.findall(line[:_LONGEST_TALLY])]
     if _FAULTS_IN.search(line[:_LONGEST_TALLY]) is not None:
         return True
-    if len(counts) < _FEWEST_COUNTS or _COUNT.sub("", line[:_LONGEST_TALLY]).strip(" ,;.|()="):
+    if len(counts) < _FEWEST_COUNTS or any(map(str.isalnum, _COUNT.sub("", line[:_LONGEST_TALLY]))):
         return False
     total = max(counts)
     return len(counts) > _FEWEST_COUNTS or (0 < total == sum(counts) - total < sum(counts))
@@ -483,7 +491,9 @@ def _is_local(effect: Effect) -> bool:
     )
 
 
-def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState | None) -> Judgement | None:
+def _answer_no(
+    call: ToolCall, effects: tuple[Effect, ...], text: str, recorded: RecordedState | None
+) -> Judgement | None:
     """A successful result that is the negative answer to a question; None for any other success."""
     effect = main_effect(effects)
     if effect is None or (recorded is not None and recorded.state is RunState.RUNNING):
@@ -493,17 +503,27 @@ def _answer_no(effects: tuple[Effect, ...], text: str, recorded: RecordedState |
     says = fallback.command.words if fallback.command is not None and fallback.connector == "||" else ()
     said = " ".join(word for word in says if not word.startswith("-"))
     is_fallback = bool(said) and fallback.subject in ("echo", "printf") and last_line(text).strip() == said.strip()
-    is_asked = effect.kind in (EffectKind.PROBE, EffectKind.READ)
+    is_lookup = is_search(call.name or "") and effect.command is None
+    is_asked = is_lookup or effect.kind in (EffectKind.PROBE, EffectKind.READ)
     is_excused = fallback.connector == "||" and fallback.subject in ("true", ":")
     is_no = is_fallback or (is_excused and _MISSING.search(text[:400]) is not None)
     if effect.kind is EffectKind.PROBE and not is_no:
         is_silent = not body_of(text).strip() and finds_in_words(effect)
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
+    if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
+        is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
     if not is_asked or not is_no:
         return None
     quote = last_line(text)[:200] or "(nothing)"
     evidence = (ResultEvidence("words", quote),)
     return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", evidence, VerdictRule.NEGATIVE_ANSWER)
+
+
+# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, or wrapped.
+_NO_ENTRIES = lazy_pattern(
+    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*"\w{1,40}"\s*:\s*\[\s*\]\s*\}|\[\s*\])\s*\}?\s*'
+)
+_LONGEST_NO = 200
 
 
 def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
@@ -587,13 +607,18 @@ def _is_hit(call: ToolCall, line: str) -> bool:
 
 
 _MAX_HIT_CHARS = 80
+# The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
+_COULD_NOT_BEGIN = lazy_pattern(
+    r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S+$|Failed to (?:connect|open|start|load|create|get|bind) |"
+    r"Cannot connect to "
+)
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
 
 
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     last = _SHELL_PREFIX.sub("", last_line(text))
-    if _COMMAND_TIMED_OUT.match(last):
+    if _COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
     if main_effect(effects) is None:
         return None
@@ -615,6 +640,8 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
     """
     text = result.content
+    if text.startswith("failed in sandbox: "):
+        return first_line(text)
     if len(text) <= 600:
         head = text[:300].strip()
         folded = head.casefold()

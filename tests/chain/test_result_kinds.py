@@ -261,3 +261,30 @@ def test_a_program_that_counts_in_its_exit_code_is_judged_by_its_manual() -> Non
 def test_what_a_file_tells_of_is_no_failure_of_its_reader(content: str, expected: str | None) -> None:
     read = 'call a: read_file {"path": "/var/crash/today.txt"}', f"result a: {content}"
     assert chain_of("user: Sum up /var/crash/today.txt.", *read, "say: I see.").steps[0].result_kind == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "expected"),
+    [
+        ('list_free_seats {"train": "024"}', "[]", "probe"),
+        ('web_search {"query": "bulletin"}', "No results found.", "probe"),
+        ('search_ads {"q": "bike"}', '{"ads": [{"id": 1}]}', None),
+        ('create_order {"sku": "a"}', '{"warnings": []}', None),
+        ('Bash {"command": "gitleaks detect"}', "Exit code 1\nWRN leaks found: 1", "finding"),
+        ('Bash {"command": "lychee docs"}', "Exit code 2\n🔍 64 Total ✅ 63 OK 🚫 1 Error", "finding"),
+        (
+            'Bash {"command": "npx cypress run"}',
+            "Exit code 1\nCypress could not verify that this server is running",
+            "failure",
+        ),
+        ('shell {"command": "go get ./..."}', "failed in sandbox: go: dial tcp: no such host", "failure"),
+        ('bash {"command": "python -m pytest -q"}', "/usr/bin/python: No module named pytest", "failure"),
+        ('bash {"command": "systemctl restart nginx"}', "No init.\nFailed to connect to bus: Host is down", "failure"),
+        ('umow {"termin": "t1"}', '{"blad": "termin zajęty"}', "failure"),
+        ('criar_pedido {"id": 1}', '{"estado": "rejeitado", "message": "sem stock"}', "failure"),
+        ('zarezervovat {"id": 1}', '{"stav": "zamitnuto", "message": "obsazeno"}', "failure"),
+    ],
+)
+def test_what_a_result_says_in_other_forms(call: str, result: str, expected: str | None) -> None:
+    kind = chain_of("user: Go.", f"call a: {call}", f"result a: {result}", "say: I looked.").steps[0].result_kind
+    assert (None if kind is None else kind.value) == expected
