@@ -67,6 +67,8 @@ def loaded_tools(turn: Turn) -> tuple[ToolDefinition, ...]:
     if turn.role is Role.USER or turn.role is Role.TOOL:
         return ()
     blocks = [part.text for part in turn.parts if part.name.startswith("content:")]
+    if not blocks:
+        return ()
     if turn.source_role != ADDITIONAL_TOOLS:
         blocks = [text for text in blocks if any(sign in text for sign in _LATER)]
     return tuple(tool for text in blocks for tool in read_tools([*_added(_value(text))]))

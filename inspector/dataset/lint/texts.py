@@ -25,6 +25,8 @@ MIXED = "mixed"
 _MARKUP = lazy_pattern(
     r"```.*?(?:```|\Z)|`[^`\n]*`|https?://\S+|\S+@\S+|<[^<>\n]{1,200}>|\{[^{}]*\}|[\[\]{}|*#_]", re.DOTALL
 )
+_SIGNS_OF_MARKUP = b"`:@<{}[]|*#_"  # every match of _MARKUP has one
+_NO_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _LETTERS = lazy_pattern(r"[^\W\d_]")
 _SCRIPTS = (
     ("ja", lazy_pattern(r"[\u3040-\u30ff]")),
@@ -92,8 +94,8 @@ def _other_language(text: str, answer_language: str) -> str | None:
     language must be below 0.001: so it was for none of 1,480 English questions of the Berkeley leaderboard with 20 to
     59 letters that the other language was not English.
     """
-    plain = _MARKUP.sub(" ", text)
-    if len(_LETTERS.findall(plain)) < _FEWEST_LETTERS_OF_SHORT or (answer_language == "en" and _may_be_english(plain)):
+    plain = _without_markup(text)
+    if _letters(plain) < _FEWEST_LETTERS_OF_SHORT or (answer_language == "en" and _may_be_english(plain)):
         return None
     identifier = _identifier()
     if identifier is None:
@@ -110,8 +112,8 @@ def _different_languages(user: str, answer: str) -> tuple[str, str] | None:
     Each has a probability of 0.7, and that of the other text's language is below 0.001: an answer that names foreign
     songs or places still has some probability of being in the user's language.
     """
-    texts = [_MARKUP.sub(" ", text) for text in (user, answer)]
-    letters = [len(_LETTERS.findall(text)) for text in texts]
+    texts = [_without_markup(text) for text in (user, answer)]
+    letters = [_letters(text) for text in texts]
     if letters[0] < _FEWEST_LETTERS_OF_SHORT or letters[1] < _FEWEST_LETTERS_OF_ANSWER:
         return None
     identifier = None if all(map(_may_be_english, texts)) else _identifier()
@@ -130,6 +132,20 @@ def _may_be_english(text: str) -> bool:
     return sum(word in _ENGLISH for word in _WORDS.findall(text.lower())) >= _FEWEST_FUNCTION_WORDS
 
 
+def _without_markup(text: str) -> str:
+    """The text with a space for each piece of markup."""
+    if text.isascii() and len(text.encode().translate(None, _SIGNS_OF_MARKUP)) == len(text):
+        return text
+    return _MARKUP.sub(" ", text)
+
+
+def _letters(text: str) -> int:
+    """The number of letters; an ASCII text is counted at once."""
+    if text.isascii():
+        return len(text.encode().translate(None, _NO_LETTERS))
+    return len(_LETTERS.findall(text))
+
+
 def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: float = _CERTAIN) -> str | None:
     """The ISO 639-1 code of a text's language; `mixed` for several scripts, None if the language is uncertain.
 
@@ -138,10 +154,10 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
     """
     if len(text) < min(fewest_letters, _FEWEST_IDEOGRAMS):
         return None
-    plain = _MARKUP.sub(" ", text)
+    plain = _without_markup(text)
     if plain.isascii() and len(plain) < fewest_letters:
         return None
-    letters = len(_LETTERS.findall(plain))
+    letters = _letters(plain)
     for code, pattern in () if plain.isascii() else _SCRIPTS:
         found = len(pattern.findall(plain))
         if found >= _FEWEST_IDEOGRAMS and found >= 0.1 * letters:
@@ -151,8 +167,8 @@ def language_of(text: str, *, fewest_letters: int = _FEWEST_LETTERS, certain: fl
 
 def _is_mixed(plain: str, letters: int) -> bool:
     """Whether whole sentences are in Latin letters, and not only names within sentences of another script."""
-    sentences = [one for one in _SENTENCE.split(plain) if len(_LETTERS.findall(one)) >= 20]
-    latin = [one for one in sentences if len(_LATIN.findall(one)) > 0.9 * len(_LETTERS.findall(one))]
+    sentences = [one for one in _SENTENCE.split(plain) if _letters(one) >= 20]
+    latin = [one for one in sentences if len(_LATIN.findall(one)) > 0.9 * _letters(one)]
     return bool(latin) and len(latin) < len(sentences) and sum(map(len, latin)) > 0.2 * letters
 
 
