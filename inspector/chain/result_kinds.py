@@ -193,6 +193,9 @@ def _labelled_output(text: str) -> tuple[str, list[str]] | None:
     return ("" if output.strip() in _NO_OUTPUT else output), lines[::-1]
 
 
+# mini-swe-agent 2's frame of an output that it shows whole.
+_TAGGED_HEAD = lazy_pattern(r"<returncode>-?\d{1,10}</returncode>\s{0,4}<output>")
+_TAGGED_END = "</output>"
 _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
 
@@ -206,6 +209,9 @@ def body_of(text: str) -> str:
     labelled = _labelled_output(text)
     if labelled is not None:
         return labelled[0]
+    head = _TAGGED_HEAD.match(text)
+    if head is not None and text.rstrip().endswith(_TAGGED_END):
+        return text[head.end() : text.rindex(_TAGGED_END)].lstrip("\n")
     for begin in _FRAME:
         start = text.rfind(begin, max(len(text) - 800, 0))
         text = text[:start] if start >= 0 else text

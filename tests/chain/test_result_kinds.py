@@ -45,6 +45,12 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("rg --version", "Exit code 127\nbash: line 1: rg: command not found", "probe"),
         ("grep -rn total src", "Exit code 1", "probe"),
         ("grep -rn total src", "", "probe"),
+        ("sed -i s/a/b/ x.py && grep -n TOTAL x.py", "<returncode>1</returncode>\n<output>\n\n</output>", "probe"),
+        (
+            "sed -i s/a/b/ x.py && grep -n T x.py",
+            "<returncode>2</returncode>\n<output>\nsed: x.py: No such\n</output>",
+            "failure",
+        ),
         ("pytest -q | grep FAILED", "Exit code 1", "probe"),
         ("git diff --exit-code", "Exit code 1\n- a\n+ b", "probe"),
         ("cat notes.md", LABELLED.format("cat: notes.md: No such file or directory", "(none)", 1), "probe"),
