@@ -184,7 +184,7 @@ def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failu
     stated = () if code is None else (_of_text(code),)
     if result.is_error:
         flag = ResultEvidence("error flag", "true")
-        return Failure(Certainty.FLAGGED, _words_of(text, code), code, (flag, *stated))
+        return Failure(Certainty.FLAGGED, _words_of(text, code) or "empty result", code, (flag, *stated))
     if code is not None:
         return Failure(Certainty.STRUCTURED, _words_of(text, code), code, stated) if code else None
     if is_running(text) or (result.is_error is False and call is not None and has_known_effect(call)):
@@ -202,11 +202,12 @@ def _recorded_failure(result: ToolResult) -> Failure | None:
     if not code and (state is None or state in _GOOD_STATES):
         return None
     value = f"{code}" if code else f"{state}"
+    code = code or stated_exit_code(result.content)
     evidence = ResultEvidence(recorded.field, value)
     flag = (ResultEvidence("error flag", "true"),) if result.is_error else ()
-    certainty = Certainty.FLAGGED if result.is_error or not code else Certainty.STRUCTURED
+    certainty = Certainty.FLAGGED if result.is_error or not recorded.exit_code else Certainty.STRUCTURED
     text = next((layer for layer in reversed(_layers(result.content)) if isinstance(layer, str)), result.content)
-    return Failure(certainty, _words_of(text, code), code, (evidence, *flag))
+    return Failure(certainty, _words_of(text, code) or value, code, (evidence, *flag))
 
 
 def _is_recorded_success(result: ToolResult) -> bool:
@@ -221,14 +222,14 @@ def _of_text(code: int) -> ResultEvidence:
 
 
 def _words_of(text: str, code: int | None) -> str:
-    """The words that report a failure that a fact states."""
+    """The words that report a failure that a fact states; empty if there are neither words nor a code."""
     body = body_of(text)
     return (
         error_line(body)
         or error_line(text)
         or fault_line(body)
         or (body.strip() if code is None else first_line(body).strip())
-        or f"exit code {code}"
+        or ("" if code is None else f"exit code {code}")
     )
 
 
@@ -540,7 +541,7 @@ def repeats_argument(call: ToolCall, result: ToolResult) -> bool:
 
 
 def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:
-    """A list of what became of each argument of a call as one text, with the state that its items record.
+    """A list of what became of each argument of a call: the text of those that failed, else of all, and the state.
 
     Cline's `run_commands`: `[{"query": "cat x", "result": "...", "error": "exited with code 1", "success": false}]`.
     """
@@ -552,7 +553,8 @@ def _of_runs(call: ToolCall, result: ToolResult) -> ToolResult:
     if not isinstance(runs, list) or not all(_is_run_of(run, asked) for run in runs):
         return result
     state = RunState.COMPLETED if all(run["success"] for run in runs) else RunState.FAILED
-    outputs = (run.get("result") or run.get("error") for run in runs)
+    deciding = [run for run in runs if not run["success"]] or runs
+    outputs = (run.get("result") or run.get("error") for run in deciding)
     words = "\n".join(output for output in outputs if isinstance(output, str))
     recorded = RecordedState(state=state, field="result field success")
     is_error = result.is_error is True or state is RunState.FAILED

@@ -200,6 +200,7 @@ _TERMINAL = ("New Terminal Output:", "Current Terminal Screen:")  # Terminus 2
 _PROMPT = lazy_pattern(r"^\S{1,60}@\S{1,60}:[^\n]{0,200}?[#$][^\n]*(?:\n|\Z)", re.MULTILINE)
 
 
+_STREAMS = ("[stderr]", "[stdout]")  # Cline's headings
 # SWE-agent's lines after each output.
 _FRAME = ("\n(Open file: ", "\n(Current directory: ", "\nbash-$")
 
@@ -218,12 +219,18 @@ def body_of(text: str) -> str:
     if text.startswith(_TERMINAL):
         text = _PROMPT.sub("", text.partition("\n")[2])
     lines = text.splitlines(keepends=True)
-    while lines and lines[-1].strip() in ("", "[stderr]", "[stdout]"):  # a heading of nothing
+    while lines and lines[-1].strip() in ("", *_STREAMS):  # a heading of nothing
         lines.pop()
     for index, line in enumerate(lines[:_HEAD_LINES]):
         if line.startswith("Output:"):
             return "".join(lines[index + 1 :])
-    return "".join(lines[_is_exit_line(lines[0]) : len(lines) - _is_exit_line(lines[-1])]) if lines else text
+    if not lines:
+        return text
+    start = int(_is_exit_line(lines[0]))
+    first = next((index for index, line in enumerate(lines[start:_HEAD_LINES], start) if line.strip()), start)
+    if first < len(lines) and lines[first].strip() in _STREAMS:
+        start = first + 1
+    return "".join(lines[start : len(lines) - _is_exit_line(lines[-1])])
 
 
 def _is_exit_line(line: str) -> bool:

@@ -9,6 +9,7 @@ from weaklink.inspector.chain.outcomes import find_error, is_empty, judged_resul
 from weaklink.inspector.chain.pairing import PlacedCall
 from weaklink.inspector.chain.result_kinds import Judgement
 from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.facade import make_call
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import ToolCall, ToolResult
 from weaklink.inspector.text import Range
@@ -280,6 +281,48 @@ def test_what_looks_for_a_file_in_a_list_of_commands_is_answered_with_no() -> No
     judgement = judged(["cat notes.txt"], [run])
     assert judgement is not None
     assert judgement.kind.value == "probe"
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "kind", "words"),
+    [
+        ("grep -rn total src | grep -v old", "", "probe", "exit code 1"),
+        ("git diff --exit-code", "", "probe", "exit code 1"),
+        ("pytest -q", "", "finding", "exit code 1"),
+        (
+            "cp a b",
+            "cp: cannot stat 'a': No such file or directory",
+            "failure",
+            "cp: cannot stat 'a': No such file or directory",
+        ),
+    ],
+)
+def test_the_exit_code_in_the_output_of_one_of_several_commands_counts(
+    command: str, output: str, kind: str, words: str
+) -> None:
+    failed: dict[str, object] = {
+        "query": command,
+        "result": f"[Command exited with code 1]\n\n[stderr]\n{output}\n",
+        "error": "Command exited with code 1",
+        "success": False,
+    }
+    before: dict[str, object] = {"query": "echo ok", "result": "ok", "success": True}
+    for commands, runs in (([command], [failed]), (["echo ok", command], [before, failed])):
+        judgement = judged(commands, runs)
+        assert judgement is not None
+        assert (judgement.kind.value, judgement.words) == (kind, words)
+
+
+def test_a_failure_without_words_or_code_is_named_as_it_is_recorded() -> None:
+    judgement = judged(["make all"], [{"query": "make all", "result": "", "success": False}])
+    assert judgement is not None
+    assert judgement.words == "failed"
+    flagged = judged_result(
+        PlacedCall(make_call("book_table", {"guests": 5}), Location(0, "text", Range(0, 1))),
+        ToolResult("", Range(0, 0), is_error=True),
+    )
+    assert flagged is not None
+    assert flagged.words == "empty result"
 
 
 def test_a_list_of_other_things_that_had_no_success_is_data() -> None:
