@@ -15,7 +15,7 @@ from weaklink.inspector.chain.outcomes import goes_on_after, is_empty, last_turn
 from weaklink.inspector.chain.pairing import Pairing
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import loops_in_turns, repetitions, same_result
-from weaklink.inspector.chain.steps import Certainty, Chain, Said, Step, StepOutcome, quoted, tool_named
+from weaklink.inspector.chain.steps import Certainty, Chain, ResultKind, Said, Step, StepOutcome, quoted, tool_named
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_search, is_terminal
 from weaklink.inspector.checks.arguments import ArgumentPlaces
 from weaklink.inspector.checks.repetition import repeated_message
@@ -224,7 +224,7 @@ def tools_usually_empty(steps: Iterable[Step]) -> frozenset[str]:
 
 
 def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterator[EmptyResult]:
-    """The empty results of `ok` calls whose tool is expected to return something, in order."""
+    """The empty results of `ok` calls whose tool is expected to return something, and of searches, in order."""
     empty = [step for step in steps if _is_unexpected(step)]
     if not empty:
         return
@@ -240,7 +240,8 @@ def empty_results(steps: Sequence[Step], flow: Callable[[], DataFlow]) -> Iterat
 
 
 def _is_unexpected(step: Step) -> bool:
-    if not step.is_good or step.result is None or not is_empty(step.result) or _is_not_kept(step.result):
+    is_answered = step.is_good or (step.result_kind is ResultKind.PROBE and is_search(step.call.name or ""))
+    if not is_answered or step.result is None or not is_empty(step.result) or _is_not_kept(step.result):
         return False
     return not ends_run(step.call) and not may_be_silent(step.call)
 

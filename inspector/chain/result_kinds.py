@@ -415,8 +415,8 @@ def _counts_faults(line: str) -> bool:
         return True
     if len(counts) < _FEWEST_COUNTS or any(map(str.isalnum, _COUNT.sub("", line[:_LONGEST_TALLY]))):
         return False
-    total = max(counts)
-    return len(counts) > _FEWEST_COUNTS or (0 < total == sum(counts) - total < sum(counts))
+    total, others = max(counts), sum(counts) - max(counts)
+    return len(counts) > _FEWEST_COUNTS or (total == others and total > 0)
 
 
 _LONGEST_TALLY, _FEWEST_COUNTS = 300, 3

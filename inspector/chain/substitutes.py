@@ -135,7 +135,7 @@ class Substitutes:
             if not ran or step.location.turn <= known_turn(failed):
                 continue
             for effect in effects_of(step.call):
-                if effect.kind is EffectKind.CHECK is not mine.kind:
+                if effect.kind is EffectKind.CHECK and mine.kind is not EffectKind.CHECK:
                     continue  # `bash -n` only reads it
                 words = () if effect.command is None else (effect.command.own_name, *effect.command.words)
                 names = [word.rsplit("/", 1)[-1].partition("@")[0] for word in words]
