@@ -9,7 +9,7 @@ import msgspec
 
 from weaklink.inspector.checks.wording import at_end
 from weaklink.inspector.diagnostics import Diagnostic, Fault
-from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Part, Turn
+from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Turn
 from weaklink.inspector.rules import recording as rules
 from weaklink.inspector.rules.recording import SEQUENCE_GAP, STALLED_STREAM
 from weaklink.inspector.rules.rule import Rule
@@ -139,7 +139,9 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
     if all(part.chunks is None for part in turn.parts):
         return
     arrivals = sorted(_arrivals(turn), key=attrgetter("sequence"))
-    is_counted = all(part.chunks is not None or _may_be_uncounted(part) for part in turn.parts)
+    is_counted = all(
+        part.chunks is not None or not part.text or part.name.startswith(WIRE_PREFIX) for part in turn.parts
+    )
     if is_counted:
         repeated = [after for before, after in pairwise(arrivals) if after.sequence == before.sequence]
         if repeated:
@@ -153,11 +155,6 @@ def check_arrivals(turn: Turn, number: int) -> Iterator[Diagnostic]:
             if waited > STALL_S:
                 message = f"No data arrived for {waited:.1f} s before this, from {before.offset_s:.1f} s."
                 yield Fault(STALLED_STREAM, after.place, message).at(number, after.part)
-
-
-def _may_be_uncounted(part: Part) -> bool:
-    """Whether a part without chunks leaves no gap in the numbers of the others."""
-    return not part.text or part.name.startswith(WIRE_PREFIX)
 
 
 def _repetition(again: Sequence[_Arrival]) -> str:

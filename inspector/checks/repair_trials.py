@@ -197,12 +197,15 @@ class _Trials:
             return set()
         self.left -= 1
         edits = [(edit, one) for one in without_clashes(group) if one.fix is not None for edit in one.fix.edits]
-        edits.sort(key=_edit_place)
+        edits.sort(key=lambda owned: owned[0].range)
         text = edited(self.text, [edit for edit, _ in edits])
         after = self.read(text)
         errors = sorted(fault.range.start for fault in after.faults if _is_of_payload(fault))
         repeats = sorted(fault.range.start for fault in after.faults if fault.rule is DUPLICATE_KEY)
-        calls = [_RepairedCall(call, text, errors, self.markers) for call in sorted(after.calls, key=_call_start)]
+        calls = [
+            _RepairedCall(call, text, errors, self.markers)
+            for call in sorted(after.calls, key=lambda call: call.range.start)
+        ]
         starts = [repaired.call.range.start for repaired in calls]
         broken, distance = self._moving_brackets(edits), 0
         for edit, owner in edits:
@@ -285,10 +288,6 @@ def _is_needed(removed: str, before: str, *, is_outside: bool) -> bool:
     return is_outside and any(count < 0 or (count > 0 and closer in removed) for closer, count in unmatched.items())
 
 
-def _edit_place(owned: tuple[Edit, Fault]) -> Range:
-    return owned[0].range
-
-
 def _is_of_payload(fault: Fault) -> bool:
     return fault.rule.code.startswith("J") and fault.rule.severity is Severity.ERROR
 
@@ -328,7 +327,11 @@ class _RepairedCall:
         """The spellings of values that look as if they had swallowed syntax, the first few of them."""
         strings = (value for value in _values(self.call.arguments) if isinstance(value, str))
         doubtful = (one for one in strings if _has_swallowed(one) or any(marker in one for marker in self._markers))
-        return [spelled for one in islice(doubtful, _MAX_DOUBTFUL) for spelled in _spellings(one)]
+        return [
+            spelled
+            for one in islice(doubtful, _MAX_DOUBTFUL)
+            for spelled in {one, write_json(one)[1:-1], one.replace("'", "\\'")} - {""}
+        ]
 
     @cached_property
     def _has_doubled_brackets(self) -> bool:
@@ -342,10 +345,6 @@ class _RepairedCall:
             return True
         start = max(self.call.range.start, written.start - len(spelled))
         return self._text.find(spelled, start, min(self.call.range.end, written.end + len(spelled))) >= 0
-
-
-def _spellings(string: str) -> set[str]:
-    return {string, write_json(string)[1:-1], string.replace("'", "\\'")} - {""}
 
 
 def _values(value: Json) -> Iterator[Json]:
@@ -432,10 +431,6 @@ _OPENS = re.compile(r"(?:[(\[{,]|['\"]:)\s*\Z")
 _CLOSES = re.compile(r"\s*[)\]},]")
 _BRACKETS = re.compile(r"[(){}\[\]]")
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
-
-
-def _call_start(call: ToolCall) -> int:
-    return call.range.start
 
 
 def _codes(faults: Sequence[Fault]) -> Counter[str]:

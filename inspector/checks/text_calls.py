@@ -48,7 +48,11 @@ class SessionTools:
         found = [fault for fault in search.in_text(text, 0, self.offered, at_end=True) if self._is_call(fault, text)]
         ranges = [fault.range for fault in found]
         left_out = (*read, *(quoted_ranges(text, ranges, request) if ranges else ()))
-        return [_lost(fault) for fault in found if not any(_overlap(place, fault.range) for place in left_out)]
+        return [
+            _lost(fault)
+            for fault in found
+            if not any((place.start < fault.range.end and fault.range.start < place.end) for place in left_out)
+        ]
 
     @property
     def offered(self) -> OfferedTools:
@@ -98,10 +102,6 @@ def _definition(name: str, seen: Sequence[frozenset[str]]) -> ToolDefinition:
     return ToolDefinition(
         name, parameters={"type": "object", "properties": properties, "required": [*sorted(required)]}
     )
-
-
-def _overlap(one: Range, other: Range) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _has_own_lines(text: str, place: Range) -> bool:

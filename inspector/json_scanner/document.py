@@ -77,7 +77,7 @@ def _is_repairable(text: str, place: Range, nodes: Sequence[JsonNode], faults: S
     wrong = [fault for fault in faults if fault.rule.severity is Severity.ERROR]
     if not nodes or not all(fault.fix for fault in wrong):
         return False
-    edits = sorted((edit for fault in wrong if fault.fix for edit in fault.fix.edits), key=_by_range)
+    edits = sorted((edit for fault in wrong if fault.fix for edit in fault.fix.edits), key=lambda edit: edit.range)
     fixed = _edited(text, place, edits)
     if fixed is None:
         return False
@@ -88,10 +88,6 @@ def _is_repairable(text: str, place: Range, nodes: Sequence[JsonNode], faults: S
     if any(fault.rule.severity is Severity.ERROR for fault in left) or len(again) != len(nodes):
         return False
     return all(one.value() == other.value() for one, other in zip(again, nodes, strict=True))
-
-
-def _by_range(edit: Edit) -> Range:
-    return edit.range
 
 
 def _edited(text: str, place: Range, edits: Sequence[Edit]) -> str | None:

@@ -1,4 +1,28 @@
-"""Reads what is neither bracket nor string: numbers and literals in any spelling, bare words and expressions."""
+r"""Reads what is neither bracket nor string: numbers and literals in any spelling, bare words and expressions.
+
+Theory of operation. The reader expects a value, and sees no bracket and no quote. `read_word` tries three things; the
+first that fits is the value:
+
+    {"n": 1,250}              `_THOUSANDS`: groups of three digits, if no next member can begin at their comma
+    {"n": 5}  {"n": True}     `_SCALAR`: a number or literal, and after it something that ends a value (`_ENDS`)
+    {"n": 2 * 3600, ...       `run_end`: the run of characters up to the end of the value, whatever they are
+
+A run ends at a comma, a closing bracket, a line end or a comment. Its own brackets are matched and its strings skipped:
+`f(1, [2])` is one run. A comma as in `New York, NY` belongs to the run unless the next member begins after it.
+
+`_understood` then decides what a run means, from the certain to the vague. Each but the first reports its fault:
+
+    5, true                   JSON itself
+    tru, 1., -                cut off by the end of the text: completed as far as that is certain (`_cut`)
+    True, None                Python's literals
+    NaN, -inf                 numbers that JSON cannot write
+    +1, 1_000, .5, 0x1f       a number in the spelling of another language (`_json_spelling`)
+    2 * 3600                  arithmetic on plain numbers: the repair is its result (`result_of`)
+    next monday               words, which only lack their quotes
+    f"{x}", a or b            an expression: quoted as it is, unless it only joins strings
+
+Time is linear in the run: a repeat within a repeat is bounded, and a run is read a bounded number of times.
+"""
 
 import re
 from fractions import Fraction
@@ -24,61 +48,120 @@ _OTHER_SPELLINGS = {
     "none": "null",
 }
 
+# Numbers and literals. `_SCALAR`, `_PLUS` and `_THOUSANDS` match a beginning, the others a whole run.
 _NON_FINITE = lazy_pattern(r"[-+]?(?:NaN|nan|Infinity|inf)")
 _NUMBER = lazy_pattern(NUMBER)
 _SCALAR = lazy_pattern(rf"(?:{NUMBER}|true|false|null|True|False|None)(?![\w.])")
-
-# What may follow a scalar directly, or after white space if the comma was forgotten.
-_ENDS = lazy_pattern(
-    r"""\s*+(?:[,}\])]|\\[nrt]|\Z|//|/\*|\#)|\s*\n|\s++(?:["'“{\[]|[\w$]{1,64}\s*+:)|["']\S{0,64}["']\s*+:"""
-)
-
-_ENDS_ITEM = lazy_pattern(r"""\s++(?:\d|true\b|false\b|null\b)""")
 _PLUS = lazy_pattern(r"\+[0-9]")
-_SEPARATED = lazy_pattern(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")
-_GROUPED = lazy_pattern(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")
-_LEADING_ZEROS = lazy_pattern(r"-?0+[0-9]++(?:\.[0-9]+)?")
-_BARE_DOT = lazy_pattern(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")
+_SEPARATED = lazy_pattern(r"-?[0-9]{1,30}(?:_[0-9]{1,30}){1,30}")  # 1_000
+_GROUPED = lazy_pattern(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}")  # 1,000
+_THOUSANDS = lazy_pattern(
+    r"""
+    -?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}    # 1,250
+    (?= \s*+ (?: \} | ,\s*+["'] ) )         # the object ends, or its next member begins
+    """,
+    re.VERBOSE,
+)
+_LEADING_ZEROS = lazy_pattern(r"-?0+[0-9]++(?:\.[0-9]+)?")  # 007
+_BARE_DOT = lazy_pattern(r"-?(?:\.[0-9]+|[0-9]+\.)(?:[eE][-+]?[0-9]+)?")  # .5 and 5.
 _BASED = lazy_pattern(r"-?0[xX][0-9a-fA-F]{1,64}|-?0[bB][01]{1,64}|-?0[oO][0-7]{1,64}")
-_CUT_NUMBER = lazy_pattern(rf"({NUMBER})?(?:-|\.|(?:\.[0-9]+)?[eE][-+]?)")
-_THOUSANDS = lazy_pattern(r"-?[1-9][0-9]{0,2}(?:,[0-9]{3}){1,10}(?=\s*+(?:\}|,\s*+[\"']))")
-_ADDRESS = lazy_pattern(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
-_TRIPLE = lazy_pattern(r'"""|\'\'\'')
-_BRACES = lazy_pattern(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")
-_LITERAL_STRING = lazy_pattern(
-    r"[fFrRbBuU]{0,2}(?:\"([^\"\\]*(?:\\.[^\"\\]*)*)\"|'([^'\\]*(?:\\.[^'\\]*)*)')", re.DOTALL
-)
-_WORD_CHARACTERS = lazy_pattern(r"[^()\[\]{}<>\"'`=*|\\+]+(?:'[^()\[\]{}<>\"'`=*|\\+]+)*")
-
-_PROGRAM = lazy_pattern(
-    r"\b(?:True|False|None) (?:and|or|in|is|if)\b|\b(?:and|or|in|is|if) (?:True|False|None)\b"
-    r"|^not |\blambda\b|\s[-/%^]\s|^\.\.\.|^…|^-|&&|\|\|"
+_CUT_NUMBER = lazy_pattern(
+    rf"""
+    ({NUMBER})?                     # what is whole of it: `1` of `1.`, nothing of `-`
+    (?: - | \. | (?:\.[0-9]+)?[eE][-+]? )
+    """,
+    re.VERBOSE,
 )
 
+# What may follow a scalar, so that it is the value and not the beginning of words such as `5 minutes`.
+_ENDS = lazy_pattern(
+    r"""
+    \s*+ (?: [,}\])]                # the next value or the end of this object, array or tuple
+           | \\[nrt]                # a line end that was escaped once too often
+           | \Z | // | /\* | \# )   # the end, or a comment
+    | \s*\n
+    | \s++ (?: ["'“{\[]             # a comma was forgotten: `1 "b": 2`
+             | [\w$]{1,64}\s*+: )   # and so were the quotes: `1 b: 2`
+    | ["']\S{0,64}["']\s*+:         # not even a blank: `1"b": 2`
+    """,
+    re.VERBOSE,
+)
+_ENDS_ITEM = lazy_pattern(r"""\s++(?:\d|true\b|false\b|null\b)""")  # of an array without its comma: `[1 2]`
+
+# The run of characters: what can be skipped without a look, and what decides at the rest.
 _PLAIN = lazy_pattern(r"""[^,{}\[\]()"'`\n/#;<>]+""")
-_PLACEHOLDER = lazy_pattern(r"<[^<>\n\"]{1,80}>")
-_PREFIX = lazy_pattern(r"[fFrRbBuU]{1,2}")
+_PLACEHOLDER = lazy_pattern(r"<[^<>\n\"]{1,80}>")  # <your name>
+_PREFIX = lazy_pattern(r"[fFrRbBuU]{1,2}")  # of a string in Python
 _CLOSER = {"(": ")", "[": "]", "{": "}"}
-_OPERATORS = frozenset("+-*/%=<>!&|?,")
-
-# A comma in `New York, NY` belongs to the words unless the next member begins after it.
-_MEMBER_BEGINS = lazy_pattern(r"""\s*+(?:["'“‘{}\[\]/#,]|\Z|\\"|[\w$.-]{1,64}["']?\s*+[:=])""")
+_OPERATORS = frozenset("+-*/%=<>!&|?,")  # a run continues in the next line, or with a string, after one of these
 _PROSE = lazy_pattern(r"[A-Za-z][\w .'-]*")
+_MAX_PROSE_CHARS = 200  # before a comma that may belong to words
+_MEMBER_BEGINS = lazy_pattern(
+    r"""
+    \s*+ (?: ["'“‘{}\[\]/#,] | \Z
+           | \\"                            # an escaped quote
+           | [\w$.-]{1,64}["']?\s*+[:=] )   # a key without quotes, or without its opening quote
+    """,
+    re.VERBOSE,
+)
 _LINE_COMMENT = lazy_pattern(r"//|/\*|#\s")
-_AFTER_QUOTE = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")
-_LONGEST_PROSE = 200
+_AFTER_QUOTE = lazy_pattern(r"\s*+(?:[,}\]:]|\Z)")  # what follows a quote that closes, unlike an apostrophe
 
-_LONGEST = 200
-_TOKEN = lazy_pattern(r"\s*(?:(\d{1,30}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,2})?(?![\d.\w]))|(\*\*|[-+*/()^]))")
+# Triple quotes, placeholders, addresses, strings, words and programs.
+_TRIPLE = lazy_pattern(r'"""|\'\'\'')
+_BRACES = lazy_pattern(r"\{\{?\s*[A-Za-z_][\w. ]{0,63}\}?\}")  # {name} and {{name}}
+_ADDRESS = lazy_pattern(r"[A-Za-z][\w+.-]{0,20}://[^\s\"'`(){}\[\]<>]+")
+_LITERAL_STRING = lazy_pattern(
+    r"""
+    [fFrRbBuU]{0,2}
+    (?: "([^"\\]*(?:\\.[^"\\]*)*)"
+      | '([^'\\]*(?:\\.[^'\\]*)*)' )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_WORD_CHARACTERS = lazy_pattern(
+    r"""
+    [^()\[\]{}<>"'`=*|\\+]+
+    (?: ' [^()\[\]{}<>"'`=*|\\+]+ )*        # an apostrophe within: don't
+    """,
+    re.VERBOSE,
+)
+_PROGRAM = lazy_pattern(  # words that only a program writes
+    r"""
+    \b (?:True|False|None)[ ](?:and|or|in|is|if) \b
+    | \b (?:and|or|in|is|if)[ ](?:True|False|None) \b
+    | ^not[ ] | \blambda\b
+    | \s[-/%^]\s                            # an operator between blanks
+    | ^\.\.\. | ^… | ^-                     # nothing, or an option
+    | && | \|\|
+    """,
+    re.VERBOSE,
+)
+
+# Arithmetic.
+_MAX_EXPRESSION_CHARS = 200
 _ARITHMETIC = lazy_pattern(r"[-+*/().\d\s^eE]*")
+_TOKEN = lazy_pattern(
+    r"""
+    \s*
+    (?: ( \d{1,30} (?:\.\d{1,30})? (?:[eE][-+]?\d{1,2})? (?![\d.\w]) )   # a number
+      | ( \*\* | [-+*/()^] ) )                                           # an operator or a parenthesis
+    """,
+    re.VERBOSE,
+)
 _LEADING_ZERO = lazy_pattern(r"(?<![\d.])0\d")
 # 2024-11-15, 12/24/2024, 555-123-4567: dates and telephone numbers, which are not arithmetic.
 _DATE_OR_PHONE = lazy_pattern(r"\d+(?:-\d+){2,}|\d+(?:/\d+){2,}")
-# 12e34-56: part of an identifier in hexadecimal digits.
-_IDENTIFIER = lazy_pattern(r"\d*[eE][\deE]*(?:-[\deE]+)+|\d+(?:-[\deE]+)*-\d*[eE][\deE]*(?:-[\deE]+)*")
+_IDENTIFIER = lazy_pattern(  # in hexadecimal digits
+    r"""
+    \d*[eE][\deE]* (?:-[\deE]+)+                                # 12e34-56
+    | \d+ (?:-[\deE]+)* - \d*[eE][\deE]* (?:-[\deE]+)*          # 12-34e5
+    """,
+    re.VERBOSE,
+)
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "~": 3, "**": 4}
-_LARGEST_EXPONENT = 1000
-_MOST_BITS = 1024  # of a power's result, so that it stays a value that somebody would write out
+_MAX_EXPONENT = 1000
+_MAX_POWER_BITS = 1024  # of a power's result, so that it stays a value that somebody would write out
 
 
 def opens_triple(cursor: JsonCursor) -> bool:
@@ -348,7 +431,7 @@ def _outside(cursor: JsonCursor, start: int, at: int, context: ValueContext) -> 
     if character == ">":
         return 1
     if character == ",":
-        prose = context is ValueContext.MEMBER and at - start < _LONGEST_PROSE and _PROSE.fullmatch(text, start, at)
+        prose = context is ValueContext.MEMBER and at - start < _MAX_PROSE_CHARS and _PROSE.fullmatch(text, start, at)
         return int(bool(prose) and not _MEMBER_BEGINS.match(text, at + 1, cursor.end))
     if character == "\n":
         return int(_last_character(text, start, at) in _OPERATORS)
@@ -395,7 +478,7 @@ def result_of(expression: str) -> int | float | None:
     `^` is a power too, as in mathematics. Computes with exact fractions: `0.1+0.2` is 0.3. Limited to 200 characters,
     numbers of 30 digits, and powers with integer exponents whose results have at most 1,024 bits.
     """
-    if len(expression) > _LONGEST or not _ARITHMETIC.fullmatch(expression) or is_date_or_phone(expression):
+    if len(expression) > _MAX_EXPRESSION_CHARS or not _ARITHMETIC.fullmatch(expression) or is_date_or_phone(expression):
         return None
     if "//" in expression or _IDENTIFIER.fullmatch(expression) or _LEADING_ZERO.search(expression):
         return None
@@ -492,7 +575,7 @@ def _applied(operator: str, left: Fraction, right: Fraction) -> Fraction:
 
 def _is_small_power(base: Fraction, exponent: Fraction) -> bool:
     """Whether a power has an exact result that is small enough to compute and show."""
-    if exponent.denominator != 1 or abs(exponent) > _LARGEST_EXPONENT or (not base and exponent < 0):
+    if exponent.denominator != 1 or abs(exponent) > _MAX_EXPONENT or (not base and exponent < 0):
         return False
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())
-    return bits * abs(int(exponent)) <= _MOST_BITS
+    return bits * abs(int(exponent)) <= _MAX_POWER_BITS

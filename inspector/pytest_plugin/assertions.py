@@ -312,8 +312,4 @@ def shown(text: str) -> str:
     """A text on one line, without invisible characters and cursor movements: these become escapes."""
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() else _escaped(one) for one in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text)

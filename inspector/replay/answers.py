@@ -138,7 +138,11 @@ def _chat_call(call: tuple[str, str, str], index: int | None) -> Json:
 
 def _chat(answer: _AnswerContent) -> Json:
     choice: Json = {"index": 0, "message": _chat_message(answer, is_delta=False), "finish_reason": _chat_finish(answer)}
-    return {**_chat_head(answer, "chat.completion"), "choices": [choice], "usage": _no_usage()}
+    return {
+        **_chat_head(answer, "chat.completion"),
+        "choices": [choice],
+        "usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    }
 
 
 def _chat_events(answer: _AnswerContent) -> Iterator[Json]:
@@ -154,10 +158,6 @@ def _chat_head(answer: _AnswerContent, kind: str) -> dict[str, Json]:
 
 def _chat_finish(answer: _AnswerContent) -> str:
     return "tool_calls" if answer.calls else "stop"
-
-
-def _no_usage() -> Json:
-    return {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 def _arguments(text: str) -> Json:

@@ -353,7 +353,7 @@ class SessionCache:
     def text_ends(self, scope: str) -> list[PromptEnd]:
         """The ends of the texts that a raw prompt may continue, the shortest first."""
         ends = self._text_ends.get(scope, {}).values()
-        return sorted((end for end in ends if end.trace.key in self._by_key), key=_length)
+        return sorted((end for end in ends if end.trace.key in self._by_key), key=lambda end: end.length)
 
     def _point(self, scope: str, chain: bytes) -> TracePosition | None:
         """The newest trace there; if that was forgotten, another one that ends there."""
@@ -390,7 +390,3 @@ def _remove(
 def pair_digest(before: bytes, answer: bytes) -> bytes:
     """Two messages as one digest."""
     return blake2b(before + b"|" + answer, digest_size=16).digest()
-
-
-def _length(end: PromptEnd) -> int:
-    return end.length

@@ -299,7 +299,7 @@ class BlockImporter(Struct, frozen=True):
         with placed_block(block) as file:
             try:
                 for record in records_of_block(file, self.source):
-                    notice = _skip_reason(record) if isinstance(record, Skipped) else None
+                    notice = f"{record.record}: {record.reason}" if isinstance(record, Skipped) else None
                     if notice is None:
                         assert isinstance(record, Trace)
                         trace = redactor.trace(record)
@@ -337,10 +337,6 @@ def records_of_block(file: PlacedFile, source: str | None) -> Iterator[Trace | S
     """The traces and skipped records of a block's file. Raises UnreadableFileError if it cannot be read."""
     reading = read_placed(file, source)
     return read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
-
-
-def _skip_reason(skipped: Skipped) -> str:
-    return f"{skipped.record}: {skipped.reason}"
 
 
 class _TableWriters:

@@ -172,7 +172,11 @@ def part_html(
             span_faults.append(ordered[next_fault])
             next_fault += 1
         calls = by_span.get(index, [])
-        if not (span_faults or calls or len(part.spans) == 1) and _is_gap(text, span):
+        if (
+            not (span_faults or calls or len(part.spans) == 1)
+            and span.kind is SpanKind.TEXT
+            and not span.range.of(text).strip()
+        ):
             continue
         is_kept = room.keeps(part.turn, part.part, span.range)
         if not room.takes(is_kept=is_kept):
@@ -310,10 +314,6 @@ def _place(fault: Fault, lines: LineIndex | None) -> str:
         return ""
     line, column = lines.position(fault.range.start)
     return f' <span class="dim">line {line} column {column}</span>'
-
-
-def _is_gap(text: str, span: Span) -> bool:
-    return span.kind is SpanKind.TEXT and not span.range.of(text).strip()
 
 
 def style_sheet() -> str:

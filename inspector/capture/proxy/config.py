@@ -95,7 +95,7 @@ class ProxyConfig(Struct, frozen=True):
             raise ProxyConfigError(
                 f"Two upstreams have the path `{prefix or '/'}`; give one of them another prefix, as in `/other=https://...`."
             )
-        if not self.token and not is_loopback(_bare(self.host)):
+        if not self.token and not is_loopback(self.host.lower().removesuffix(".").strip("[]")):
             raise ProxyConfigError(
                 f"`{self.host}` can be reached from other machines, so the proxy requires a token that its clients "
                 "must send; set one, or listen on `127.0.0.1`."
@@ -107,10 +107,6 @@ class ProxyConfig(Struct, frozen=True):
         """The upstream with the longest prefix that takes a raw path; None if none does."""
         matching = [upstream for upstream in self.upstreams if upstream.takes(path)]
         return max(matching, key=lambda upstream: len(upstream.prefix), default=None)
-
-
-def _bare(host: str) -> str:
-    return host.lower().removesuffix(".").strip("[]")
 
 
 def _prefix(text: str) -> str:

@@ -1,4 +1,27 @@
-"""Finds calls anywhere in text: JSON or Python literals, Python call syntax, tags named like the tool."""
+r"""Finds calls anywhere in text: JSON or Python literals, Python call syntax, tags named like the tool.
+
+Theory of operation. Each search goes from one sign of its shape to the next, and a place with the name of an offered
+tool becomes an `Attempt`. With a tool `tide` that has the parameters `port` and `day`:
+
+    json_calls      {"name": "tide", "arguments": {"port": "Oslo"}}   a key of `_NAME_KEYS`, and one of `_ARGUMENT_KEYS`
+                    {"tool": "tide", "port": "Oslo"}                  the arguments beside the name
+                    {"tide": {"port": "Oslo"}}                        the name as the key
+                    ["tide", {"port": "Oslo"}]                        a pair
+                    {"calls": ["tide(port='Oslo')"]}                  a wrapper (`_WRAPPERS`), a call in a string
+    named_objects   tide {"port": "Oslo"}                             the name before an object
+    python_calls    tide(port="Oslo")                                 the name before a parenthesis
+    named_lists     [tide, port="Oslo"]
+    tag_calls       <tide><port>Oslo</port></tide>
+
+What is only written like a call has the shape too, and the arguments tell them apart (`Evidence`): a signature,
+`tide(port: str)`, is none (NONE); names that the tool has, with a literal, are one for certain (STRONG); other names or
+a value alone may be one (MEDIUM); a word alone, `tide(port)`, hardly (WEAK).
+
+The parentheses of `tide(note="a) b", list=[1, (2)])` are matched by `Brackets`: `_SHALLOW`, one pattern, for the usual
+call of at most two levels, else a stack over `_TOKEN`. All searches of one text share its budget, four times the
+text. So hostile nesting takes linear time, and what is left unread then is no attempt. A value that is not closed is
+read to the next empty line, at most `_MAX_CUT_VALUES` times.
+"""
 
 import re
 from bisect import bisect_left
@@ -15,7 +38,7 @@ from weaklink.inspector.model import Json, Parameter, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
-_LONGEST_BRACKETS = 65_536
+_MAX_BRACKETS_CHARS = 65_536
 _TOKEN = lazy_pattern(r"\\.|[\"'()\[\]{}]", re.DOTALL)
 
 _STRINGS = {
@@ -23,24 +46,37 @@ _STRINGS = {
     "'": lazy_pattern(r"'(?:[^'\\\n]|\\.)*'", re.DOTALL),
 }
 
-_PLAIN = r"[^\"'()\[\]{}\\]*+"
-_PLAIN_STRING = (
-    r"""(?:"(?!"")[^"\\\n]*+(?:\\[\s\S][^"\\\n]*+){0,30}"|(?<![^\W_])'(?!'')[^'\\\n]*+(?:\\[\s\S][^'\\\n]*+){0,30}')"""
-)
-_INNER = rf"{_PLAIN}(?:{_PLAIN_STRING}{_PLAIN}){{0,30}}"
-_NESTED = rf"{_PLAIN}(?:(?:{_PLAIN_STRING}|\({_INNER}\)|\[{_INNER}\]|\{{{_INNER}\}}){_PLAIN}){{0,30}}"
-_SHALLOW = lazy_pattern(rf"\({_NESTED}\)|\[{_NESTED}\]|\{{{_NESTED}\}}")
-_LONGEST_SHALLOW = 400
+_PLAIN = r"[^\"'()\[\]{}\\]*+"  # neither a quote nor a bracket nor a backslash
+_PLAIN_STRING = r"""
+    (?: " (?!"")  [^"\\\n]*+ (?: \\[\s\S] [^"\\\n]*+ ){0,30} "   # on one line, with some escapes; not a triple quote
+      | (?<![^\W_])                                              # not an apostrophe
+        ' (?!'')  [^'\\\n]*+ (?: \\[\s\S] [^'\\\n]*+ ){0,30} ' )
+"""
+# Strings, but no brackets; and one level of brackets around such texts.
+_INNER = rf"{_PLAIN} (?: {_PLAIN_STRING} {_PLAIN} ){{0,30}}"
+_NESTED = rf"{_PLAIN} (?: (?: {_PLAIN_STRING} | \( {_INNER} \) | \[ {_INNER} \] | \{{ {_INNER} \}} ) {_PLAIN} ){{0,30}}"
+_SHALLOW = lazy_pattern(rf"\( {_NESTED} \) | \[ {_NESTED} \] | \{{ {_NESTED} \}}", re.VERBOSE)
+_MAX_SHALLOW_CHARS = 400
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
+
+# Where a value may begin: `{"`, `[{`, `{\"`; or a list of a name and arguments: `[tide, port=`, `[tide, {`.
 _VALUE_FOLLOWS = r"\s{0,80}(?:[\"'“‘\[{]|\\\")"
 _BEGINS = lazy_pattern(rf"[\[{{]{_VALUE_FOLLOWS}")
 _OBJECT_BEGINS = lazy_pattern(rf"\{{{_VALUE_FOLLOWS}")
 _PAIR_FOLLOWS = r"\s{0,40}([\w\\.\-]{1,160})\s{0,40},\s{0,40}(?=[\w\\]{1,80}\s?=(?!=)|\{)"
 _LIST_BEGINS = lazy_pattern(rf"\[(?:{_VALUE_FOLLOWS}|{_PAIR_FOLLOWS})")
-_QUOTED = lazy_pattern(r"[\"'“‘`]((?:[\w.\-/]|\\_){1,160})(?=[\"'”’`]|\\\"|\()")
-_LONGEST_CUT = 16_384
-_MOST_CUTS = 4  # values without an end that are read in one text
-_MOST_DEPTH = 4
+_LIST_PAIR = lazy_pattern(rf"\[{_PAIR_FOLLOWS}")
+_QUOTED = lazy_pattern(  # a string that may be a tool's name
+    r"""
+    ["'“‘`]
+    ( (?: [\w.\-/] | \\_ ){1,160} )         # Markdown escapes underscores
+    (?= ["'”’`] | \\" | \( )                # its end, or the parenthesis of a call in a string
+    """,
+    re.VERBOSE,
+)
+_MAX_CUT_CHARS = 16_384
+_MAX_CUT_VALUES = 4  # values without an end that are read in one text
+_MAX_DEPTH = 4
 _NAME_KEYS = (
     "name",
     "tool_name",
@@ -90,31 +126,51 @@ _WRAPPERS = frozenset(
 
 _BESIDE = frozenset(("id", "type", "call_id", "tool_call_id", "index", "thought", "reasoning", "description"))
 _RESULT_KEYS = frozenset(("content", "result", "results", "output", "response", "observation", "error"))
-_LONGEST_CUT_PYTHON_CALLS = 4_000
+_MAX_CUT_PYTHON_CHARS = 4_000
 _MARKDOWN_ESCAPE = lazy_pattern(r"\\([_*\[\]<>#~&`])")
 
-_SIGNATURE = lazy_pattern(
-    r"\s*(?:\w+\s*:\s*(?:str|int|float|bool|list|dict|tuple|set|bytes|Any|Optional|List|Dict|Union|string|number|boolean"
-    r"|object|array|integer|Array|Record|Path|Callable|Literal)\b|self\b|cls\b|\*\w|\.\.\.|…|/\s*,|\w+\s*,\s*\.\.\.)"
+_SIGNATURE = lazy_pattern(  # what is between the parentheses of a definition, and never of a call
+    r"""
+    \s*
+    (?: \w+\s*:\s*                          # a parameter with its type
+        (?: str|int|float|bool|list|dict|tuple|set|bytes|Any|Optional|List|Dict|Union|string|number|boolean
+          | object|array|integer|Array|Record|Path|Callable|Literal ) \b
+      | self\b | cls\b | \*\w               # a method's first parameter; *args
+      | \.\.\. | …                          # left out by the author
+      | /\s*, | \w+\s*,\s*\.\.\. )
+    """,
+    re.VERBOSE,
 )
 
 _NAMED = lazy_pattern(r"\s*\w+\s*=(?!=)")
 _NAME_BEFORE = lazy_pattern(
-    r"\w[`*]{0,3}[ \t]{0,4}:?[`*]{0,3}[ \t]{0,4}\n?[ \t]{0,4}(`{3}(?:json)?[ \t]{0,4}\n)?(\{)\Z"
+    r"""
+    \w [`*]{0,3} [ \t]{0,4} :? [`*]{0,3}    # the end of a name, perhaps in Markdown's emphasis: `tide`:
+    [ \t]{0,4} \n? [ \t]{0,4}
+    ( `{3}(?:json)? [ \t]{0,4} \n )?        # the object may be in a fence of its own
+    (\{) \Z
+    """,
+    re.VERBOSE,
 )
-_LONGEST_BEFORE = 40  # the most characters that `_NAME_BEFORE` matches before the object
+_MAX_BEFORE_CHARS = 40  # that `_NAME_BEFORE` matches before the object
 _BESIDE_NAME = "`*: \t\n"
 _OBJECT = lazy_pattern(r"\{(?=\s{0,16}[\"'])")
 NAME_BEFORE_OBJECT = "as its name before a JSON object"
 """The name of the shape that `named_objects` finds."""
 
 _FENCE_END = lazy_pattern(r"\s{0,4}`{3}")
-_LITERAL = lazy_pattern(r"[rbfu]?[\"']|[-+]?\d|[\[{(]|(?:True|False|None|true|false|null)\b|<")
-_WORD = lazy_pattern(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")
-_LIST_PAIR = lazy_pattern(rf"\[{_PAIR_FOLLOWS}")
+_LITERAL = lazy_pattern(  # an argument that is a value, and no word of a sentence
+    r"""
+    [rbfu]?["'] | [-+]?\d | [\[{(]          # the beginning of a string, a number, a container
+    | (?: True|False|None|true|false|null ) \b
+    | <                                     # <placeholder>
+    """,
+    re.VERBOSE,
+)
+_WORD = lazy_pattern(r"[A-Za-z_][\w.]*(?:\[[^\]]*\])?\Z")  # a variable, perhaps with an index
 _OPENER = lazy_pattern(r"<([A-Za-z_][\w.\-\\]{0,127})>")
 _CHILD = lazy_pattern(r"\s*<([A-Za-z_][\w\-]{0,127})>")
-_LONGEST = 16_384
+_MAX_TAG_CHARS = 16_384
 
 
 class Brackets:
@@ -122,7 +178,7 @@ class Brackets:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._budget = 4 * len(text) + _LONGEST_BRACKETS
+        self._budget = 4 * len(text) + _MAX_BRACKETS_CHARS
         self._trials = len(text)
 
     def value(self, at: int) -> JsonNode | None:
@@ -137,12 +193,12 @@ class Brackets:
         return node
 
     def _limit(self, at: int) -> int:
-        return min(len(self._text), at + min(_LONGEST_BRACKETS, self._budget))
+        return min(len(self._text), at + min(_MAX_BRACKETS_CHARS, self._budget))
 
     def end(self, at: int) -> int | None:
         """The end of what the bracket at `at` opens; None if it is not closed soon, or the budget is used up."""
         text, limit = self._text, self._limit(at)
-        shallow = _SHALLOW.match(text, at, min(limit, at + _LONGEST_SHALLOW))
+        shallow = _SHALLOW.match(text, at, min(limit, at + _MAX_SHALLOW_CHARS))
         if shallow is not None:
             self._budget -= shallow.end() - at
             return shallow.end()
@@ -211,7 +267,7 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
         if end is None:
             cuts += 1
             end = _cut_end(text, start)
-            if cuts > _MOST_CUTS:
+            if cuts > _MAX_CUT_VALUES:
                 continue
         if bisect_left(named, end) > bisect_left(named, start):
             nodes = (strict,) if strict is not None else read_values(text, Range(start, end), call=True)
@@ -250,7 +306,7 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
 
 def name_before_object(text: str, at: int) -> re.Match[str] | None:
     """The end of a name directly before the object that begins at `at`, or before the code fence around it."""
-    first = max(at - _LONGEST_BEFORE, 0)
+    first = max(at - _MAX_BEFORE_CHARS, 0)
     words = text[first:at].rstrip(_BESIDE_NAME)
     before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
     for one in dict.fromkeys((before, words)):
@@ -261,13 +317,13 @@ def name_before_object(text: str, at: int) -> re.Match[str] | None:
 
 
 def _cut_end(text: str, start: int) -> int:
-    end = text.find("\n\n", start, start + _LONGEST_CUT)
-    return end if end >= 0 else min(len(text), start + _LONGEST_CUT)
+    end = text.find("\n\n", start, start + _MAX_CUT_CHARS)
+    return end if end >= 0 else min(len(text), start + _MAX_CUT_CHARS)
 
 
 def _calls(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
     """The calls in a value, each once."""
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         return
     if node.kind is JsonKind.OBJECT:
         yield from _in_object(node, payload, depth)
@@ -424,8 +480,8 @@ def _read_at(text: str, start: int, opener: int, named: NamedTool, brackets: Bra
     end = brackets.end(opener)
     if end is not None:
         return _attempt(named, text[opener + 1 : end - 1], Range(start, end), "in Python's syntax")
-    stop = text.find("\n\n", opener, opener + _LONGEST_CUT_PYTHON_CALLS)
-    stop = stop if stop >= 0 else min(len(text), opener + _LONGEST_CUT_PYTHON_CALLS)
+    stop = text.find("\n\n", opener, opener + _MAX_CUT_PYTHON_CHARS)
+    stop = stop if stop >= 0 else min(len(text), opener + _MAX_CUT_PYTHON_CHARS)
     inner = text[opener + 1 : stop]
     if not _NAMED.match(inner) or not named.knows(_first_name(inner)):
         return None
@@ -518,7 +574,7 @@ def tag_calls(text: str, names: ToolNames) -> Iterator[Attempt]:
         if named is None:
             continue
         closer = f"</{opener[1]}>"
-        end = text.find(closer, at, at + _LONGEST)
+        end = text.find(closer, at, at + _MAX_TAG_CHARS)
         attempt = None if end < 0 else _attempt_tag_calls(named, text, opener, end, end + len(closer))
         if attempt is not None:
             at = attempt.range.end
@@ -554,7 +610,7 @@ def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, J
     end = at
     while (child := _CHILD.match(text, end)) is not None:
         closer = f"</{child[1]}>"
-        last = text.find(closer, child.end(), child.end() + _LONGEST)
+        last = text.find(closer, child.end(), child.end() + _MAX_TAG_CHARS)
         if last < 0:
             break
         parameters.append(Parameter(child[1], text[child.end() : last], Range(child.end() - at, last - at)))

@@ -280,7 +280,7 @@ class RowLinter(Struct, frozen=True):
             self.select,
             self.ignore,
         )
-        line, inspection = _line_of(row), linted(sample, options)
+        line, inspection = row.number if row.record.startswith("line ") else None, linted(sample, options)
         findings: tuple[Finding, ...] = ()
         if inspection.diagnostics:
             clean = redacted(sample, _redactor())
@@ -319,10 +319,6 @@ def _tokenizer(path: str) -> TokenizerFile:
 def _redactor() -> Redactor:
     """The redactor of this process; it caches texts without secrets, which many rows share."""
     return Redactor()
-
-
-def _line_of(row: DataRow) -> int | None:
-    return row.number if row.record.startswith("line ") else None
 
 
 def _opening(sample: Sample) -> tuple[int, str, str]:

@@ -142,7 +142,12 @@ def verify(
       weaklink data verify answers.jsonl --verifier schema-adherence --json
     """  # noqa: D301  # Click needs the backspace itself
     options = verified_rows.VerifyOptions(
-        verifiers or ("tool-use",), _words(select), _words(ignore), _known_format(format), score, require_call
+        verifiers or ("tool-use",),
+        _words(select),
+        _words(ignore),
+        "" if format == AUTO else find_format(format).name,
+        score,
+        require_call,
     )
     for name in options.verifiers:
         find_verifier(name)
@@ -389,10 +394,6 @@ def _rate_words(rate: verified_rows.PassRate | None) -> str:
 
 def _words(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(word for piece in values for word in piece.replace(",", " ").split())
-
-
-def _known_format(name: str) -> str:
-    return "" if name == AUTO else find_format(name).name
 
 
 def _numbers(text: str) -> list[int]:
