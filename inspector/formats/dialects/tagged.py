@@ -201,7 +201,7 @@ SOLAR_OPEN2 = xml_format(
     turns=(*_SOLAR_ROLES, *turn_ends("<|im:end|>")),
     turn_states=(_SOLAR_ROLE,),
 )
-_MINICPM5 = tag_families.InvokeTags(None, call_tag="function", parameter_tag="param")
+_MINICPM5 = tag_families.InvokeTags(None, anywhere=True, call_tag="function", parameter_tag="param")
 
 
 def _decoded(value: str) -> str:

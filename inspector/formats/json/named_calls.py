@@ -17,6 +17,7 @@ from weaklink.inspector.formats.dialect import (
     opening,
     table_parser,
 )
+from weaklink.inspector.formats.edited_text import doubled_markers, read_edited
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
 from weaklink.inspector.formats.json.calls import strict_object
@@ -63,7 +64,12 @@ class NamedCallReader(Struct, frozen=True):
     code_header: re.Pattern[str] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader."""
+        """See SpanReader. A token of the header that appears twice in a row counts once."""
+        reading = self._read(closed)
+        slip = doubled_markers(closed.inner_text, MALFORMED_HEADER, before="{") if reading.faults else None
+        return reading if slip is None else read_edited(closed, self._read, slip)
+
+    def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
         strict = self.header.match(text)
         header, faults = (strict, ()) if strict is not None else self._loosely(text)

@@ -28,6 +28,9 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
         case Flaw.CALL_TAG_NOT_CLOSED:
             return _call_tag_not_closed(place, text, syntax)
+        case Flaw.DOUBLED_TAG:
+            message, fix = f"{_quoted(text, place)} appears twice in a row.", Fix((Edit(place, ""),), safe=False)
+            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete one of them.", fix)
         case Flaw.STRAY_TEXT | Flaw.STRAY_TAG | Flaw.TEXT_AFTER_CALL:
             return _stray(flawed, text, syntax)
         case Flaw.NO_CALL:

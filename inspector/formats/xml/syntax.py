@@ -105,7 +105,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def regular(self) -> re.Pattern[str]:
         """Matches a regular parameter."""
         first = re.escape(self.first)
-        marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
+        marks = (self.parameter_begins, self.end_begins, self.call_begins, self.call_end, self.value_begins)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
         value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
         end = _ungrouped(self.closes.expression) if self.end_tag is None else self.end_tag.expression
@@ -124,6 +124,11 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def value_begins(self) -> str:
         """The tag right before a value."""
         return self.shown_parameter[self.shown_parameter.rindex("<") :]
+
+    @property
+    def end_begins(self) -> str:
+        """The tag that closes a value, up to its first token's end."""
+        return self.parameter_end[: self.parameter_end.find(">") + 1] or self.parameter_end
 
     @property
     def closes(self) -> Lookahead:

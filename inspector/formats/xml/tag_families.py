@@ -176,7 +176,7 @@ class PairTags(Struct, frozen=True):
             key_end=self.key.closer,
             wrong_key=lazy_pattern(wrong) if key_closer else None,
             headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
-            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes})[\w:|]*>?(?![^<]*</))?",
+            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
         )
 
 

@@ -34,6 +34,7 @@ class Flaw(Enum):
     STRAY_TAG = auto()
     VALUE_NOT_OPENED = auto()
     KEY_NOT_OPENED = auto()
+    DOUBLED_TAG = auto()
     OTHER_KEY_CLOSER = auto()
     OTHER_OPENER = auto()
     OTHER_CLOSER = auto()
@@ -126,7 +127,7 @@ class _Walker:
                 if tag.start() >= self._parameter.value.start:
                     self._within_value(at, tag, self._parameter)
             else:
-                self._outside_values(tag)
+                self._outside_values(at, tag)
             if self._is_strict and self._flaws:
                 break
         return self._finish()
@@ -154,7 +155,11 @@ class _Walker:
         if kind == "end":
             if self._depth:
                 self._depth -= 1
-            elif self._structure_follows(tag.end()) or (not self._is_strict and self._excess[at + 1] < 1):
+            elif (
+                self._structure_follows(tag.end())
+                or self._is_doubled(at, tag)
+                or (not self._is_strict and self._excess[at + 1] < 1)
+            ):
                 if not self._closes(tag, parameter):
                     self._flaws.append(Flawed(Flaw.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
                 self._end_value(tag.start(), tag.end())
@@ -166,12 +171,34 @@ class _Walker:
                 self._data.append(Range(*tag.span()))
             elif self._syntax.anywhere or self._begins_line(tag.start()):
                 self._end_value_unclosed(tag.start(), parameter)
-                self._outside_values(tag)
+                self._outside_values(at, tag)
         elif self._ends_call(tag) and not self._is_strict and self._excess[at + 1] < 1:
             self._end_value_unclosed(tag.start(), parameter)
-            self._outside_values(tag)
+            self._outside_values(at, tag)
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
+
+    def _is_doubled(self, at: int, tag: re.Match[str]) -> bool:
+        """Whether the same closing tag follows at once, and then the call goes on or ends: one of the two is stray."""
+        again = self._tags[at + 1] if at + 1 < len(self._tags) else None
+        if again is None or again[0] != tag[0] or self._text[tag.end() : again.start()].strip():
+            return False
+        return self._structure_follows(again.end())
+
+    def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
+        """Flag the tag before a value if it appears again at the value's beginning, and no second closing tag for it."""
+        opening = parameter.tag.of(self._text)
+        last = opening[opening.rindex(self._syntax.first) :]
+        space = _SPACE.match(self._text, parameter.value.start)
+        start = space.end() if space is not None else parameter.value.start
+        if not self._text.startswith(last, start):
+            return
+        end = start + len(last)
+        following = [tag for tag in self._tags[at + 1 : at + 4] if tag.start() >= end]
+        if [tag.lastgroup for tag in following[:2]] == ["end", "end"] or not following:
+            return
+        self._flaw(Flaw.DOUBLED_TAG, start, end)
+        parameter.value = Range(end, end)
 
     def _closes(self, tag: re.Match[str], parameter: XmlParameterText) -> bool:
         """Whether a closing tag has the parameter's name, if the syntax requires that."""
@@ -221,7 +248,11 @@ class _Walker:
     def _end_value(self, end: int, after: int) -> None:
         assert self._parameter is not None
         assert self._call is not None
-        self._parameter.value = Range(self._parameter.value.start, end)
+        start, token = self._parameter.value.start, self._syntax.end_begins
+        if token != self._syntax.parameter_end and self._text.endswith(token, start, end):
+            self._flaw(Flaw.DOUBLED_TAG, end - len(token), end)
+            end -= len(token)
+        self._parameter.value = Range(start, end)
         self._call.parameters_end = self._read_to = after
         self._parameter, self._depth = None, 0
 
@@ -250,7 +281,7 @@ class _Walker:
 
     # outside values
 
-    def _outside_values(self, tag: re.Match[str]) -> None:
+    def _outside_values(self, at: int, tag: re.Match[str]) -> None:
         if tag.lastgroup == "headless" and self._begin_without_key(tag):
             return
         self._pass_over(tag.start())
@@ -264,6 +295,8 @@ class _Walker:
                 self._end_call(tag)
             case "parameter":
                 self._begin_parameter(tag)
+                assert self._parameter is not None
+                self._skip_doubled(at, self._parameter)
             case "bad":
                 self._begin_badly(tag)
             case _:
@@ -332,6 +365,9 @@ class _Walker:
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
         if self._begin_without_value_tag(tag) or self._begin_wrongly_closed(tag):
+            return
+        if tag[0] == self._syntax.parameter_begins and self._text.startswith(tag[0], tag.end()):
+            self._flaw(Flaw.DOUBLED_TAG, tag.start(), tag.end())
             return
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
