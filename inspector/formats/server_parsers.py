@@ -57,6 +57,7 @@ _NAME = lazy_pattern(r"[\w./-]+")
 _OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
 """Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
 _QUOTED = lazy_pattern(r"`[^`]*`")
+_COUNT = lazy_pattern(r"\b\d+\b")
 _PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
 
 FACTS = {
@@ -80,6 +81,7 @@ FACTS = {
     "lead": "the text begins with white space",
     "padded": "a value begins or ends with white space",
     "ended": "a token that ends a turn is in the text",
+    "written": "the calls are written character by character as the model's template writes them",
 }
 """Facts about a text that rows name."""
 
@@ -374,6 +376,7 @@ def text_kind(
         "lead": text[:1].isspace(),
         "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
         "ended": any(span.label == "turn_end" for span in spans),
+        "written": not codes and _is_as_template_writes(text, format, calls),
         **_surroundings(text, spans, calls),
     }
     return TextKind(
@@ -409,8 +412,8 @@ def _read_calls(
 
 
 def _wording(fault: Fault) -> tuple[str, str]:
-    """The code of a fault, and its message up to the first semicolon, without what it quotes."""
-    return fault.rule.code, _QUOTED.sub("``", fault.message).partition(";")[0]
+    """The code of a fault, and its message up to the first semicolon, without what it quotes and counts."""
+    return fault.rule.code, _COUNT.sub("#", _QUOTED.sub("``", fault.message).partition(";")[0])
 
 
 def canonical_json(value: Json) -> str:
@@ -491,6 +494,11 @@ def _is_loose(call: ToolCall, text: str) -> bool:
     """Whether a name is written with white space around it, or has signs that names rarely have."""
     written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
     return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
+
+
+def _is_as_template_writes(text: str, format: str, calls: Sequence[ToolCall]) -> bool:
+    dialect = find_format(format)
+    return bool(calls) and all(map(dialect.expresses, calls)) and dialect.write_calls(calls) in text
 
 
 def _is_apart(parameter: Parameter, text: str) -> bool:
