@@ -128,7 +128,10 @@ def _title(one: ListedTrace, room: int) -> Line:
 def _when(one: ListedTrace, room: int) -> Line:
     at_s = one.summary.started_at_s
     if at_s is None:
-        return NOTHING
+        age = short_age(max(one.now_s - one.summary.imported_at_s, 0))
+        return (
+            Run(next(text for text in (f"imported {age}", f"imp. {age}", age) if len(text) <= max(room, 4)), Style.DIM),
+        )
     text = short_time(at_s, one.now_s)
     return (Run(text if len(text) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
 
