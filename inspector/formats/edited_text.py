@@ -15,7 +15,6 @@ from weaklink.inspector.scanning import MOST_ROUNDS, lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.text import Range
 
-
 _DOUBLED = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MOST_ROUNDS}}})")
 
 

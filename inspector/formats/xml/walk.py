@@ -186,7 +186,7 @@ class _Walker:
         return self._structure_follows(again.end())
 
     def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
-        """Flag the tag before a value if it appears again at the value's beginning, and no second closing tag for it."""
+        """Flag the tag before a value if it appears again where the value begins, and no second closing tag for it."""
         opening = parameter.tag.of(self._text)
         last = opening[opening.rindex(self._syntax.first) :]
         space = _SPACE.match(self._text, parameter.value.start)
