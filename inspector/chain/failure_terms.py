@@ -57,32 +57,21 @@ _VAGUE_TABLE = (
 )
 _VAGUE = frozenset(_VAGUE_TABLE.split())
 _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
-_FAMILY_NAMES = MappingProxyType(
+FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
-            "test",
-            "suite",
-            "spec",
-            "case",
-            "assertion",
-            "check",
-            "pruebas",
-            "prüfung",
-            "тест",
-            "теста",
-            "тестов",
+            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|provas?|"
+            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
-        "lint": ("lint", "linter", "style", "format", "warning", "hook"),
-        "types": ("type", "typecheck", "compile", "compiler"),
-        "build": ("build", "compile", "compiler", "compilation", "syntax"),
+        "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
+        "build": r"\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
     }
 )
+"""What a sentence calls a check of a family."""
 SIGNS = MappingProxyType(
     {
-        "test": "测试|測試|テスト",
         "build": "构建|编译|ビルド",
-        "types": "类型|型",
-        "lint": "检查|格式",
         "mail": "邮件|メール",
         "email": "邮件|メール",
         "message": "消息|メッセージ",
@@ -126,6 +115,7 @@ class FailureTerms(Struct, frozen=True):
     context: frozenset[str]
     source: str
     signs: tuple[str, ...] = ()
+    family: str = ""
 
     def names_target(self, sentence: str) -> bool:
         """Whether a sentence names what the call was to act on."""
@@ -139,6 +129,8 @@ class FailureTerms(Struct, frozen=True):
     def names_tool(self, sentence: str) -> bool:
         """Whether a sentence names the tool, the program, or what it does."""
         if any(sign in sentence for sign in self.signs):
+            return True
+        if self.family and family_pattern(self.family).search(sentence) is not None:
             return True
         tokens = _tokens(sentence)
         return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
@@ -186,6 +178,7 @@ class FailedCall(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     is_wanted: bool = True
+    is_only_change: bool = False
     brought: str = ""
 
     def drops(self, text: str) -> bool:
@@ -278,7 +271,14 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
         frozenset(_stems(context, 3)),
         source,
         tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
+        effect.subject if effect is not None and effect.subject in FAMILY_NOUNS else "",
     )
+
+
+@lru_cache(8)
+def family_pattern(family: str) -> re.Pattern[str]:
+    """Matches what a sentence calls a check of a family."""
+    return re.compile(FAMILY_NOUNS[family], re.IGNORECASE)
 
 
 def _short_programs(effect: Effect | None) -> Iterator[str]:
@@ -297,8 +297,6 @@ def _names(step: Step, effect: Effect | None) -> Iterator[str]:
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(step.call):
         yield from bare_name(step.call.name or "").split("_")
-    if effect is not None and effect.kind is EffectKind.CHECK:
-        yield from _FAMILY_NAMES.get(effect.subject, ())
 
 
 def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:

@@ -25,7 +25,7 @@ from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, changes, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
@@ -92,6 +92,7 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
         )
         self._calls[failed.number] = call
@@ -125,7 +126,8 @@ class RecoveryAnalysis:
         `terraform plan -detailed-exitcode` ends with 2 if something would change: the user asked whether, and the final
         statement has words of the output. Such a result is a finding.
         """
-        return judged.statement is not None and judged.statement.is_final and self._may_answer(failed)
+        is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
+        return is_told and self._may_answer(failed)
 
     def _may_answer(self, failed: Step) -> bool:
         """Whether the user asked a question before a program ended with an error code."""

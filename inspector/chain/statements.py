@@ -289,7 +289,10 @@ class Statements:
         if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
         clauses = self._clauses(sentence, failed)
-        return any(clause.admits or (clause.denies and failed.is_requested(clause.text)) for clause in clauses)
+        return any(
+            clause.admits or (clause.denies and (failed.is_only_change or failed.is_requested(clause.text)))
+            for clause in clauses
+        )
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
@@ -298,7 +301,17 @@ class Statements:
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
+        if not failed.is_lost:  # a column named `error`, which the call was to bring
+            own = failed.step.call.raw_arguments.casefold()
+            plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
+
+
+# "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
+_ERROR_NOUN = lazy_pattern(
+    r"\b(?P<stem>error|erreur|errore|erro|fehler|chyb|błęd|ошиб|помил|fout|fejl|feil|hata|hib|virhe|eroare)\w{0,3}\b",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements

@@ -209,8 +209,8 @@ def test_what_is_so_already_needs_nothing_if_the_agent_says_so(words: str, statu
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        ("Overskriften er rettet. Der mangler i øvrigt en tekst, den har jeg ikke rørt.", "ok", None),
-        ("Overskriften er rettet. Billedet har intet wcag/h37, det har jeg ikke rørt på.", "ok", "reported"),
+        ("Virsraksts ir izlabots. Vēl trūkst attēla apraksta, to es neaiztiku.", "ok", None),
+        ("Virsraksts ir izlabots. Attēlam joprojām trūkst teksta (wcag/h37).", "ok", "reported"),
         ("Le titre est corrigé.", "broken", "silent"),
     ],
 )
@@ -220,14 +220,14 @@ def test_what_is_said_in_a_language_that_is_not_read_is_unknown(words: str, stat
         "result e: ok",
     )
     check = run("npx html-validate index.html"), "result b!: Exit code 1\n41:5  error  missing alt attribute  wcag/h37"
-    chain = chain_of("user: Ret overskriften.", *edit, *check, f"say: {words}")
+    chain = chain_of("user: Izlabo virsrakstu.", *edit, *check, f"say: {words}")
     assert (chain.status, chain.steps[1].said) == (status, said)
     assert chain.certainty == ("low" if said is None else "high")
 
 
 def test_a_failure_that_is_told_of_in_a_language_that_is_not_read_is_a_break_of_low_certainty() -> None:
-    failed = 'call a: yazdir {"belge": "fis-77.pdf"}', "result a!: printer_offline"
-    chain = chain_of("user: fişi yazdır", *failed, "say: Fişi yazdıramadım, yazıcı kapalıymış.")
+    failed = 'call a: drukat {"dokuments": "ceks-77.pdf"}', "result a!: printer_offline"
+    chain = chain_of("user: izdrukā čeku", *failed, "say: Čeku nevarēja izdrukāt, jo drukātājs ir izslēgts.")
     assert (chain.status, chain.certainty, chain.steps[0].said) == ("broken", "low", None)
 
 
