@@ -20,9 +20,15 @@ _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
+_QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
-    *(word for word in _WORDS if not any(other in word for other in _WORDS if other != word)),
-    *("phrase", "answer", OTHER),
+    *(
+        word
+        for word in _WORDS
+        if not any(other in word for other in _WORDS if other != word) and word not in _QUERY_SIGNS
+    ),
+    *("sig=", "signature=", "code=", "sig%", "signature%", "code%", "sig\\", "signature\\", "code\\"),
+    *("recovery", "backup", "one-time", "verification", "seed", "security", OTHER),
 )
 """Every text with a name contains one of these."""
 
@@ -34,14 +40,14 @@ NAME = part("NAME")
 
 _KEY_KINDS, _OTHER_KEYS = words("key_kinds"), words("other_keys")
 _TOKEN_KINDS, _OTHER_TOKENS = words("token_kinds"), words("other_tokens")
-_QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 
 _PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
 _FOREIGN = words("foreign")
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
-_FOREIGN_LETTER = lazy_pattern(f"[{''.join({max(word) for word in _FOREIGN})}]")
+_FOREIGN_LETTERS = frozenset(max(word) for word in _FOREIGN)
 """A letter of each: most texts have none of them, and no word is searched for."""
+_ASCII = bytes(range(128))
 _PIECE = 1 << 20  # characters
 
 
@@ -65,12 +71,11 @@ def view(text: str) -> str:
 
 def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
-    for word in _FOREIGN if _FOREIGN_LETTER.search(lowered) else ():
-        if word in lowered:
-            lowered = lowered.replace(word, OTHER * len(word))
-    for sign, plain in _PUNCTUATION.items():
-        if sign in lowered:
-            lowered = lowered.replace(sign, plain)
+    letters = set(lowered.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+    for word in () if letters.isdisjoint(_FOREIGN_LETTERS) else _FOREIGN:
+        lowered = lowered.replace(word, OTHER * len(word))
+    for sign in letters.intersection(_PUNCTUATION):
+        lowered = lowered.replace(sign, _PUNCTUATION[sign])
     return lowered
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b, sha256
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, all_secrets, may_hold_secrets, replaced
+from weaklink.inspector.redaction.finding import FILLER, all_secrets, pattern_secrets, replaced, with_secrets
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
@@ -31,7 +31,7 @@ from weaklink.inspector.wire.events import TOKENS_PART
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
-_TOGETHER = 64  # texts
+_TOGETHER = 65_536  # characters of texts that are searched together
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
@@ -138,24 +138,20 @@ class Redactor:
         return self._redacted(turn, kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret. Several are searched together first: most have no sign of one."""
-        unknown = [text for text in texts if not self._is_clean(text)]
-        for start in range(0, len(unknown), _TOGETHER):
-            some = unknown[start : start + _TOGETHER]
-            together = "\n".join(some)
-            if self._patterns or may_hold_secrets(together) or self._values.are_in(together):
-                if any(map(self._has_secrets, some)):
-                    return True
-            else:
-                for text in some:
+        """Whether one of the texts has a secret; those that have none are remembered."""
+        unknown = list(dict.fromkeys(text for text in texts if not self._is_clean(text)))
+        are_secret = False
+        for some in _batches(unknown):
+            secret = set(with_secrets(some))
+            if self._patterns or self._values:
+                secret.update(
+                    text for text in some if self._values.are_in(text) or pattern_secrets(text, self._patterns)
+                )
+            are_secret = are_secret or bool(secret)
+            for text in some:
+                if text not in secret:
                     self._remember(text)
-        return False
-
-    def _has_secrets(self, text: str) -> bool:
-        if self._values.are_in(text) or all_secrets(text, self._patterns):
-            return True
-        self._remember(text)
-        return False
+        return are_secret
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
         return None if self.keeps_content else kept_words(tools)
@@ -343,6 +339,20 @@ def _where(same: Sequence[bool], values: Iterable[_Value | None] | None) -> tupl
     if values is None:
         return None
     return tuple(value if is_same else None for is_same, value in zip(same, values, strict=True))
+
+
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts, as many together as are searched together."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= _TOGETHER:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def _key(text: str) -> bytes:
