@@ -86,6 +86,13 @@ def count_of(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
+def whole_number(value: Json) -> int | None:
+    """A whole number, possibly written as a float; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def window_of_tokens(value: Json) -> int | None:
     """`value` if it can be the size of a context window in tokens, from 1 to 10**12, else None."""
     size = count_of(value)
@@ -105,3 +112,8 @@ def list_of(value: Json) -> list[Json]:
 def objects_of(value: Json) -> list[dict[str, Json]]:
     """The elements of a list that are objects; empty if `value` is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def properties_of(schema: Json) -> dict[str, Json]:
+    """The schemas under `properties` of a JSON Schema by name, in their order; empty if it has none."""
+    return object_of(object_of(schema).get("properties"))

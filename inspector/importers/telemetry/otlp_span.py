@@ -12,6 +12,7 @@ from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
+from weaklink.inspector.json_text import whole_number
 from weaklink.inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.events import UNREAD_PART
@@ -200,13 +201,6 @@ class OtlpSpan(Struct, frozen=True):
         start = f"{prefix}."
         found = {key[len(start) :]: value for key, value in self.attributes.items() if key.startswith(start)}
         return unfolded(found) if found else None
-
-
-def whole_number(value: Json) -> int | None:
-    """A whole number, possibly written as a float; None for anything else."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def json_in(value: Json) -> Json:
