@@ -71,6 +71,22 @@ _ENCODE = {only: json.JSONEncoder(ensure_ascii=only, allow_nan=False).encode for
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
+TOO_DEEP = '"(nested too deeply to be written)"'
+
+
+def compact_json(value: Json) -> str:
+    """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def text_or_json(value: Json) -> str:
+    """`value` if it is a string, `""` for null, any other value as `compact_json`."""
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)
+
+
 def word_of(value: Json) -> str:
     """`value` if it is a string, else `""`."""
     return value if isinstance(value, str) else ""
