@@ -71,6 +71,22 @@ _ENCODE = {only: json.JSONEncoder(ensure_ascii=only, allow_nan=False).encode for
 _NON_FINITE = {math.inf: "Infinity", -math.inf: "-Infinity"}
 
 
+TOO_DEEP = '"(nested too deeply to be written)"'
+
+
+def compact_json(value: Json) -> str:
+    """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError:
+        return TOO_DEEP
+
+
+def text_or_json(value: Json) -> str:
+    """`value` if it is a string, `""` for null, any other value as `compact_json`."""
+    return value if isinstance(value, str) else "" if value is None else compact_json(value)
+
+
 def word_of(value: Json) -> str:
     """`value` if it is a string, else `""`."""
     return value if isinstance(value, str) else ""
@@ -83,6 +99,13 @@ def flag_of(value: Json) -> bool | None:
 
 def count_of(value: Json) -> int | None:
     """`value` if it is an integer, else None."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def whole_number(value: Json) -> int | None:
+    """A whole number, possibly written as a float; None for anything else."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
@@ -105,3 +128,8 @@ def list_of(value: Json) -> list[Json]:
 def objects_of(value: Json) -> list[dict[str, Json]]:
     """The elements of a list that are objects; empty if `value` is no list."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def properties_of(schema: Json) -> dict[str, Json]:
+    """The schemas under `properties` of a JSON Schema by name, in their order; empty if it has none."""
+    return object_of(object_of(schema).get("properties"))

@@ -5,6 +5,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from hashlib import sha256
 from itertools import accumulate
 
 import msgspec
@@ -155,3 +156,11 @@ def _glyph(character: str) -> str:
 def counted(number: int, one: str, several: str = "") -> str:
     """A number with its noun: `1 string`, `3 strings`."""
     return f"{number} {one if number == 1 else several or one + 's'}"
+
+
+def digest_of(texts: Iterable[str]) -> str:
+    """The SHA-256 of texts in their order, in hexadecimal digits; where one text ends counts."""
+    content = sha256()
+    for text in texts:
+        content.update(text.encode("utf-8", "surrogatepass") + b"\0")
+    return content.hexdigest()

@@ -36,13 +36,13 @@ from weaklink.inspector.apis.located_pieces import (
 )
 from weaklink.inspector.apis.refused_calls import refused_by_gemini
 from weaklink.inspector.json_scanner import JsonKind, JsonNode
-from weaklink.inspector.json_text import Json, word_of
+from weaklink.inspector.json_text import Json, compact_json, word_of
 from weaklink.inspector.model.calls import ToolDefinition
 from weaklink.inspector.model.trace import CallHeader, FinishReason, Part, ResultHeader, Role, SpanKind, Turn, Usage
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
 
 _NO_SETTINGS = frozenset({"model", "contents", "systemInstruction", "tools"})
 API = "generate_content"

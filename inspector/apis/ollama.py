@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.openai.chat import TokenLogprob
 from weaklink.inspector.apis.openai.completions import prompt_turn
 from weaklink.inspector.apis.openai.messages import CHAT_MEMBERS, read_message, read_tools
-from weaklink.inspector.json_text import flag_of, word_of
+from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import Instant, InstantSource, Json, Part, ResultHeader, Role, Turn, Usage
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader, finish_meaning
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _TIMES = ("created_at", "total_duration", "load_duration", "prompt_eval_duration", "eval_duration")
 CHAT = "ollama.chat"

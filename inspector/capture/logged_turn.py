@@ -26,6 +26,7 @@ from weaklink.inspector.capture.events import (
 from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.safeguards import ErrorCounters, guarded, guarded_as, now_s
 from weaklink.inspector.errors import SinkError
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import (
     BodyState,
     Chunk,
@@ -55,7 +56,6 @@ from weaklink.inspector.wire.events import (
     TurnAssembly,
     WireEvent,
 )
-from weaklink.inspector.wire.provider_json import compact_json
 
 _CLOSING_S = 30.0
 """How long closing a recording waits for its sink."""

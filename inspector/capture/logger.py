@@ -12,11 +12,10 @@ from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.capture.safeguards import CloseOnce, ErrorCounters, guarded
 from weaklink.inspector.capture.sinks import open_sink
 from weaklink.inspector.formats.registry import find_format
-from weaklink.inspector.json_text import Json
+from weaklink.inspector.json_text import Json, compact_json
 from weaklink.inspector.model.calls import ToolDefinition
 from weaklink.inspector.model.trace import Outcome, Part, Provenance, RecordedRun, ResultHeader, Role, Trace, Turn
 from weaklink.inspector.redaction.redactor import Redactor
-from weaklink.inspector.wire.provider_json import compact_json
 
 SOURCE = "logger"
 """The source of traces that this logger records."""

@@ -37,6 +37,7 @@ from weaklink.inspector.chain.result_kinds import (
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
+from weaklink.inspector.json_text import count_of
 from weaklink.inspector.model import RecordedState, Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 from weaklink.inspector.scanning import lazy_pattern
@@ -352,7 +353,7 @@ def _names_an_error(fields: Mapping[str, Any]) -> bool:
 def _has_bad_code(fields: Mapping[str, Any]) -> bool:
     if any(_exit_codes(fields)):
         return True
-    codes = [(key, _integer(fields[key]) or 0) for key in _HTTP_CODES if key in fields]
+    codes = [(key, count_of(fields[key]) or 0) for key in _HTTP_CODES if key in fields]
     return any(400 <= code < 600 and (key != "code" or "message" in fields) for key, code in codes)
 
 
@@ -404,11 +405,7 @@ def _exit_codes(fields: Mapping[str, Any]) -> list[int | None]:
     places = (fields, nested) if isinstance(nested, dict) else (fields,)
     if all(_EXIT_KEYS.isdisjoint(place) for place in places):
         return []
-    return [_integer(place.get(key)) for place in places for key in _EXIT_CODES]
-
-
-def _integer(value: Any) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return [count_of(place.get(key)) for place in places for key in _EXIT_CODES]
 
 
 def _words(fields: Mapping[str, Any]) -> str:

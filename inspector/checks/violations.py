@@ -11,7 +11,7 @@ from weaklink.inspector.checks.json_schema import Path, Violation
 from weaklink.inspector.checks.tools import nearest_word
 from weaklink.inspector.checks.wording import listed, pointer, quoted, shown
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import list_of, properties_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules import schema as rules
 from weaklink.inspector.rules.rule import Rule
@@ -123,7 +123,7 @@ class _ViolationWording(Struct, frozen=True):
     def _missing(self, one: Violation) -> Fault:
         name, got = str(one.limit), self._at(one.path)
         where = f"The object at `{pointer(one.path)}` lacks" if one.path else "The arguments lack"
-        properties = _properties(one.schema)
+        properties = properties_of(one.schema)
         kind = properties.get(name)
         kind_clause = f" ({_kind_of(kind)})" if isinstance(kind, dict) and _kind_of(kind) else ""
         present = [key for key in got if key not in properties] if isinstance(got, dict) else []
@@ -149,8 +149,8 @@ class _ViolationWording(Struct, frozen=True):
     def _unexpected(self, one: Violation, path: Path) -> Fault:
         name = str(path[-1])
         holder = self._at(path[:-1])
-        allowed = [key for key in _properties(one.schema) if not isinstance(holder, dict) or key not in holder]
-        known = list(_properties(one.schema))
+        allowed = [key for key in properties_of(one.schema) if not isinstance(holder, dict) or key not in holder]
+        known = list(properties_of(one.schema))
         only = f"; it has {listed_names(known)}" if known else ""
         where = f"The object at `{pointer(path[:-1])}`" if len(path) > 1 else "The tool"
         message = f"{where} has no parameter {quoted(name)}{only}."
@@ -191,11 +191,6 @@ def listed_names(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(map(quoted, names[:most])) + more
 
 
-def _properties(schema: Json) -> dict[str, Json]:
-    found = schema.get("properties") if isinstance(schema, dict) else None
-    return found if isinstance(found, dict) else {}
-
-
 def _names(limit: Json) -> list[str]:
     return [str(name) for name in limit] if isinstance(limit, list) else []
 
@@ -219,7 +214,7 @@ def intended_violations(one: Violation) -> Sequence[Violation]:
     here = [branch for branch in branches if _fails_at(branch, one.path)]
     deeper = [branch for branch in branches if not _fails_at(branch, one.path)]
     if not deeper and all(_is_only(branch, ("type",), one.path) for branch in branches):
-        types = [name for branch in branches for name in _listed(branch[0].limit)]
+        types = [name for branch in branches for name in list_of(branch[0].limit)]
         return (Violation("type", one.path, list(dict.fromkeys(map(str, types))), one.schema),)
     if not deeper and all(_is_only(branch, ("const", "enum"), one.path) for branch in branches):
         return (Violation("enum", one.path, [value for (only,) in branches for value in _allowed(only)], one.schema),)
@@ -236,10 +231,6 @@ def distinct_branches(one: Violation) -> list[tuple[Violation, ...]]:
 
 def _allowed(one: Violation) -> list[Json]:
     return one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
-
-
-def _listed(limit: Json) -> list[Json]:
-    return limit if isinstance(limit, list) else []
 
 
 def _backtracks(branch: Sequence[Violation]) -> bool:

@@ -20,6 +20,7 @@ from weaklink.inspector.dataset.json_faults import broken_json
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.inspected import PartInspection
+from weaklink.inspector.json_text import object_of, properties_of, word_of
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.text import Range
 
@@ -49,9 +50,7 @@ class SoundCall(Struct, frozen=True):
     @property
     def properties(self) -> dict[str, Json]:
         """The schemas of the tool's parameters."""
-        schema = self.tool.parameters
-        found = schema.get("properties") if isinstance(schema, dict) else None
-        return found if isinstance(found, dict) else {}
+        return properties_of(self.tool.parameters)
 
     @property
     def required(self) -> list[str]:
@@ -92,11 +91,11 @@ Maker: TypeAlias = Callable[[SoundCall, Random], FaultyCall | None]
 
 def wrong_type(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A value of another JSON type than the schema requires."""
-    places = [name for name in sound.arguments if _type(sound.properties.get(name)) in _WRONG]
+    places = [name for name in sound.arguments if word_of(object_of(sound.properties.get(name)).get("type")) in _WRONG]
     if not places:
         return None
     name = draw.choice(places)
-    expected = _type(sound.properties[name])
+    expected = word_of(object_of(sound.properties[name]).get("type"))
     value = _WRONG[expected](sound.arguments[name])
     got = _PYTHON_NAMES[type(value)]
     return FaultyCall(
@@ -359,11 +358,6 @@ _WRONG: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
         "object": lambda value: ", ".join(value) + " etc" if isinstance(value, dict) else "none",
     }
 )
-
-
-def _type(schema: Json) -> str:
-    named = schema.get("type") if isinstance(schema, dict) else None
-    return named if isinstance(named, str) else ""
 
 
 def _enum(schema: Json) -> list[Json]:

@@ -10,10 +10,9 @@ from weaklink.inspector.apis.openai.messages import TEXT_BLOCKS
 from weaklink.inspector.dataset.repair import AppliedRepair, PartPlace, Repair
 from weaklink.inspector.diagnostics import Edit, edited
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, decode_string, read_json
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import compact_json, write_json
 from weaklink.inspector.model import Decoded, Literal, Role, Trace
 from weaklink.inspector.text import Range, lone_surrogates
-from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation", "items")
 _ANSWERS = ("completion", "chosen")  # lists of messages: the last turns

@@ -19,7 +19,6 @@ base64 as in protobuf's own mapping; 64-bit integers and times are decimal strin
 
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-from hashlib import sha256
 from math import isfinite
 from typing import TypeAlias
 
@@ -32,7 +31,7 @@ from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import object_of, write_json
 from weaklink.inspector.model import Generation, Json, Role, ToolDefinition, Trace, Turn
-from weaklink.inspector.text import lone_surrogates
+from weaklink.inspector.text import digest_of, lone_surrogates
 from weaklink.inspector.version import __version__
 from weaklink.inspector.wire.provider_json import parse_json
 
@@ -125,12 +124,12 @@ def trace_id(trace: Trace) -> str:
     known = [trace.provenance.source, *(side for pair in ids for side in pair)]
     if not ids:
         known += [trace.provenance.record, *(part.text for turn in trace.turns for part in turn.parts)]
-    return _digest(known)[:32]
+    return digest_of(known)[:32]
 
 
 def span_id(trace: str, name: str) -> str:
     """16 hexadecimal digits for the span that has this name within a trace."""
-    return _digest([trace, name])[:16]
+    return digest_of([trace, name])[:16]
 
 
 def utf_8(text: str) -> str:
@@ -150,13 +149,6 @@ def _value(value: OtlpValue) -> Json:
     if isinstance(value, list):
         return {"arrayValue": {"values": [{"stringValue": utf_8(one)} for one in value]}}
     return {"stringValue": utf_8(value or "")}
-
-
-def _digest(texts: list[str]) -> str:
-    content = sha256()
-    for text in texts:
-        content.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return content.hexdigest()
 
 
 def otlp_request(trace: Trace, inspection: Inspection, *, unknown_at_s: float) -> dict[str, Json]:

@@ -264,7 +264,7 @@ def _leaks(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     ):
         match = pattern.search(judged.content)
         if match is not None and match[0] not in write_json(judged.answer.body.get("messages"), ascii_only=False):
-            message = f"The content contains {what} `{match[0]}`: {_quoted(judged.content)}."
+            message = f"The content contains {what} `{match[0]}`: {quoted_line(judged.content)}."
             yield ProbeFinding(kind, Owner.UNKNOWN, message, part="text", range=Range(*match.span()))
 
 
@@ -315,14 +315,14 @@ def _content_problem(content: str, schema: Json) -> str:
     try:
         value: Json = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        return f"the content is not JSON: {_quoted(content)}."
+        return f"the content is not JSON: {quoted_line(content)}."
     if not isinstance(schema, dict) or unsafe_part(value) is not None:
         return ""
     found = prepared_schema(schema).violations(value)
     if isinstance(found, UncheckedValue) or not found:
         return ""
     path = "".join(f"/{step}" for step in found[0].path)
-    return f"the content violates the schema at `{path or '/'}` (`{found[0].keyword}`): {_quoted(content)}."
+    return f"the content violates the schema at `{path or '/'}` (`{found[0].keyword}`): {quoted_line(content)}."
 
 
 def _expected(judged: JudgedAnswer, *, is_explained: bool) -> Iterator[ProbeFinding]:
@@ -334,7 +334,7 @@ def _expected(judged: JudgedAnswer, *, is_explained: bool) -> Iterator[ProbeFind
         return
     missing = next((word for word in expected.text if word.casefold() not in judged.content.casefold()), None)
     if missing is not None:
-        message = f"The answer lacks `{missing}`: {_quoted(judged.content)}."
+        message = f"The answer lacks `{missing}`: {quoted_line(judged.content)}."
         yield ProbeFinding("wrong-text", Owner.UNKNOWN, message, part="text")
     elif expected.json_schema is not None and (problem := _content_problem(judged.content, expected.json_schema)):
         yield ProbeFinding("wrong-json", Owner.UNKNOWN, problem[:1].upper() + problem[1:], part="text")
@@ -357,12 +357,12 @@ def _expected_calls(calls: Sequence[ToolCall], expected: Sequence[SuiteCall]) ->
             continue
         left.remove(near)
         kind = "wrong-arguments" if near.name == wanted.name else "wrong-tool"
-        message = f"The answer calls `{near.name}` with {_quoted(near.raw_arguments)}; expected {_shown(wanted)}."
+        message = f"The answer calls `{near.name}` with {quoted_line(near.raw_arguments)}; expected {_shown(wanted)}."
         yield ProbeFinding(kind, Owner.UNKNOWN, message, part=_part_of(calls, near), range=near.range)
     for call in left:
         is_repeated = any(call is not other and _same(call, other) for other in calls)
         kind = "call-repeated" if is_repeated else "call-unwanted"
-        message = f"The answer calls `{call.name}` with {_quoted(call.raw_arguments)}"
+        message = f"The answer calls `{call.name}` with {quoted_line(call.raw_arguments)}"
         reason = " again." if is_repeated else ", which the request does not ask for."
         yield ProbeFinding(kind, Owner.UNKNOWN, message + reason, part=_part_of(calls, call), range=call.range)
 
@@ -376,7 +376,9 @@ def _same(one: ToolCall, other: ToolCall) -> bool:
 
 
 def _shown(call: SuiteCall) -> str:
-    arguments = f" with {_quoted(write_json(call.arguments, ascii_only=False))}" if call.arguments is not None else ""
+    arguments = (
+        f" with {quoted_line(write_json(call.arguments, ascii_only=False))}" if call.arguments is not None else ""
+    )
     return f"`{call.name}`{arguments}"
 
 
@@ -389,6 +391,7 @@ def answer_fits(expected: ExpectedAnswer, calls: Sequence[ToolCall], content: st
     return expected.json_schema is None or not _content_problem(content, expected.json_schema)
 
 
-def _quoted(text: str) -> str:
+def quoted_line(text: str) -> str:
+    """A text on one line, in backquotes, with an ellipsis for what is over `_QUOTED` code points."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}`"

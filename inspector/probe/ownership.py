@@ -30,13 +30,12 @@ from weaklink.inspector.formats.server_parsers import (
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Part, Role, ToolCall, Turn
-from weaklink.inspector.probe.judging import JudgedAnswer, Owner, ProbeFinding, answer_fits, trace_of
+from weaklink.inspector.probe.judging import JudgedAnswer, Owner, ProbeFinding, answer_fits, quoted_line, trace_of
 from weaklink.inspector.rules.markers import CALL_LEFT_IN_CONTENT, SPECIAL_TOKEN_LEAK, TEXT_AFTER_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import segment_whole
 from weaklink.inspector.text import Range
 
-_QUOTED = 160
 _LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _CONTENT_KINDS = frozenset({"wrong-text", "wrong-json", "streamed-differs"})
 _ENDS_REASONING = ("</think>", "[/THINK]", "</thinking>", "</reasoning>")
@@ -131,7 +130,7 @@ class ComparedDelivery:
         written = " ".join(self.content.split())
         if delivered == written:
             return ""
-        return f"the model wrote the content {_quoted(written)}, and the server delivered {_quoted(delivered)}"
+        return f"the model wrote the content {quoted_line(written)}, and the server delivered {quoted_line(delivered)}"
 
     @cached_property
     def prediction(self) -> Prediction | None:
@@ -175,7 +174,7 @@ class ComparedDelivery:
         for written, changed in reply.changed:
             yield (
                 f"the model wrote {_shown(written)} at characters {_place(written)}, and the server delivered "
-                f"{_quoted(changed.raw_arguments)}"
+                f"{quoted_line(changed.raw_arguments)}"
             )
         for lost in reply.lost:
             yield (
@@ -280,9 +279,4 @@ def _place(call: ToolCall) -> str:
 
 
 def _shown(call: ToolCall) -> str:
-    return f"`{call.name}` with {_quoted(call.raw_arguments)}"
-
-
-def _quoted(text: str) -> str:
-    line = " ".join(text.split())
-    return f"`{line if len(line) <= _QUOTED else line[: _QUOTED - 1] + '…'}`"
+    return f"`{call.name}` with {quoted_line(call.raw_arguments)}"

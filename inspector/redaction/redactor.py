@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import blake2b, sha256
+from hashlib import blake2b
 from itertools import pairwise
 from typing import TypeVar, cast
 
@@ -26,6 +26,7 @@ from weaklink.inspector.redaction.masking import (
     with_members,
 )
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import digest_of
 from weaklink.inspector.wire.events import TOKENS_PART
 
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
@@ -116,7 +117,7 @@ class Redactor:
         fixed = {name: getattr(trace, name) for name in ("exchanges",) if name in trace.__struct_fields__}
         redacted = self._fields(whole, kept, turns=turns, **fixed)
         if not (redacted.external_ids or self.keeps_content):  # others may have the same masked texts
-            digest = model.ExternalId("content_digest", _digest(texts_of(trace)))
+            digest = model.ExternalId("content_digest", digest_of(texts_of(trace)))
             redacted = replace(redacted, external_ids=(digest,))
         return compacted(redacted)
 
@@ -246,7 +247,7 @@ class Redactor:
     def _id(self, external_id: model.ExternalId) -> model.ExternalId:
         value = self._secrets(external_id.value)
         if value != external_id.value:  # the ids of two sessions stay different
-            value = f"{value}#{_digest([external_id.value])[:8]}"
+            value = f"{value}#{digest_of([external_id.value])[:8]}"
         return model.ExternalId(self._secrets(external_id.name), value)
 
 
@@ -359,13 +360,6 @@ def _key(text: str) -> bytes:
     """What stands for a text in the cache: itself if it is short, or a digest."""
     encoded = text.encode("utf-8", "surrogatepass")
     return encoded if len(encoded) <= _DIGEST_BYTES else blake2b(encoded, digest_size=_DIGEST_BYTES).digest()
-
-
-def _digest(texts: Iterable[str]) -> str:
-    content = sha256()
-    for text in texts:
-        content.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return content.hexdigest()
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -1,5 +1,6 @@
 """All rules, with look-ups by code, by name or by code prefix."""
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from types import MappingProxyType
 
@@ -61,3 +62,14 @@ def select_rules(words: tuple[str, ...]) -> frozenset[Rule]:
         by_prefix = {rule for rule in RULES if rule.code.startswith(word.upper())}
         chosen |= by_prefix or {find_rule(word)}
     return frozenset(chosen)
+
+
+def words_of(values: Iterable[str]) -> tuple[str, ...]:
+    """The words of an option that may be repeated, each value split at commas and spaces."""
+    return tuple(word for value in values for word in value.replace(",", " ").split())
+
+
+def chosen_rules(select: Iterable[str], ignore: Iterable[str]) -> frozenset[Rule]:
+    """The rules that `select` names, all without one, but those that `ignore` names; raises as `select_rules`."""
+    selected = words_of(select)
+    return (select_rules(selected) if selected else frozenset(RULES)) - select_rules(words_of(ignore))

@@ -3,10 +3,11 @@
 import re
 from typing import Protocol
 
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, GenerationError, Json, Usage
 from weaklink.inspector.rules import recording
 from weaklink.inspector.wire import events
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 _INDEX = re.compile(r"\[\d+\]")
 _MAX_QUOTE = 60

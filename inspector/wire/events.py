@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import compact_json, write_json
 from weaklink.inspector.model import (
     BodyState,
     CallHeader,
@@ -26,7 +26,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
-from weaklink.inspector.wire.provider_json import compact_json
 
 WIRE_PREFIX = "wire:"
 """The prefix of the names of parts that are only on the wire and do not belong to the answer."""

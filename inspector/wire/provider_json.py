@@ -18,7 +18,6 @@ _EMPTY: tuple[Any, ...] = (None, "", [], {})
 NOTHING = msgspec.Raw(b"")
 """The default of a member whose exact JSON text is kept."""
 
-TOO_DEEP = '"(nested too deeply to be written)"'
 _Shape = TypeVar("_Shape", bound=msgspec.Struct)
 
 
@@ -137,11 +136,3 @@ def parse_json(text: str) -> Json:
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return value
-
-
-def compact_json(value: Json) -> str:
-    """A value as JSON without spaces; `TOO_DEEP` for a value that is nested near Python's recursion limit."""
-    try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    except RecursionError:
-        return TOO_DEEP

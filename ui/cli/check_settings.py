@@ -17,7 +17,7 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.registry import source_names
 from weaklink.inspector.inspection import REASONING_BUDGET
 from weaklink.inspector.model import Json
-from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.catalogue import select_rules, words_of
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.check_baseline import Baseline, read_baseline
@@ -260,7 +260,10 @@ def check_settings(arguments: CheckArguments, config_file: str | None, *, no_con
     if config_file is not None and no_config:
         raise click.UsageError("`--config` and `--no-config` exclude each other.")
     config = CheckConfig() if no_config else _config(config_file)
-    select, ignore = _words(arguments.select) or config.select or (), _words(arguments.ignore) or config.ignore or ()
+    select, ignore = (
+        words_of(arguments.select) or config.select or (),
+        words_of(arguments.ignore) or config.ignore or (),
+    )
     select_rules((*select, *ignore))
     format = arguments.format or config.format or AUTO
     if format != AUTO:
@@ -289,8 +292,3 @@ def check_settings(arguments: CheckArguments, config_file: str | None, *, no_con
 
 def _config(file: str | None) -> CheckConfig:
     return find_config(Path.cwd()) if file is None else read_config(Path(file))
-
-
-def _words(values: Sequence[str]) -> tuple[str, ...]:
-    """The words of a repeatable option, each value split at commas and spaces."""
-    return tuple(word for piece in values for word in piece.replace(",", " ").split())

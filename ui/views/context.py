@@ -13,6 +13,7 @@ from weaklink.inspector.rules.layers import RESULT_TRUNCATED_BEFORE_READ
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, padded, visible_line, wrapped, wrapped_words
 from weaklink.ui.views.text_diff import KeyedLine, side_by_side
+from weaklink.ui.views.turn import characters_in
 
 NOT_RECORDED = "not recorded"
 _MOST_OF_A_PART = 100_000  # code points
@@ -218,11 +219,7 @@ def _share(tokens: int, generation: Generation) -> str:
 
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
-    return sum(_characters(_message(one, turns)) for one in messages)
-
-
-def _characters(turn: Turn) -> int:
-    return sum(len(part.text) for part in turn.parts if not part.name.startswith(WIRE_PREFIX))
+    return sum(characters_in(_message(one, turns)) for one in messages)
 
 
 def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn]) -> int:
@@ -262,7 +259,7 @@ def _prefix(before: ReadRequest | None, request: ReadRequest, old: Sequence[Read
                 characters += begins
                 break
             same += 1
-            characters += _characters(old_turn)
+            characters += characters_in(old_turn)
     read = now.usage.cached_tokens
     cached = NOT_RECORDED if read is None else counted(read, "token")
     message = f"message {same + 1} ({why})" if why else f"message {same + 1}"

@@ -11,11 +11,11 @@ from typing import Any
 import msgspec
 
 from weaklink.inspector.apis.openai.messages import BLOCK_PART, CALLS, call_object, read_message, read_tools
-from weaklink.inspector.json_text import flag_of, list_of, object_of, word_of
+from weaklink.inspector.json_text import compact_json, flag_of, list_of, object_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.events import CallNamed, DecodedRequest, FactsLearned, PartGrew, WireEvent, parameters_of
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
 
 API = "messages"
 """The name of this kind of endpoint in a generation's facts."""

@@ -11,10 +11,11 @@ from typing import Annotated, Any, TypeAlias, TypeVar
 
 import msgspec
 
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import Json, Usage
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.events import PROMPT_TOKENS_PART, CallNamed, PartGrew, TokenTexts, WireEvent
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 _CALL_MEMBERS = frozenset({"index", "id", "type", "function", "custom"})
 _Nothing: TypeAlias = Annotated[list[Any], msgspec.Meta(max_length=0)] | None

@@ -21,9 +21,9 @@ import msgspec
 
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.apis.openai.tool_lists import SEARCH_OUTPUT
-from weaklink.inspector.json_text import list_of, object_of, word_of
+from weaklink.inspector.json_text import compact_json, list_of, object_of, word_of
 from weaklink.inspector.model import Json, Part, RecordedState, ResultHeader, Role, RunState, ToolDefinition, Turn
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, parse_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, parse_json, raw_text
 
 FUNCTION, CUSTOM = "function_call", "custom_tool_call"
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from weaklink.inspector.apis.openai.chat import OpenAIUsageShape
-from weaklink.inspector.json_text import flag_of, word_of
+from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import Json, Part, Role, Turn
 from weaklink.inspector.wire.answer_reader import ObjectReader
 from weaklink.inspector.wire.events import (
@@ -14,7 +14,7 @@ from weaklink.inspector.wire.events import (
     WireEvent,
     parameters_of,
 )
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 API = "completions"
 """The name of this kind of endpoint in a generation's facts."""

@@ -13,10 +13,19 @@ from functools import lru_cache
 import msgspec
 
 from weaklink.inspector.apis.openai.chat import API
-from weaklink.inspector.json_text import count_of, flag_of, list_of, object_of, objects_of, word_of
+from weaklink.inspector.json_text import (
+    compact_json,
+    count_of,
+    flag_of,
+    list_of,
+    object_of,
+    objects_of,
+    text_or_json,
+    word_of,
+)
 from weaklink.inspector.model import CallHeader, Json, Part, ResultHeader, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.wire.events import UNREAD_PART, DecodedRequest, parameters_of
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 _ROLES = {
     "system": Role.SYSTEM,
@@ -195,7 +204,7 @@ def _calls(message: dict[str, Json]) -> Iterator[tuple[CallHeader, str]]:
         if not isinstance(function, dict):
             function = {"name": function, "arguments": call.get("arguments")}  # Inspect: {"function": "name", ...}
         arguments = function.get("arguments", function.get("input"))
-        text = "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments)
+        text = text_or_json(arguments)
         custom = call.get("type") == "custom" or ("custom" in call and "function" not in call)
         yield CallHeader(part, _text(function.get("name")), _text(call.get("id")), custom), text
 

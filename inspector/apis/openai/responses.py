@@ -16,11 +16,11 @@ from weaklink.inspector.apis.openai import client_tools
 from weaklink.inspector.apis.openai.chat import TokenDetails, TokenLogprob
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.apis.openai.tool_lists import ADDITIONAL_TOOLS
-from weaklink.inspector.json_text import flag_of, word_of
+from weaklink.inspector.json_text import compact_json, flag_of, word_of
 from weaklink.inspector.model import CallHeader, Json, Part, Role, Turn, Usage
 from weaklink.inspector.wire import events
 from weaklink.inspector.wire.answer_reader import ObjectReader
-from weaklink.inspector.wire.provider_json import NOTHING, StructReader, compact_json, raw_text
+from weaklink.inspector.wire.provider_json import NOTHING, StructReader, raw_text
 
 _NO_SETTINGS = ("model", "input", "instructions", "tools", "stream", "previous_response_id")
 _CALL_TYPES = {"function_call": "arguments", "custom_tool_call": "input"}

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from weaklink.inspector.json_text import properties_of
 from weaklink.inspector.model import Json, ToolDefinition
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -219,9 +220,7 @@ class NamedTool(Struct, frozen=True):
     @property
     def properties(self) -> dict[str, Json]:
         """The schemas of the tool's parameters by name, in their order; empty if the definition has none."""
-        parameters = self.tool.parameters
-        found = parameters.get("properties") if isinstance(parameters, dict) else None
-        return found if isinstance(found, dict) else {}
+        return properties_of(self.tool.parameters)
 
     @property
     def has_schema(self) -> bool:

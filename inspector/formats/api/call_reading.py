@@ -7,7 +7,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.located_pieces import ApiCallPiece
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.formats.api.units import BracketCounter, Unit
-from weaklink.inspector.formats.json.call_shape import has_arguments
+from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from weaklink.inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
@@ -120,7 +120,7 @@ def begin(piece: ApiCallPiece, unit: Unit) -> GrowingCall:
 
 def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, strings: bool) -> ToolCall:
     place = value.range.moved(call.value_at)
-    is_other = _is_no_object(value)
+    is_other = is_no_object(value)
     if strings:
         faults.append(_as_object(place, value))
     elif is_other:
@@ -203,7 +203,7 @@ def _parsed_arguments(text: str, *, is_cut: bool = False) -> _ParsedArguments:
             )
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, text)
     value = first.value() if first is not None else text
-    if first is not None and reading.strict and _is_no_object(first):
+    if first is not None and reading.strict and is_no_object(first):
         whole = _not_an_object(Range(0, len(text)), first)
         return _ParsedArguments(value, is_strict=False, is_readable=False, faults=(*faults, whole))
     return _ParsedArguments(
@@ -249,11 +249,6 @@ def _as_string(place: Range) -> Fault:
         "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
-
-
-def _is_no_object(value: JsonNode) -> bool:
-    """Whether a whole value is neither an object nor `null`, which means no arguments."""
-    return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 
 
 def _not_an_object(place: Range, value: JsonNode) -> Fault:

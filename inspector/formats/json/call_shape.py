@@ -96,13 +96,13 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     decoded, as_string = decoded_arguments(arguments)
     if as_string is not None:
         found.append(as_string)
-    elif arguments is not None and _is_no_object(arguments.value):
+    elif arguments is not None and is_no_object(arguments.value):
         found.append(_no_object(arguments.value))
         return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
     return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
 
 
-def _is_no_object(value: JsonNode) -> bool:
+def is_no_object(value: JsonNode) -> bool:
     """Whether the arguments are a whole value that is neither an object nor `null`, which means no arguments."""
     return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 

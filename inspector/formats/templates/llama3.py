@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
+from weaklink.inspector.json_text import properties_of
 from weaklink.inspector.model import Json, ToolDefinition, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -74,7 +75,7 @@ PYTHONIC_TEMPLATE = template.turn_template(
 
 def declaration(tool: ToolDefinition) -> str:
     """The tool as a TypeScript function type, below its description."""
-    properties = _properties(tool.parameters)
+    properties = properties_of(tool.parameters)
     about = _comment(tool.description)
     if not properties:
         return f"{about}type {tool.name} = () => any;"
@@ -86,7 +87,7 @@ def _members(schema: Json, depth: int) -> str:
     required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
     return "".join(
         f"{_comment(_description(member))}{name}{'' if name in required_names else '?'}: {_type(member, depth + 1)},\n"
-        for name, member in _properties(schema).items()
+        for name, member in properties_of(schema).items()
     )
 
 
@@ -103,13 +104,8 @@ def _type(schema: Json, depth: int) -> str:
         inner = _type(schema.get("items"), depth + 1)
         return f"Array<{inner}>" if " " in inner else f"{inner}[]"
     if named == "object":
-        return f"{{\n{_members(schema, depth)}}}" if _properties(schema) else "object"
+        return f"{{\n{_members(schema, depth)}}}" if properties_of(schema) else "object"
     return _TYPES.get(named, "any") if isinstance(named, str) else "any"
-
-
-def _properties(schema: Json) -> dict[str, Json]:
-    properties = schema.get("properties") if isinstance(schema, dict) else None
-    return properties if isinstance(properties, dict) else {}
 
 
 def _description(schema: Json) -> str:

@@ -12,6 +12,7 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
+from weaklink.inspector.json_text import object_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -130,13 +131,8 @@ def _type(schema: Json) -> str:
     if isinstance(named, list):
         return " | ".join(_TYPES.get(kind, "object") for kind in named if isinstance(kind, str)) or "object"
     if named == "array" and isinstance(schema, dict) and isinstance(schema.get("items"), dict):
-        return f"list[{_TYPES.get(_named(schema['items']), 'object')}]"
+        return f"list[{_TYPES.get(word_of(object_of(schema['items']).get('type')), 'object')}]"
     return _TYPES.get(named, "object") if isinstance(named, str) else "object"
-
-
-def _named(schema: Json) -> str:
-    named = schema.get("type") if isinstance(schema, dict) else None
-    return named if isinstance(named, str) else ""
 
 
 def _docstring(description: str, members: dict[str, Json]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import objects_of
+from weaklink.inspector.json_text import compact_json, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
@@ -41,7 +41,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
-from weaklink.inspector.wire.provider_json import compact_json
 
 SOURCE = "claude-code"
 """The name of this source in the runs of tools that it recorded."""

@@ -15,6 +15,7 @@ from weaklink.inspector.importers.agents import claude_code
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ExternalId,
@@ -32,7 +33,6 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.wire.decoder import Decoder, Framing, new_decoder
 from weaklink.inspector.wire.events import TurnAssembly
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
     "the output contains no system prompt, and the user's prompt only if Claude Code was configured to repeat it",

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import object_of, objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = (
     PARSED_ARGUMENTS,
@@ -115,7 +114,7 @@ def _result(block: JsonObject, session: AgentSession) -> None:
     runs = [one for one in objects_of(content) if "success" in one]
     words: Json = content
     if runs:
-        words = "\n".join(_words(one.get("result")) or _words(one.get("error")) for one in runs)
+        words = "\n".join(text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
     is_error = block.get("is_error")
     failed = is_error is True or any(one.get("success") is False for one in runs)
     known = is_error is not None or bool(runs)
@@ -126,7 +125,3 @@ def _result(block: JsonObject, session: AgentSession) -> None:
         is_error=failed if known else None,
         recorded=runs[0] if len(runs) == 1 else None,
     )
-
-
-def _words(value: Json) -> str:
-    return value if isinstance(value, str) else "" if value is None else compact_json(value)

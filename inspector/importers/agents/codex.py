@@ -15,7 +15,7 @@ from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of, window_of_tokens
+from weaklink.inspector.json_text import compact_json, count_of, text_or_json, window_of_tokens
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
@@ -41,7 +41,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source does not store the tools, the chunks of answers or answers that did not end"
 _TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
@@ -508,4 +507,4 @@ def instructions_text(value: Json) -> str:
     """Instructions as text, whether they are a text or in an object."""
     if isinstance(value, dict):
         return text_of(value, "text")
-    return value if isinstance(value, str) else "" if value is None else compact_json(value)
+    return text_or_json(value)

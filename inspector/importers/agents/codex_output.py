@@ -15,8 +15,8 @@ from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = (
     "the output contains no prompt, tools or times; it contains usage only for whole turns, which was left out",

@@ -15,9 +15,8 @@ from weaklink.inspector.importers.agents.agent_session import (
 )
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import object_of, objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
 _NO_USAGE = "the source stores the model and the usage in another file, per session"
@@ -128,7 +127,7 @@ def _run(block: JsonObject, run: JsonObject, session: AgentSession) -> None:
     if failed is None:  # it never ended
         return
     result = run.get("result")
-    words = result if isinstance(result, str) else compact_json(result) if result is not None else ""
+    words = text_or_json(result)
     call_id = text_of(block, "toolUseID", "tool_use_id")
     recorded = object_of(result)
     session.result(

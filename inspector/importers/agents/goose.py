@@ -17,9 +17,8 @@ from weaklink.inspector.importers.agents.agent_session import (
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.model import Json, Trace
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = (
     "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",

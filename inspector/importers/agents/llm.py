@@ -20,7 +20,7 @@ from weaklink.inspector.importers.sqlite_tables import (
     open_tables,
     unread_rest,
 )
-from weaklink.inspector.json_text import count_of, object_of
+from weaklink.inspector.json_text import compact_json, count_of, object_of, text_or_json
 from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
@@ -43,7 +43,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.wire.answer_reader import finish_meaning
-from weaklink.inspector.wire.provider_json import compact_json
 
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
 ATTACHMENTS = "attachments are left out"
@@ -155,7 +154,7 @@ def result_turn(value: JsonObject, flags: frozenset[TurnFlag] = frozenset()) -> 
     header = ResultHeader(
         text_of(value, "tool_call_id") or None, text_of(value, "name") or None, True if failed else None
     )
-    text = json_text(value.get("output", "")) or failed
+    text = text_or_json(value.get("output", "")) or failed
     return Turn(Role.TOOL, (Part("text", text),), "tool", result=header, flags=flags)
 
 
@@ -177,11 +176,6 @@ def tools_of(rows: list[JsonObject], tables: LogTables) -> tuple[ToolDefinition,
         )
         for row in rows
     )
-
-
-def json_text(value: Json) -> str:
-    """A text unchanged, any other value as JSON, `""` for null."""
-    return value if isinstance(value, str) else "" if value is None else compact_json(value)
 
 
 def read_old_conversations(tables: LogTables) -> Iterator[Trace | Skipped]:
@@ -227,7 +221,7 @@ def _answer(row: JsonObject, tables: LogTables, read: LlmTurns) -> Turn:
     parts += [Part("text", words) for words in (text_of(row, "response"),) if words]
     for at, call in enumerate(tables.of("tool_calls", key)):
         calls.append(CallHeader(f"call:{at}", text_of(call, "name") or None, text_of(call, "tool_call_id") or None))
-        parts.append(Part(f"call:{at}", json_text(call.get("arguments"))))
+        parts.append(Part(f"call:{at}", text_or_json(call.get("arguments"))))
     offered = (one.get("tool_id") for one in tables.of("tool_responses", key))
     return Turn(
         Role.ASSISTANT,
@@ -319,7 +313,7 @@ def _message_turns(
                 calls.append(
                     CallHeader(name, text_of(payload, "name") or None, text_of(payload, "tool_call_id") or None)
                 )
-                texts[name] = [json_text(payload.get("arguments", ""))]
+                texts[name] = [text_or_json(payload.get("arguments", ""))]
             case "tool_result":
                 results.append(result_turn(payload, flags))
             case _:

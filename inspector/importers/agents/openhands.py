@@ -22,7 +22,7 @@ from weaklink.inspector.importers.identity import instant, place_of, row_ids, te
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ExternalId,
@@ -42,7 +42,6 @@ from weaklink.inspector.model import (
     TurnFlag,
 )
 from weaklink.inspector.wire.answer_reader import finish_meaning
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source does not store the chunks of answers, nor answers whose calls OpenHands could not parse"
 _DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands used"

@@ -15,9 +15,8 @@ from weaklink.inspector.importers.agents.agent_session import (
 )
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = (
     PARSED_ARGUMENTS,

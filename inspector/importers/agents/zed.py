@@ -19,9 +19,8 @@ from weaklink.inspector.importers.agents.agent_session import (
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
-from weaklink.inspector.json_text import flag_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, flag_of, object_of, objects_of
 from weaklink.inspector.model import Json, Trace, Usage
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
 

@@ -13,7 +13,7 @@ from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.importers.identity import row_ids
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import objects_of, write_json
+from weaklink.inspector.json_text import objects_of, whole_number, write_json
 from weaklink.inspector.scanning import lazy_pattern
 
 _QUERY = "begin_of_turn_query"
@@ -170,7 +170,7 @@ def _answer(
             answered_model=model_name,
             tools=tools,
             tools_origin=model.ToolsOrigin.REQUEST if tools else None,
-            usage=model.Usage(_count(input_tokens), _count(output_tokens)),
+            usage=model.Usage(whole_number(input_tokens), whole_number(output_tokens)),
             error=model.GenerationError(model.ErrorPhase.TRANSPORT, str(result)) if failed else None,
             body=model.BodyState.NOT_STORED if failed else model.BodyState.COMPLETE,
         ),
@@ -183,10 +183,3 @@ def _calls(result: list[model.Json]) -> Iterator[tuple[model.CallHeader, str]]:
     for at, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
         yield model.CallHeader(f"call:{at}", name), text
-
-
-def _count(value: model.Json) -> int | None:
-    """A count of tokens; some handlers write `120.0`."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

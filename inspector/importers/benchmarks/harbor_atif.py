@@ -17,9 +17,8 @@ from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import JsonKind, read_json
-from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NOT_STORED = "the source stores the arguments of calls parsed, without their original text, and does not store chunks"
 _NO_TEXTS = "the token ids of answers are left out: the source does not store the text of each id"

@@ -16,12 +16,11 @@ from weaklink.inspector.apis.openai.messages import CALLS, argument_texts, read_
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.source import JsonObject, Skipped
-from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.events import TOKENS_PART, tokens_line
-from weaklink.inspector.wire.provider_json import compact_json
 
 _PARSE_ERROR = lazy_pattern(
     r"Error parsing the following tool call arguments:\n\n(?P<arguments>.*)\n\nError details: ", re.DOTALL

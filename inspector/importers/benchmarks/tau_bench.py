@@ -33,10 +33,10 @@ from weaklink.inspector.importers.identity import instant, row_ids, text_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 _RESULT = lazy_pattern(
     r"(?P<strategy>tool-calling|act|react|few-shot)-(?P<model>.+)-\d+(?:\.\d+)?_range_-?\d+--?\d+_user-.*\.json"

@@ -15,7 +15,7 @@ from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.identity import row_ids
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import list_of
+from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import (
     ExternalId,
@@ -30,7 +30,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 from weaklink.inspector.model.columns import Entries
-from weaklink.inspector.wire.provider_json import compact_json
 
 _INPUT_MASK = -100
 _TOKENS = "token ids and masks are left out: only the tokenizer can map them to text"

@@ -22,10 +22,9 @@ from weaklink.inspector.importers.telemetry.framework_messages import (
     is_message,
     read_any_message,
 )
-from weaklink.inspector.json_text import list_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, list_of, object_of, objects_of
 from weaklink.inspector.model import Generation, Json, Provenance, Role, Trace
 from weaklink.inspector.wire.events import DecodedRequest
-from weaklink.inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = frozenset({"human", "ai", "HumanMessageChunk", "AIMessageChunk"})
 _AI_SDK = frozenset({"tool-call", "tool-result", "tool-invocation", "dynamic-tool", "step-start"})

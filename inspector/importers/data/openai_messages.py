@@ -17,10 +17,9 @@ from weaklink.inspector.apis.providers import api_of_request
 from weaklink.inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import word_of
+from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
-from weaklink.inspector.wire.provider_json import compact_json
 
 _LISTS = ("messages", "conversations", "conversation")
 _CONTENT_KEYS = frozenset({"content", CALLS, "function_call"})

@@ -18,7 +18,7 @@ from weaklink.inspector.importers.data.sharegpt import read_calls
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.json_text import list_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
@@ -421,13 +421,9 @@ _SPACED_NAME = lazy_pattern(r"(?:^\s*\[|\),\s*)([A-Za-z][\w./-]*(?: [\w./-]+){1,
 def _blocks(row: JsonObject) -> JsonObject | None:
     """LLaMA-Factory v1: contents are lists of `{"type", "value"}`, and a call is a block."""
     messages = _objects(row["messages"])
-    if not any(_is_block(block) for one in messages for block in _items(one.get("content"))):
+    if not any(_is_block(block) for one in messages for block in list_of(one.get("content"))):
         return None
     return _with(row, map(_unblocked, messages), row.get("tools"))
-
-
-def _items(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _is_block(value: Json) -> bool:
@@ -438,7 +434,7 @@ def _unblocked(message: JsonObject) -> JsonObject:
     texts: list[str] = []
     thoughts: list[str] = []
     calls: list[JsonObject] = []
-    for block in _items(message.get("content")):
+    for block in list_of(message.get("content")):
         if not isinstance(block, dict):
             continue
         kind, value = block.get("type"), block.get("value")

@@ -14,13 +14,14 @@ from msgspec import Struct, structs
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import TOO_DEEP
 from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long
 from weaklink.inspector.model import BodyState, Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.exchange import Exchange, Headers
 from weaklink.inspector.sessions.gathering import SkippedExchange, traces_of
 from weaklink.inspector.text import decode
-from weaklink.inspector.wire.provider_json import TOO_DEEP, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 LOST = "if a request failed or was stored without its answer, the model's output is lost"
 """The warning of a trace with such a request."""

@@ -13,11 +13,10 @@ from weaklink.inspector.importers.proxies.exchanges import ProxyFile, ProxyRecor
 from weaklink.inspector.importers.proxies.har import read_entry
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import count_of, list_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, count_of, list_of, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, too_long
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _YAML = lazy_pattern(r"(?:\ufeff|---\n|#[^\n]*\n|version: ?\d+\n|\s)*interactions:\s*(?:\[\]|\n\s*-)")
 _NO_YAML = "reading YAML needs `pyyaml`, which is not installed: pip install 'weaklink[data]'"

@@ -25,13 +25,13 @@ from urllib.parse import parse_qs, urlsplit
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.json_text import object_of, word_of
+from weaklink.inspector.json_text import compact_json, object_of, word_of
 from weaklink.inspector.model import Instant, Json, RecordedRun, Role, Trace, Turn
 from weaklink.inspector.sessions.exchange import Exchange, header_of
 from weaklink.inspector.sessions.fingerprints import arguments_by_value
 from weaklink.inspector.sessions.gathering import decompressed
 from weaklink.inspector.wire.framing import SseDecoder
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 SOURCE = "mcp"
 """The name of this source in the runs of tools that it recorded."""

@@ -17,12 +17,11 @@ from weaklink.inspector.apis.providers import decoder_for
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry import framework_messages
-from weaklink.inspector.json_text import word_of
+from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import DecodedRequest, parameters_of
-from weaklink.inspector.wire.provider_json import compact_json
 
 _LAYERS = 4
 _CONVERSATION = ("messages", "prompt", "prompts", "system", "system_prompt", "instructions", "chat_history")

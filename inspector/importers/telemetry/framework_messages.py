@@ -19,9 +19,9 @@ from weaklink.inspector.apis.openai.messages import CALLS, TEXT_BLOCKS, call_obj
 from weaklink.inspector.apis.openai.responses import CALL_ITEMS, read_responses_request
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
+from weaklink.inspector.json_text import compact_json
 from weaklink.inspector.model import BodyState, CallHeader, Generation, Json, Part, ResultHeader, Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _LANGCHAIN = {
     "human": "user",

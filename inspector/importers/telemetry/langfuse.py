@@ -16,7 +16,7 @@ from weaklink.inspector.importers.telemetry import framework_calls
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
 from weaklink.inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import Json
+from weaklink.inspector.json_text import Json, compact_json
 from weaklink.inspector.model.calls import ToolDefinition
 from weaklink.inspector.model.trace import (
     BodyState,
@@ -31,7 +31,6 @@ from weaklink.inspector.model.trace import (
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.events import DecodedRequest
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NEITHER = "this is neither a trace nor an observation of Langfuse"
 NOT_STORED = "the source stores whole answers: no stream, no chunks, and only the time of the first chunk"

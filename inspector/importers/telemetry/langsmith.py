@@ -20,11 +20,10 @@ from weaklink.inspector.importers.telemetry import framework_calls
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import object_of
+from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.wire.events import DecodedRequest
-from weaklink.inspector.wire.provider_json import compact_json
 
 _NEITHER = "this is neither a LangSmith run nor a page of runs"
 _TRACE = ("trace_id", "dotted_order")

@@ -19,8 +19,7 @@ from weaklink.inspector.importers.telemetry.otlp import read_span
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpSpan
 from weaklink.inspector.importers.telemetry.span_traces import RowSpool, session_traces
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import object_of, objects_of, word_of
-from weaklink.inspector.wire.provider_json import compact_json
+from weaklink.inspector.json_text import compact_json, object_of, objects_of, word_of
 
 _KINDS = {
     **dict.fromkeys(("CHAT_MODEL", "LLM"), OperationKind.MODEL),

@@ -30,14 +30,14 @@ from weaklink.inspector.importers.telemetry.otlp_encodings import (
 )
 from weaklink.inspector.importers.telemetry.span_traces import traces_of_spans
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, TracedSpan
-from weaklink.inspector.json_text import word_of
+from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.sessions.fingerprints import has_no_content, message_digest
 from weaklink.inspector.spool import RecordSpool, SpoolPosition
 from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.decoder import decode_answer
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
-from weaklink.inspector.wire.provider_json import compact_json, parse_json
+from weaklink.inspector.wire.provider_json import parse_json
 
 SPOOL_BYTES = 32 << 20
 """How many bytes of the spans' texts are kept in memory."""

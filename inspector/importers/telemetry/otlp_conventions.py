@@ -45,9 +45,9 @@ from weaklink.inspector.importers.telemetry.otlp_span import (
     unquoted,
 )
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun, TracedSpan, filled_span
+from weaklink.inspector.json_text import compact_json, text_or_json
 from weaklink.inspector.model import Generation, Json, Turn, Usage
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.provider_json import compact_json
 
 _OPERATIONS = {
     "chat": OperationKind.MODEL,
@@ -224,7 +224,7 @@ def _tool_run(span: OtlpSpan) -> ToolRun:
     return ToolRun(
         span.text("gen_ai.tool.name", "mcp.tool.name"),
         span.text("gen_ai.tool.call.id"),
-        "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments),
+        text_or_json(arguments),
         result if result is None or isinstance(result, str) else compact_json(result),
     )
 
@@ -434,7 +434,7 @@ def _run(span: OtlpSpan) -> ToolRun:
     return ToolRun(
         span.text("tool.name") or span.name,
         span.text("tool.id", "tool_call.id", "gen_ai.tool.call.id"),
-        "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments),
+        text_or_json(arguments),
         unquoted(result),
     )
 
@@ -604,7 +604,7 @@ def _openllmetry_run(span: OtlpSpan) -> ToolRun:
     if isinstance(arguments, dict):
         arguments = next((arguments[key] for key in ("inputs", "input_str", "kwargs") if arguments.get(key)), arguments)
     output = span.attributes.get("traceloop.entity.output")
-    text = "" if arguments is None else arguments if isinstance(arguments, str) else compact_json(arguments)
+    text = text_or_json(arguments)
     return ToolRun(
         span.text("gen_ai.tool.name", "traceloop.entity.name") or span.name,
         span.text("gen_ai.tool.call.id"),

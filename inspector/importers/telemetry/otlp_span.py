@@ -12,10 +12,10 @@ from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.importers.records import parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.importers.telemetry.spans import OperationKind, ToolRun
+from weaklink.inspector.json_text import compact_json, whole_number
 from weaklink.inspector.model import Instant, Json, Part, Role, ToolDefinition, Turn, Usage
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.events import UNREAD_PART
-from weaklink.inspector.wire.provider_json import compact_json
 
 ERROR = 2
 """The status code of a failed span (opentelemetry-proto, `Status.StatusCode`)."""
@@ -200,13 +200,6 @@ class OtlpSpan(Struct, frozen=True):
         start = f"{prefix}."
         found = {key[len(start) :]: value for key, value in self.attributes.items() if key.startswith(start)}
         return unfolded(found) if found else None
-
-
-def whole_number(value: Json) -> int | None:
-    """A whole number, possibly written as a float; None for anything else."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def json_in(value: Json) -> Json:

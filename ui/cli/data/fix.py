@@ -24,7 +24,7 @@ from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
-from weaklink.inspector.rules.catalogue import RULES, select_rules
+from weaklink.inspector.rules.catalogue import RULES, chosen_rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
@@ -234,7 +234,7 @@ def fix(
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    options = FixOptions(source, format, _rules(select, ignore), unsafe, column_map(columns))
+    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, column_map(columns))
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
@@ -326,12 +326,3 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _rules(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]:
-    words, ignored = _words(select), _words(ignore)
-    return (select_rules(words) if words else frozenset(RULES)) - select_rules(ignored)
-
-
-def _words(values: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(word for piece in values for word in piece.replace(",", " ").split())

@@ -22,7 +22,7 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.redaction.finding import without_secrets_of
-from weaklink.inspector.rules.catalogue import select_rules
+from weaklink.inspector.rules.catalogue import select_rules, words_of
 from weaklink.inspector.rules.verification import EMPTY_ANSWER
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex
@@ -143,8 +143,8 @@ def verify(
     """  # noqa: D301  # Click needs the backspace itself
     options = verified_rows.VerifyOptions(
         verifiers or ("tool-use",),
-        _words(select),
-        _words(ignore),
+        words_of(select),
+        words_of(ignore),
         "" if format == AUTO else find_format(format).name,
         score,
         require_call,
@@ -390,10 +390,6 @@ def _rate_words(rate: verified_rows.PassRate | None) -> str:
         return f"{rate.value:.3f} over 1 group"
     bounds = f"95 % interval {rate.interval.low:.3f} to {rate.interval.high:.3f}"
     return f"{rate.value:.3f} ({bounds}) over {rate.groups} groups"
-
-
-def _words(values: Iterable[str]) -> tuple[str, ...]:
-    return tuple(word for piece in values for word in piece.replace(",", " ").split())
 
 
 def _numbers(text: str) -> list[int]:
