@@ -44,14 +44,21 @@ def doubled_markers(text: str, rule: Rule, *, before: str) -> Slip | None:
     return Slip(rule, message, "Write it once.", edits, is_safe=True)
 
 
-def read_edited(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult:
+def read_slip(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult:
     """The result of `reader` for the text without the slip. Its calls are not valid, and recovered if they are read."""
-    start = closed.span.inner.start
-    changed = structs.replace(closed, inner_text=edited(closed.inner_text, slip.edits), call=None)
+    reading = read_edited(closed, reader, slip.edits)
+    calls = tuple(structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls)
+    return structs.replace(reading, calls=calls, faults=(slip.fault().moved(closed.span.inner.start), *reading.faults))
+
+
+def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:
+    """The result of `reader` for the text with these edits of its inner text, with ranges in the text without them."""
+    changed = structs.replace(closed, inner_text=edited(closed.inner_text, edits), call=None)
     reading = reader(changed)
-    places = _Places(closed.inner_text, start, slip.edits)
-    faults = (slip.fault().moved(start), *map(places.fault, reading.faults))
-    return structs.replace(reading, calls=tuple(map(places.call, reading.calls)), faults=faults)
+    places = _Places(closed.inner_text, closed.span.inner.start, edits)
+    return structs.replace(
+        reading, calls=tuple(map(places.call, reading.calls)), faults=tuple(map(places.fault, reading.faults))
+    )
 
 
 class _Places(Struct, frozen=True):
@@ -95,8 +102,6 @@ class _Places(Struct, frozen=True):
         return structs.replace(
             call,
             raw_arguments=place.moved(-self.start).of(self.text) if place is not None else call.raw_arguments,
-            valid=False,
-            recovered=call.valid or call.recovered,
             range=self.range(call.range),
             name_range=self.range(call.name_range) if call.name_range else None,
             arguments_range=place,

@@ -17,7 +17,7 @@ from weaklink.inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from weaklink.inspector.formats.edited_text import doubled_markers, read_edited
+from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
 from weaklink.inspector.formats.json.calls import strict_object
@@ -67,7 +67,7 @@ class NamedCallReader(Struct, frozen=True):
         """See SpanReader. A token of the header that appears twice in a row counts once."""
         reading = self._read(closed)
         slip = doubled_markers(closed.inner_text, MALFORMED_HEADER, before="{") if reading.faults else None
-        return reading if slip is None else read_edited(closed, self._read, slip)
+        return reading if slip is None else read_slip(closed, self._read, slip)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start

@@ -42,7 +42,7 @@ class XmlCall(Struct, frozen=True):
 
     `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
     to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls;
-    `other_closers` close the call as well.
+    `other_closers` close the call as well. `unquoted` is what follows an `opener` that lacks its double quote.
     """
 
     opener: str
@@ -54,6 +54,7 @@ class XmlCall(Struct, frozen=True):
     tail: str = ""
     is_drafted: bool = True
     other_closers: tuple[str, ...] = ()
+    unquoted: Lookahead | None = None
 
     @property
     def is_attribute(self) -> bool:
@@ -76,7 +77,11 @@ class XmlCalls(Struct, frozen=True):
     @property
     def transitions(self) -> tuple[Transition, ...]:
         """The transitions from a text into calls."""
-        return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls))
+        return (
+            *self._into_wrappers,
+            *(self._into(call, "bare") for call in self.calls),
+            *(self._into_unquoted(call, "bare") for call in self.calls if call.unquoted),
+        )
 
     @property
     def closers(self) -> tuple[str, ...]:
@@ -122,6 +127,10 @@ class XmlCalls(Struct, frozen=True):
     @staticmethod
     def _into(call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
+
+    @staticmethod
+    def _into_unquoted(call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener[:-1], MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.unquoted)
 
     @staticmethod
     def _into_wrapped(call: XmlCall) -> Transition:
@@ -184,7 +193,10 @@ class XmlCalls(Struct, frozen=True):
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
-        calls = tuple(map(self._into_wrapped, self.calls))
+        calls = (
+            *map(self._into_wrapped, self.calls),
+            *(structs.replace(self._into_unquoted(call, "call"), rule=None) for call in self.calls if call.unquoted),
+        )
         between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
         stray = tuple(

@@ -19,7 +19,7 @@ _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
 _OTHER_TAG = lazy_pattern(r"<([A-Za-z_][\w.-]{0,63})>([^<>]*)</\1>")
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
-_INDENT = 64
+_INDENT = 64  # of a line, and how many characters may be between a name and its value
 
 
 class Flaw(Enum):
@@ -186,7 +186,7 @@ class _Walker:
         return self._structure_follows(again.end())
 
     def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
-        """Flag the tag before a value if it appears again where the value begins, and no second closing tag for it."""
+        """Flag the tag before a value if the value begins with it too, without a second closing tag."""
         opening = parameter.tag.of(self._text)
         last = opening[opening.rindex(self._syntax.first) :]
         space = _SPACE.match(self._text, parameter.value.start)
@@ -381,15 +381,25 @@ class _Walker:
         if found is None:
             return False
         next_tag = self._syntax.tags.search(self._text, max(tag.end(), found.end()))
+        stray = self._text_before_value(found.end())
         if found[2]:
             self._flaw(Flaw.STRAY_TAG, *found.span(2))
+        elif stray and not found[3]:
+            self._flaw(Flaw.STRAY_TEXT, stray.start, stray.end)
         elif found[3] or next_tag is None or next_tag.lastgroup != "end" or self._begins_value_tag(found.end()):
             return False
-        key, start = Range(*found.span(1)), found.end()
+        key, start = Range(*found.span(1)), stray.end + len(self._syntax.value_begins) if stray else found.end()
         self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
-        if not found[3]:
+        if not found[3] and not stray:
             self._flaws.append(Flawed(Flaw.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
         return True
+
+    def _text_before_value(self, start: int) -> Range:
+        """The few words between the tags of a name and of its value; empty if there are none."""
+        end = self._text.find(self._syntax.value_begins, start, start + _INDENT)
+        return (
+            Range(start, end) if end >= 0 and self._syntax.first not in self._text[start:end] else Range(start, start)
+        )
 
     def _begin_wrongly_closed(self, tag: re.Match[str]) -> bool:
         """Begin a parameter whose name a value's closing tag closes: `<arg_key>NAME</arg_value><arg_value>`."""
