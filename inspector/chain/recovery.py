@@ -98,7 +98,11 @@ class RecoveryAnalysis:
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
-        is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
+        is_told = (
+            judged.said is Said.REPORTED
+            and judged.statement is not None
+            and (judged.statement.is_final or facts.is_answered(judged.statement.turn))
+        )
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED, VerdictRule.MADE_UP_VALUE)
         is_answer = failed.result_kind is ResultKind.PROBE and asks_for_words(facts.request_before(failed))
