@@ -29,7 +29,7 @@ _FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
-    r"[,;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002]\s*|:(?=\s|$)|\s-\s|"
+    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|"
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
     r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|perché|"
     r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és|mert|mutta|koska|"
@@ -45,6 +45,8 @@ _NO_DENIAL = lazy_pattern(
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
+    r"\b(?:no|nothing|nobody|no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?"
+    r"(?:waiting|blocking|blocked|locked|stuck|hanging|holding)\b|"
     r"\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|"
     r"\bnothing (?:else )?to \w+|\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
     r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
@@ -191,7 +193,7 @@ _OPEN = (
     ),
     r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"encore|reste\w*|il faut|toujours",
-    r"queda\w*|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
+    r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
     r"ancora|restano|rimane|bisogna|occorre",
     r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",

@@ -129,6 +129,8 @@ _IRREGULAR = MappingProxyType(
         "install": "installed",
         "add": "added|staged|installed",
         "curl": "responds|returned",
+        "seed": "seeded|filled|populated|loaded",
+        "upgrade": "upgraded|rolled out|live|running",
     }
 )
 _TRANSLATED = MappingProxyType(

@@ -41,6 +41,7 @@ _TOKEN = lazy_pattern(
 )
 _CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+\Z")
 _WORD = lazy_pattern(r"\w+")
+_LETTERS = lazy_pattern(r"[^\W_]+")
 _CODE = lazy_pattern(r"`([^`\n]{3,80})`")
 _RARE = lazy_pattern(r"[a-z][A-Z]|_\w|\d[A-Za-z]|[A-Za-z]\d|[A-Z]{4}")
 _HOST = lazy_pattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+\.[a-z]{2,}|[\w-]+(?=:/))")
@@ -266,7 +267,7 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
         frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
-        frozenset(_stems(_WORD.findall(error.casefold()), 4)),
+        frozenset(_stems(_LETTERS.findall(error.casefold()), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
         source,

@@ -127,6 +127,10 @@ class SessionFacts:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
+    def is_word_of_good_call(self, word: str) -> bool:
+        """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
+        return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
+
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""
         return value in self.good_arguments
@@ -168,6 +172,10 @@ class SessionFacts:
         index = bisect_right(self.own_turns, tried)
         last = self.own_turns[index] if index < len(self.own_turns) else 0
         return min(last, self.speech_turns[said]) if said < len(self.speech_turns) else last
+
+    def is_answered(self, turn: int) -> bool:
+        """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
+        return bool(self._user_turns) and self._user_turns[-1] > turn
 
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""

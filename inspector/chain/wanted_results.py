@@ -63,7 +63,8 @@ def _prints(step: Step, written: Sequence[str]) -> bool:
 def _messages(step: Step, asked: frozenset[str]) -> Iterator[str]:
     """The quoted texts of several words that an edit brings, if they share a word with what the user asked for."""
     effect = main_effect(effects_of(step.call))
-    if effect is None or effect.kind is not EffectKind.WRITE or not isinstance(step.call.arguments, dict):
+    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(step))
+    if not writes or not isinstance(step.call.arguments, dict):
         return
     texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(step.call.arguments) if isinstance(text, str)]
     old = "\n".join(text for key, text in texts if key in _OLD_KEYS)
@@ -73,6 +74,14 @@ def _messages(step: Step, asked: frozenset[str]) -> Iterator[str]:
             words = frozenset(word for word in folded_names(message) if len(word) >= _MIN_WORD_CHARS)
             if " " in message.strip() and message not in old and not words.isdisjoint(asked) and _pieces(message):
                 yield message
+
+
+def _writes_by_code(step: Step) -> bool:
+    """Whether a line passes code to an interpreter that writes a file."""
+    return runs_shell(step.call) and _WRITING_CODE.search(step.call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
+
+
+_WRITING_CODE = lazy_pattern(r"\.write\(|\bwrite_text\(|\bwriteFile(?:Sync)?\(")
 
 
 def _pieces(message: str) -> list[str]:
