@@ -22,7 +22,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, filterfalse
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -114,14 +114,19 @@ _SHORTEST_SIGNS = tuple(
 )
 """A text with any sign contains one of these."""
 _ANY_SIGN = lazy_pattern(one_of(_SHORTEST_SIGNS))
-_WORD_SIGNS = tuple(sign for sign in _BY_SIGN if sign.isalpha())
+_LETTERS = lazy_pattern("[a-z]{2,}")
+_WORD_SIGNS: dict[bytes, list[bytes]] = {}
+"""The longest words of signs, each with its signs."""
+for _sign in _BY_SIGN:
+    _WORD_SIGNS.setdefault(max(_LETTERS.findall(_sign.decode()), key=len, default="").encode(), []).append(_sign)
 _FIRST_PARTS = {
-    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_") if part in sign), b"")
-    for sign in _BY_SIGN
-    if not sign.isalpha()
+    sign: next((part for part in (b":", b"-", b"/", b"%", b"~") if part in sign), b"") for sign in _WORD_SIGNS.pop(b"")
 }
 _GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
-"""The other signs, by a character of them that many texts lack, which is found faster than the sign."""
+"""The signs without a word, by a character of them that many texts lack, which is found faster than the sign."""
+_CLEAN_WORDS: set[bytes] = set()
+"""Words of earlier texts that contain no word of a sign: most of a text consists of words that were seen before."""
+_MAX_CLEAN_WORDS = 32_768
 _ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
@@ -355,16 +360,22 @@ class _Places:
         """The first match from `start` on: around each sign, because nothing is between them."""
         after, is_idle = start, self._detector.is_idle
         while (sign_at := self._next_sign(after)) >= 0:
-            pattern, span = self._detector.pattern, self._detector.span
-            near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span) if span else None
-            begin = near.start() if near else sign_at
-            if (near or not span) and (found := pattern.match(self._lowered, begin)) is not None:
-                if is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
-                    return found
-                after = begin + 1
-            else:
+            found = self._match(sign_at, after)
+            if found is None:
                 after = sign_at + 1
+            elif is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
+                return found
+            else:
+                after = found.start() + 1
         return None
+
+    def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
+        """The match at the sign there, or around it if the detector has a span, that begins at or after `after`."""
+        pattern, span = self._detector.pattern, self._detector.span
+        if not span:
+            return pattern.match(self._lowered, sign_at)
+        near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span)
+        return pattern.match(self._lowered, near.start()) if near else None
 
     def _next_sign(self, start: int) -> int:
         """Where the next sign is, -1 if there is none; signs that are in no later text are searched for no more."""
@@ -514,10 +525,25 @@ def _searched_together(texts: Sequence[str]) -> "Iterator[tuple[str, list[_AnyPl
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs in the text: those of letters are searched for in each of its words once."""
-    words = b" ".join(set(lowered.translate(_ONLY_LETTERS).split()))
-    found = [sign for sign in _WORD_SIGNS if sign in words]
+    """The signs in the text: those with a word are searched for in its new words only."""
+    if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
+        _CLEAN_WORDS.clear()
+    words = set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split()))
+    together = b" ".join((b"", *words, b""))
+    found = []
+    for word, signs in _WORD_SIGNS.items():
+        if word in together:
+            found += [sign for sign in signs if sign == word or sign in lowered]
+            words -= set(_words_with(word, together))
+    _CLEAN_WORDS.update(words)
     return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+
+
+def _words_with(part: bytes, words: bytes) -> Iterator[bytes]:
+    at = 0
+    while (at := words.find(part, at)) >= 0:
+        start, at = words.rfind(b" ", 0, at) + 1, words.find(b" ", at)
+        yield words[start:at]
 
 
 def _open_pair(text: str) -> int | None:

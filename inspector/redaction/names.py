@@ -25,12 +25,12 @@ SIGNS = (
     *(
         word
         for word in _WORDS
-        if not any(other in word for other in _WORDS if other != word) and word not in _QUERY_SIGNS
+        if not (word in _QUERY_SIGNS or any(word.startswith(other) for other in _WORDS if other != word))
     ),
-    *("sig=", "signature=", "code=", "sig%", "signature%", "code%", "sig\\", "signature\\", "code\\"),
+    *(word + sign for word in sorted(_QUERY_SIGNS) for sign in ("=", "%", "\\", "&")),
     *("recovery", "backup", "one-time", "verification", "seed", "security", OTHER),
 )
-"""Every text with a name contains one of these."""
+"""Every name begins with one of these; those of a query are names only there."""
 
 PROSE_PARTS = words("prose_parts")
 """A name with one of these counts in plain prose too, where no sign is between it and its value."""

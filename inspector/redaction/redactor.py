@@ -98,7 +98,7 @@ class Redactor:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
         tools = turn.generation.tools if turn.generation else ()
         texts: list[str] = []
-        _collect(turn, texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
+        _collect((turn,), texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
         if self.keeps_content and not self._have_secrets(texts):
             if len(self._clean_tools) > _MOST_TOOLS:
                 self._clean_tools.clear()
@@ -375,25 +375,36 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def texts_of(value: object) -> list[str]:
     """Every text of a trace, or of another value of the model, that is redacted; tools of several turns once."""
     texts: list[str] = []
-    _collect(value, texts, set())
+    _collect((value,), texts, set())
     return texts
 
 
-def _collect(value: object, texts: list[str], shared: set[int]) -> None:
-    if type(value) is str:
-        texts.append(value)
-    elif isinstance(value, model.ToolDefinition):
-        if id(value) not in shared:
-            shared.add(id(value))
-            texts += (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
-            _collect(value.parameters, texts, shared)
-    elif isinstance(value, dict):
+_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks}
+"""Types of values without texts."""
+
+
+def _collect(values: Iterable[object], texts: list[str], shared: set[int]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            texts.append(cast("str", value))
+        elif kind not in _NO_TEXTS:
+            _collect(_within(value, texts, shared), texts, shared)
+
+
+def _within(value: object, texts: list[str], shared: set[int]) -> Iterable[object]:
+    """What a value has texts in; names of members come before their values."""
+    if isinstance(value, model.ToolDefinition):
+        if id(value) in shared:
+            return ()
+        shared.add(id(value))
+        return (value.name, value.description, value.raw or json.dumps(value.parameters), value.parameters)
+    if isinstance(value, Struct):
+        return [getattr(value, name) for name in value.__struct_fields__ if name != "exchanges"]
+    if isinstance(value, dict):
         texts += value
-        _collect(list(value.values()), texts, shared)
-    elif isinstance(value, list) or type(value) is tuple:
-        for inner in value:
-            _collect(inner, texts, shared)
-    elif isinstance(value, Struct) and not isinstance(value, model.Chunks):
-        for name in value.__struct_fields__:
-            if name != "exchanges":
-                _collect(getattr(value, name), texts, shared)
+        return value.values()
+    if isinstance(value, list) or type(value) is tuple:
+        return value
+    _NO_TEXTS.add(type(value))
+    return ()
