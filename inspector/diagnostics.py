@@ -177,7 +177,4 @@ def _place(edit: Edit) -> Range:
 def _clashes(edit: Edit, taken: list[Edit]) -> bool:
     index = bisect_left(taken, edit.range, key=_place)
     neighbours = taken[max(index - 1, 0) : index + 1]
-    return any(
-        edit.range == other.range or (edit.range.start < other.range.end and other.range.start < edit.range.end)
-        for other in neighbours
-    )
+    return any(edit.range == other.range or edit.range.overlaps(other.range) for other in neighbours)

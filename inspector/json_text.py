@@ -87,6 +87,15 @@ def text_or_json(value: Json) -> str:
     return value if isinstance(value, str) else "" if value is None else compact_json(value)
 
 
+def json_or_text(text: str) -> Json:
+    """A result as a value: the decoded value if it is strict JSON, else its text."""
+    try:
+        value: Json = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value
+
+
 def word_of(value: Json) -> str:
     """`value` if it is a string, else `""`."""
     return value if isinstance(value, str) else ""

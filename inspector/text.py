@@ -43,6 +43,10 @@ class Range(msgspec.Struct, frozen=True, order=True, array_like=True):
         """Whether `other` is completely within this range."""
         return self.start <= other.start and other.end <= self.end
 
+    def overlaps(self, other: "Range") -> bool:
+        """Whether both have a code point in common; an empty range does if it is inside the other."""
+        return self.start < other.end and other.start < self.end
+
 
 class LineIndex(Struct, frozen=True, dict=True):
     """The lines of a text, counted from 1; only a line feed ends a line, as in editors and compilers.

@@ -285,4 +285,4 @@ def _order(fault: Diagnostic) -> tuple[Range, str]:
 def _overlap(fault: Range, call: Range) -> bool:
     if not len(fault) or not len(call):
         return fault.start <= call.end and call.start <= fault.end
-    return fault.start < call.end and call.start < fault.end
+    return fault.overlaps(call)

@@ -48,11 +48,7 @@ class SessionTools:
         found = [fault for fault in search.in_text(text, 0, self.offered, at_end=True) if self._is_call(fault, text)]
         ranges = [fault.range for fault in found]
         left_out = (*read, *(quoted_ranges(text, ranges, request) if ranges else ()))
-        return [
-            _lost(fault)
-            for fault in found
-            if not any((place.start < fault.range.end and fault.range.start < place.end) for place in left_out)
-        ]
+        return [_lost(fault) for fault in found if not any(place.overlaps(fault.range) for place in left_out)]
 
     @property
     def offered(self) -> OfferedTools:

@@ -16,7 +16,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.dataset.context_values import is_free_text
-from weaklink.inspector.dataset.json_faults import broken_json
+from weaklink.inspector.dataset.json_faults import broken_json, spliced
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.inspected import PartInspection
@@ -183,7 +183,7 @@ def wrong_tool_name(sound: SoundCall, draw: Random) -> FaultyCall | None:
     if place is None:
         return None
     quoted = place.of(sound.text).replace(name, wrong)
-    return FaultyCall(_replaced(sound.text, place.start, place.end, quoted), ("T401",), refusal, thought)
+    return FaultyCall(spliced(sound.text, place.start, place.end, quoted), ("T401",), refusal, thought)
 
 
 def truncated_stream(sound: SoundCall, draw: Random) -> FaultyCall | None:
@@ -274,7 +274,7 @@ def malformed_json(sound: SoundCall, draw: Random) -> FaultyCall | None:
     if broken is None:
         return None
     return FaultyCall(
-        _replaced(sound.text, place.start, place.end, broken.text),
+        spliced(sound.text, place.start, place.end, broken.text),
         broken.rules,
         _error(f"Invalid JSON in tool call: {broken.description}"),
         f"My call was not valid JSON: {broken.description}. Let me write it correctly.",
@@ -385,7 +385,7 @@ def _with_arguments(sound: SoundCall, arguments: dict[str, Json]) -> str:
     if sound.structured:
         return json.dumps(arguments, ensure_ascii=False)
     if place is not None and not call.parameters and call.decoded is None and place.of(sound.text)[:1] == "{":
-        return _replaced(sound.text, place.start, place.end, json.dumps(arguments, ensure_ascii=False))
+        return spliced(sound.text, place.start, place.end, json.dumps(arguments, ensure_ascii=False))
     changed = ToolCall(call.name, arguments, json.dumps(arguments), valid=True, range=call.range, id=call.id)
     before, after = _around_markers(sound)
     return f"{before}{sound.format.write_calls([changed])}{after}"
@@ -398,10 +398,6 @@ def _around_markers(sound: SoundCall) -> tuple[str, str]:
 
 def _is_alone(sound: SoundCall) -> bool:
     return not _around_markers(sound)[1].strip()
-
-
-def _replaced(text: str, start: int, end: int, by: str) -> str:
-    return text[:start] + by + text[end:]
 
 
 def _error(sentence: str) -> str:

@@ -38,7 +38,8 @@ def broken_json(payload: str, draw: Random, weights: Mapping[str, int] | None = 
     return None
 
 
-def _replaced(text: str, start: int, end: int, by: str) -> str:
+def spliced(text: str, start: int, end: int, by: str) -> str:
+    """`text` with `by` in place of what is between the positions."""
     return text[:start] + by + text[end:]
 
 
@@ -68,7 +69,7 @@ def _arithmetic(payload: str, draw: Random) -> _MakerResult:
     value = int(found[0])
     part = draw.randint(1, max(value - 1, 1))
     return (
-        _replaced(payload, found.start(), found.end(), f"{part} + {value - part}"),
+        spliced(payload, found.start(), found.end(), f"{part} + {value - part}"),
         ("J115",),
         "a value was an expression",
     )
@@ -97,7 +98,7 @@ def _smart_quotes(payload: str, draw: Random) -> _MakerResult:
     if not strings:
         return None, (), ""
     found = draw.choice(strings)
-    return _replaced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
+    return spliced(payload, found.start(), found.end(), f"“{found[1]}”"), ("J123",), "it had typographic quotes"
 
 
 def _unquoted_word(payload: str, draw: Random) -> _MakerResult:
@@ -105,7 +106,7 @@ def _unquoted_word(payload: str, draw: Random) -> _MakerResult:
     if not strings:
         return None, (), ""
     found = draw.choice(strings)
-    return _replaced(payload, found.start(), found.end(), found[1]), ("J119",), "a string had no quotes"
+    return spliced(payload, found.start(), found.end(), found[1]), ("J119",), "a string had no quotes"
 
 
 def _missing_comma(payload: str, draw: Random) -> _MakerResult:
@@ -113,7 +114,7 @@ def _missing_comma(payload: str, draw: Random) -> _MakerResult:
     if not commas:
         return None, (), ""
     found = draw.choice(commas)
-    return _replaced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
+    return spliced(payload, found.start(), found.end(), " "), ("J118",), "a comma was missing"
 
 
 def _raw_line_feed(payload: str, draw: Random) -> _MakerResult:
@@ -121,14 +122,18 @@ def _raw_line_feed(payload: str, draw: Random) -> _MakerResult:
     if not strings:
         return None, (), ""
     found = draw.choice(strings)
-    return _replaced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a string contained a raw line feed"
+    return spliced(payload, found.start(1), found.end(1), "\n"), ("J106",), "a string contained a raw line feed"
 
 
 def _missing_quote(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
     if found is None:
         return None, (), ""
-    return _replaced(payload, found.end() - 1, found.end(), ""), ("J121", "J102", "J101", "J118"), "a quote was missing"
+    return (
+        spliced(payload, found.end() - 1, found.end(), ""),
+        ("J121", "J102", "J101", "J118"),
+        "a quote was missing",
+    )
 
 
 def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
@@ -136,7 +141,7 @@ def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
     if found is None:
         return None, (), ""
     return (
-        _replaced(payload, found.start() + 2, found.start() + 2, "\\'"),
+        spliced(payload, found.start() + 2, found.start() + 2, "\\'"),
         ("J107",),
         "a string contained an invalid escape",
     )
@@ -144,13 +149,13 @@ def _invalid_escape(payload: str, draw: Random) -> _MakerResult:
 
 def _missing_value(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
-    return (None if found is None else _replaced(payload, *found.span(), "")), ("J126",), "a key had no value"
+    return (None if found is None else spliced(payload, *found.span(), "")), ("J126",), "a key had no value"
 
 
 def _invalid_number(payload: str, draw: Random) -> _MakerResult:
     found = _some(_INTEGER, payload, draw)
     return (
-        (None if found is None else _replaced(payload, *found.span(), f"0{found[0]}")),
+        (None if found is None else spliced(payload, *found.span(), f"0{found[0]}")),
         ("J124",),
         "a number had a leading zero",
     )
@@ -158,14 +163,18 @@ def _invalid_number(payload: str, draw: Random) -> _MakerResult:
 
 def _non_finite_number(payload: str, draw: Random) -> _MakerResult:
     found = _some(_INTEGER, payload, draw)
-    return (None if found is None else _replaced(payload, *found.span(), "NaN")), ("J111", "S202"), "JSON has no NaN"
+    return (
+        (None if found is None else spliced(payload, *found.span(), "NaN")),
+        ("J111", "S202"),
+        "JSON has no NaN",
+    )
 
 
 def _comment(payload: str, draw: Random) -> _MakerResult:
     found = _some(_STRING, payload, draw)
     comment = "/* as the user asked */"
     return (
-        (None if found is None else _replaced(payload, found.end(), found.end(), f" {comment}")),
+        (None if found is None else spliced(payload, found.end(), found.end(), f" {comment}")),
         ("J122",),
         "it had a comment",
     )
@@ -175,7 +184,7 @@ def _duplicate_key(payload: str, draw: Random) -> _MakerResult:
     found = _some(_MEMBER, payload, draw)
     if found is None:
         return None, (), ""
-    return _replaced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was duplicated"
+    return spliced(payload, found.end(), found.end(), f", {found[0]}"), ("J108",), "a key was duplicated"
 
 
 def _list_of_calls(payload: str, draw: Random) -> _MakerResult:
@@ -200,7 +209,7 @@ def _wrong_arguments_key(payload: str, draw: Random) -> _MakerResult:
     if found is None:
         return None, (), ""
     wrong = "parameters" if found["key"] == "arguments" else "arguments"
-    changed = _replaced(payload, *found.span("key"), wrong)
+    changed = spliced(payload, *found.span("key"), wrong)
     return changed, ("J113",), f"the arguments were under `{wrong}`, not `{found['key']}`"
 
 

@@ -153,8 +153,7 @@ def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
     """Whether an edit has the same range as one of `taken`, or overlaps one; `taken` is sorted."""
     at = bisect_left(taken, edit.range, key=_range)
     return any(
-        edit.range == other.range or (edit.range.start < other.range.end and other.range.start < edit.range.end)
-        for other in taken[max(at - 1, 0) : at + 1]
+        edit.range == other.range or edit.range.overlaps(other.range) for other in taken[max(at - 1, 0) : at + 1]
     )
 
 

@@ -20,6 +20,7 @@ from weaklink.inspector.dataset.sound_rows import SoundRow, sound_row
 from weaklink.inspector.dataset.verifiers import TOOL_USE, find_verifier, run_verifier
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.importers.data.atropos import is_group
 from weaklink.inspector.importers.data.training_rows import read_training_row
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
@@ -35,11 +36,6 @@ _SHARED = ("generation_params", "group_overrides")
 
 _PROMPTS = ("messages", "conversations", "conversation")
 _FEWEST = 2
-
-
-def is_group(row: dict[str, Json]) -> bool:
-    """Whether a row is a scored group: lists of tokens, of masks and of scores."""
-    return all(isinstance(row.get(key), list) for key in ("tokens", "masks", "scores"))
 
 
 def rollouts(group: dict[str, Json], prompt_id: str) -> Iterator[dict[str, Json]]:

@@ -21,6 +21,7 @@ from weaklink.inspector.importers.held_content import FileContent
 from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.remote import RemoteFile, find_remote_files
 from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, local_path
+from weaklink.inspector.importers.streams import SeekableStream
 from weaklink.inspector.memory import RECORD_BYTES
 
 _COUNTED = 1 << 20
@@ -207,44 +208,15 @@ class BlockLines:
 
     def open(self) -> io.BufferedReader:
         """The bytes from the beginning."""
-        return io.BufferedReader(_Slice(self._head, self._file.open(), self._block.start, self._block.end), _COUNTED)
+        stream, head, start = self._file.open(), self._head, self._block.start
 
+        def read_at(position: int, count: int) -> bytes:
+            if position < len(head):
+                return head[position : position + count]
+            stream.seek(start + position - len(head))
+            return stream.read(count)
 
-class _Slice(io.RawIOBase):
-    """A prefix, followed by a range of a stream."""
-
-    def __init__(self, head: bytes, stream: io.BufferedReader, start: int, end: int) -> None:
-        self._head, self._stream, self._start = head, stream, start
-        self._size = len(head) + end - start
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        self._at = max({io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence] + offset, 0)
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        count = min(len(buffer), max(self._size - self._at, 0))
-        if self._at < len(self._head):
-            block = self._head[self._at : self._at + count]
-        else:
-            self._stream.seek(self._start + self._at - len(self._head))
-            block = self._stream.read(count)
-        buffer[: len(block)] = block
-        self._at += len(block)
-        return len(block)
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
+        return io.BufferedReader(SeekableStream(self.size_bytes, read_at, stream.close), _COUNTED)
 
 
 def path_of(path: str) -> Path:

@@ -6,6 +6,7 @@ from functools import partial
 from types import TracebackType
 from typing import BinaryIO, Protocol, Self
 
+from weaklink.inspector.importers.streams import SeekableStream
 from weaklink.inspector.spool import RecordSpool
 
 MEMORY_BYTES = 32 << 20
@@ -43,7 +44,12 @@ class HeldContent:
 
     def open(self) -> io.BufferedReader:
         """The bytes from the beginning, as a separate stream that can seek."""
-        return io.BufferedReader(_HeldReader(self._spool, self.size_bytes), _BLOCK)
+        return io.BufferedReader(SeekableStream(self.size_bytes, self._read_at), _BLOCK)
+
+    def _read_at(self, position: int, count: int) -> bytes:
+        start = position - position % _BLOCK
+        block = self._spool.take((start, min(_BLOCK, self.size_bytes - start)))
+        return block[position - start :][:count]
 
     def close(self) -> None:
         """Discard the bytes; nothing can be read afterwards."""
@@ -68,38 +74,3 @@ def _full_blocks(stream: BinaryIO) -> Iterable[bytes]:
             block = block[_BLOCK:]
     if block:
         yield block
-
-
-class _HeldReader(io.RawIOBase):
-    """Reads a spool of full blocks from any position."""
-
-    def __init__(self, spool: RecordSpool, size_bytes: int) -> None:
-        self._spool = spool
-        self._size = size_bytes
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        if base + offset < 0:
-            raise OSError("negative seek position")
-        self._at = base + offset
-        return self._at
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        start = self._at - self._at % _BLOCK
-        if start >= self._size:
-            return 0
-        place = start, min(_BLOCK, self._size - start)
-        piece = self._spool.take(place)[self._at - start :][: len(buffer)]
-        buffer[: len(piece)] = piece
-        self._at += len(piece)
-        return len(piece)

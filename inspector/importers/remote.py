@@ -36,7 +36,7 @@ class RemoteFile(Struct, frozen=True):
     def open(self) -> io.BufferedReader:
         """The file's bytes from the beginning, fetched as they are read. OSError if the store refuses."""
         filesystem, path = file_system_of(self.url)
-        return io.BufferedReader(_ArrowReader(filesystem.open_input_file(path)), _BUFFER)
+        return io.BufferedReader(filesystem.open_input_file(path), _BUFFER)
 
 
 def find_remote_files(url: str) -> list[RemoteFile]:
@@ -130,30 +130,3 @@ def _pyarrow_fs() -> Any:
 
 def _reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
-
-
-class _ArrowReader(io.RawIOBase):
-    """A pyarrow input file as a raw stream of Python."""
-
-    def __init__(self, file: Any) -> None:
-        self._file = file
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        return int(self._file.seek(offset, whence))
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        return int(self._file.readinto(buffer))
-
-    def close(self) -> None:
-        if not self.closed:
-            self._file.close()
-        super().close()

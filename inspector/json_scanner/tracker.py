@@ -158,12 +158,7 @@ def ends_within_string(text: str) -> bool:
 def tracked(text: str) -> JsonTracker:
     """A tracker that has read `text`; a broken one is in no string."""
     tracker = JsonTracker()
-    read_on(tracker, text)
-    return tracker
-
-
-def read_on(tracker: JsonTracker, text: str) -> None:
-    """Let `tracker` read all of `text`, past the ends of complete values, or up to the character that breaks it."""
     at = 0
     while at < len(text) and not tracker.broken:
         at = tracker.feed(text, at)
+    return tracker

@@ -34,7 +34,6 @@ from weaklink.inspector.probe.judging import JudgedAnswer, Owner, ProbeFinding, 
 from weaklink.inspector.rules.markers import CALL_LEFT_IN_CONTENT, SPECIAL_TOKEN_LEAK, TEXT_AFTER_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import segment_whole
-from weaklink.inspector.text import Range
 
 _LEAKS = frozenset({"special-token-in-content", "reasoning-in-content"})
 _CONTENT_KINDS = frozenset({"wrong-text", "wrong-json", "streamed-differs"})
@@ -169,7 +168,7 @@ class ComparedDelivery:
     def _differences(self) -> Iterator[str]:
         delivered = list(self.judged.calls)
         broken = [one.location.range for one in self.faults]
-        sound = [call for call in self.written if call.valid and not any(_overlap(call.range, one) for one in broken)]
+        sound = [call for call in self.written if call.valid and not any(call.range.overlaps(one) for one in broken)]
         reply = compare_reply(sound, delivered)
         for written, changed in reply.changed:
             yield (
@@ -264,10 +263,6 @@ def _unmatched(sound: Sequence[ToolCall], delivered: Sequence[ToolCall]) -> Iter
             yield call
         else:
             left.remove(match)
-
-
-def _overlap(one: Range, other: Range) -> bool:
-    return one.start < other.end and other.start < one.end
 
 
 def _count(calls: Sequence[ToolCall], call: ToolCall) -> int:

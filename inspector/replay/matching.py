@@ -29,7 +29,7 @@ from itertools import islice
 from msgspec import Struct, structs
 
 from weaklink.inspector.apis.providers import parse_request, read_request
-from weaklink.inspector.json_text import list_of, object_of, word_of
+from weaklink.inspector.json_text import json_or_text, list_of, object_of, word_of
 from weaklink.inspector.model import Json, Role, Trace, Turn
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.canonical import (
@@ -111,19 +111,11 @@ def _message(turn: Turn) -> Json:
     texts = {part.name: part.text for part in turn.parts}
     message: dict[str, Json] = {"role": turn.role.value, "content": texts.get("text", "").strip()}
     calls: list[Json] = [
-        {"name": header.name, "arguments": _arguments(texts.get(header.part, ""))} for header in turn.calls
+        {"name": header.name, "arguments": json_or_text(texts.get(header.part, ""))} for header in turn.calls
     ]
     if calls:
         message["calls"] = calls
     return message
-
-
-def _arguments(text: str) -> Json:
-    try:
-        value: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value
 
 
 class DivergenceKind(StrEnum):

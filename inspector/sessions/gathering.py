@@ -19,7 +19,7 @@ from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 from weaklink.inspector.spool import RecordSpool
 from weaklink.inspector.wire.content_encoding import ContentDecoder
 from weaklink.inspector.wire.events import UNREAD_PART, WIRE_PREFIX, DecodedRequest, DecodedTurn, TurnAssembly
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import is_json
 
 _NO_ANSWER = "The body is not an answer of a model."
 _NOTHING = "The body ended without any part of an answer."
@@ -141,15 +141,7 @@ def _looks_truncated(text: str) -> bool:
     start = text.lstrip("\ufeff \t\r\n")
     if _EVENT.match(start):
         return not start.endswith(("\n\n", "\r\n\r\n", "\r\r"))
-    return start[:1] in ("{", "[") and any(_is_truncated_json(line) for line in (start, *start.splitlines()[-1:]))
-
-
-def _is_truncated_json(text: str) -> bool:
-    try:
-        parse_json(text)
-    except ValueError:
-        return True
-    return False
+    return start[:1] in ("{", "[") and any(not is_json(line) for line in (start, *start.splitlines()[-1:]))
 
 
 def _ended(generation: model.Generation, end: ExchangeEnd, status: int | None, message: str) -> model.Generation:

@@ -9,7 +9,7 @@ import msgspec
 from weaklink.inspector.text import incremental_decoder
 from weaklink.inspector.wire.answer_reader import AnswerReader
 from weaklink.inspector.wire.events import UNREAD_PART, PartGrew, WireEvent
-from weaklink.inspector.wire.provider_json import parse_json
+from weaklink.inspector.wire.provider_json import is_json
 
 MAX_EVENT_LENGTH = 16 * 1024 * 1024
 """Code points after which an event that does not end is returned as it is, so that no stream fills the memory.
@@ -405,16 +405,8 @@ class JsonStreamDecoder:
     def _read(self, one: JsonText, found: list[WireEvent], *, is_last: bool = False) -> None:
         if not one.text or self._reader.read(one.text, one.raw, self._at_s, found):
             return
-        if is_last and _is_broken(one.text):
+        if is_last and not is_json(one.text):
             self._is_cut = True
             found.append(PartGrew(UNREAD_PART, one.raw, self._at_s))
         else:
             self._reader.faults.keep(one.raw, {"line": one.text}, self._at_s, found)
-
-
-def _is_broken(text: str) -> bool:
-    try:
-        parse_json(text)
-    except ValueError:
-        return True
-    return False

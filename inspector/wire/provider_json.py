@@ -123,6 +123,15 @@ def _item_shape(type_: Hashable) -> type[Any] | None:
     return None
 
 
+def is_json(text: str) -> bool:
+    """Whether `parse_json` can read a text."""
+    try:
+        parse_json(text)
+    except ValueError:
+        return False
+    return True
+
+
 def parse_json(text: str) -> Json:
     """Any JSON value, lone surrogates and non-finite numbers included.
 

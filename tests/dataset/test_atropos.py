@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from weaklink.inspector.dataset.verified_rows import PER_ROLLOUT, is_group, rollouts, scored_group
-from weaklink.inspector.importers.data.atropos import AtroposImporter
+from weaklink.inspector.dataset.verified_rows import PER_ROLLOUT, rollouts, scored_group
+from weaklink.inspector.importers.data.atropos import AtroposImporter, is_group
 
 ROOT = Path(__file__).parents[2]
 TOOLS = [

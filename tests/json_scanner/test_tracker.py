@@ -5,7 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string, read_on, tracked
+from weaklink.inspector.json_scanner.tracker import JsonTracker, ends_within_string, tracked
+from weaklink.inspector.segmenter.events import read_on
 
 PIECES = st.lists(
     st.sampled_from(

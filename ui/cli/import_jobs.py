@@ -4,25 +4,17 @@ Each worker reads some of the small files, and every N-th trace of a large file:
 cheap, and inspects its share. Workers send traces as rows, so that the writing process has little left to do, and in
 batches, so that column names are sent once per batch. The writing process takes files and traces in order; traces that
 a worker has ready early wait, at most `_MAX_READ_AHEAD` batches of `_BATCH_RECORDS` traces.
-
-Workers are spawned. The server process of `forkserver` would find modules by its own path, not by that of this process,
-and would fail in a folder with another `inspector/`.
 """
 
-import os
 import pickle
-import signal
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from functools import lru_cache
 from itertools import cycle
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import TypeAlias
 
 from weaklink.inspector.capture.redacting import Redacts
@@ -30,7 +22,6 @@ from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
 from weaklink.ui.cli.configured_formats import register_configured_formats
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.importing.block_jobs import collect_rarely
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.files import (
     FileRecord,
@@ -43,6 +34,7 @@ from weaklink.ui.importing.files import (
     with_reports,
 )
 from weaklink.ui.importing.unchanged_files import ImportOptions
+from weaklink.ui.importing.worker_process import WorkerProcess, available_cores, outbox_to
 
 _BATCH_RECORDS, _BATCH_BYTES = 16, 1 << 18  # records that are sent at once, and bytes of their texts
 _MAX_READ_AHEAD = 64 // _BATCH_RECORDS
@@ -51,7 +43,6 @@ _POLL_S = 0.01
 _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # size from which several processes read a file
 _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
-_CONTEXT = get_context("spawn")  # a forked process would share the progress bar's threads and the database
 
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
@@ -60,8 +51,7 @@ ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 
 def job_count(files: Sequence[PlacedFile]) -> int:
     """The number of processes that pays off: 2 if there is a second core and enough to read, else 1."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return 2 if cores > 1 and sum(map(_size, files)) >= _MIN_BYTES_PER_PROCESS else 1
+    return 2 if available_cores() > 1 and sum(map(_size, files)) >= _MIN_BYTES_PER_PROCESS else 1
 
 
 @contextmanager
@@ -80,10 +70,10 @@ def read_in_order(
     readers = _readers(files, jobs)
     count = max((number + 1 for numbers in readers for number in numbers), default=0)
     with ExitStack() as running:
-        workers = [
-            running.enter_context(_worker(list(_tasks(files, readers, number)), options, database))
-            for number in range(count)
-        ]
+        workers = []
+        for number in range(count):
+            workers.append(_Worker(list(_tasks(files, readers, number)), options, database))
+            running.callback(workers[-1].stop)
         yield (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
             for file, numbers in zip(files, readers, strict=True)
@@ -149,15 +139,6 @@ def _size(file: PlacedFile) -> int:
         return 0
 
 
-@contextmanager
-def _worker(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None) -> Iterator["_Worker"]:
-    worker = _Worker(tasks, options, database)
-    try:
-        yield worker
-    finally:
-        worker.stop()
-
-
 class _Worker:
     """A worker process, and the tasks that it still has to do."""
 
@@ -166,58 +147,37 @@ class _Worker:
         self._options, self._database = options, database
         self._start()
 
+    def _start(self) -> None:
+        self._process = WorkerProcess(_read_tasks, list(self._left), self._options, self._database)
+
     def next_task(self) -> Iterator[FileRecord]:
         """The records of the next task; a ReadEnd that refuses its file if the process dies."""
         file, _ = self._left.popleft()
         records: Sequence[FileRecord] = ()
         while not (records and isinstance(records[-1], ReadEnd)):
             try:
-                records = pickle.loads(self._inbox.recv_bytes())
+                records = self._process.receive()
             except (EOFError, OSError):
-                records = (ReadEnd(refused=f"{file.name}: {self._ended()}"),)
+                ended = f"the process that read it exited unexpectedly ({self._process.ended()})"
+                refused = f"{file.name}: {ended}; `--jobs 1` reads it in the main process"
+                records = (ReadEnd(refused=refused),)
                 self._start()
             yield from records
 
     def stop(self) -> None:
         """Terminate the process, whatever it is doing."""
-        self._inbox.close()
-        self._process.terminate()
-        self._process.join()
-
-    def _start(self) -> None:
-        self._inbox, outbox = _CONTEXT.Pipe(duplex=False)
-        work = (list(self._left), self._options, self._database, outbox)
-        self._process = _CONTEXT.Process(target=_work, args=work, daemon=True)
-        before = signal.signal(
-            signal.SIGINT, signal.SIG_IGN
-        )  # Ctrl-C is for the process that writes; the worker inherits this
-        try:
-            self._process.start()
-        finally:
-            signal.signal(signal.SIGINT, before)
-        outbox.close()
-
-    def _ended(self) -> str:
-        self._process.join()
-        code = self._process.exitcode or 0
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return f"the process that read it exited unexpectedly ({how}); `--jobs 1` reads it in the main process"
+        self._process.stop()
 
 
-def _work(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None, outbox: Connection) -> None:
+def _read_tasks(tasks: Sequence[ReadTask], options: ImportOptions, database: str | None, pipe: Connection) -> None:
     """The main function of a worker process."""
-    ready: Queue[bytes | None] = Queue(_MAX_READ_AHEAD)
-    sender = Thread(target=_send, args=(ready, outbox), daemon=True)
-    sender.start()
-    collect_rarely()
-    for records in _read(tasks, options, database):
-        for batch in _batches(records):
-            pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
-            while len(pickled) > _LARGE_BYTES and ready.qsize():
-                time.sleep(_POLL_S)  # a large batch is queued only if no other one waits
-            ready.put(pickled)
-    ready.put(None)
-    sender.join()
+    with outbox_to(pipe, _MAX_READ_AHEAD) as outbox:
+        for records in _read(tasks, options, database):
+            for batch in _batches(records):
+                pickled = pickle.dumps(batch, pickle.HIGHEST_PROTOCOL)
+                while len(pickled) > _LARGE_BYTES and outbox.qsize():
+                    time.sleep(_POLL_S)  # a large batch is queued only if no other one waits
+                outbox.put(pickled)
 
 
 def _batches(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:
@@ -232,11 +192,3 @@ def _batches(records: Iterable[FileRecord]) -> Iterator[list[FileRecord]]:
             batch, size = [], 0
     if batch:
         yield batch
-
-
-def _send(ready: "Queue[bytes | None]", outbox: Connection) -> None:
-    try:
-        while (item := ready.get()) is not None:
-            outbox.send_bytes(item)
-    except OSError:  # the reading end is closed
-        os._exit(0)

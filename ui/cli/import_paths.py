@@ -24,11 +24,12 @@ from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import kept_table
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
 from weaklink.ui.cli.watch import watch_paths
-from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
+from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces
 from weaklink.ui.importing.engine import EngineOptions, engine_of
 from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
 from weaklink.ui.importing.unchanged_files import ImportOptions
+from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
 from weaklink.ui.views.styled_text import counted, visible_line
 

@@ -22,9 +22,9 @@ from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic, Location
-from weaklink.inspector.errors import StoreError, UnknownFormatError
+from weaklink.inspector.errors import StoreError
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import known_format
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Chunk, Role, Span, ToolCall, Trace, Turn
@@ -170,7 +170,7 @@ class TailReader:
         choice = FormatChoice(
             model or trace.trace.model,
             trace.spoken,
-            named=_named(trace.trace.format),
+            named=known_format(trace.trace.format),
             offers_tools=bool(tools.definitions),
         )
         return _TailedTurn(LiveReading(self, key, number, choice=choice, tools=tools))
@@ -228,13 +228,6 @@ class TailReader:
         if opened is not None and place.part in opened.texts:
             return opened.texts[place.part]
         return _GrowingText(trace.texts.get((place.turn, place.part), ""))
-
-
-def _named(format: str) -> Format | None:
-    try:
-        return find_format(format) if format else None
-    except UnknownFormatError:  # a format of a plug-in that is not installed
-        return None
 
 
 @declaring.command("tail")

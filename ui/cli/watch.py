@@ -33,9 +33,9 @@ from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_not
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
-from weaklink.ui.importing.block_jobs import collect_rarely
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
+from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_summary import break_words

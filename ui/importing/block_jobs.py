@@ -6,24 +6,19 @@ read again from its beginning and pieces that were already yielded are skipped, 
 After `ATTEMPTS` attempts the block is set aside with the reason, and the other blocks continue.
 
 With a folder to resume from, the pieces of a finished block are stored in one file, which is renamed into place; a
-later run with the same plan and options reads its answers from there. Memory: a local worker buffers at most `_AHEAD`
-pieces that the parent process has not received yet.
+later run with the same plan and options reads its answers from there. Memory: a local worker buffers at most
+`_MAX_WAITING_PIECES` pieces that the parent process has not received yet.
 """
 
-import gc
 import hashlib
 import os
 import pickle
-import signal
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import Queue
-from threading import Thread
 from typing import Any, Generic, TypeVar
 
 from weaklink.inspector.errors import WeaklinkError
@@ -31,21 +26,14 @@ from weaklink.inspector.importers.blocks import Block
 from weaklink.inspector.version import __version__
 from weaklink.ui.importing.block_records import ATTEMPTS, BlockWork, Piece, attempted_pieces
 from weaklink.ui.importing.engine import EngineOptions
+from weaklink.ui.importing.worker_process import WorkerProcess, available_cores, outbox_to
 
 _Answer = TypeVar("_Answer")
-_AHEAD = 64
-_ALLOCATIONS = 50_000
-_CONTEXT = get_context("spawn")  # a forked process would share threads and connections
+_MAX_WAITING_PIECES = 64
 
 
 class UnsafeFolderError(WeaklinkError):
     """A folder to resume from is owned by another user or writable by others; the message has its path."""
-
-
-def collect_rarely() -> None:
-    """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
-    gc.freeze()
-    gc.set_threshold(_ALLOCATIONS)
 
 
 def run_blocks(blocks: Sequence[Block], work: BlockWork[_Answer], options: EngineOptions) -> Iterator[Piece[_Answer]]:
@@ -70,15 +58,10 @@ def _executed(blocks: Sequence[Block], work: BlockWork[_Answer], options: Engine
         from weaklink.ui.importing.ray_jobs import run_on_ray  # noqa: PLC0415  # Ray takes seconds to load, and is optional
 
         return run_on_ray(blocks, work, jobs=options.jobs, address=options.address)
-    jobs = min(options.jobs or cores(), len(blocks))
+    jobs = min(options.jobs or available_cores(), len(blocks))
     if jobs == 1:
         return chain.from_iterable(attempted_pieces(work, block) for block in blocks)
     return _run_local(blocks, work, jobs)
-
-
-def cores() -> int:
-    """The number of processes that can run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # ---------------------------------------------------------------- local processes
@@ -112,13 +95,13 @@ class _BlockWorker(Generic[_Answer]):
     def __init__(self, work: BlockWork[_Answer]) -> None:
         self._work = work
         self._block: Block | None = None
-        self._start()
+        self._process = WorkerProcess(_read_blocks, work)
 
     def begin(self, block: Block, skip: int = 0) -> None:
         """Make the worker read a block; its pieces before number `skip` are not sent."""
         self._block = block
         with suppress(OSError):  # it died while idle: receiving the next piece will notice
-            self._inbox.send((block, skip))
+            self._process.pipe.send((block, skip))
 
     def pieces(self) -> Iterator[Piece[_Answer]]:
         """The pieces of the current block; the process is restarted if it dies."""
@@ -126,11 +109,11 @@ class _BlockWorker(Generic[_Answer]):
         block, sent, deaths = self._block, 0, 0
         while True:
             try:
-                piece: Piece[_Answer] = pickle.loads(self._inbox.recv_bytes())
+                piece: Piece[_Answer] = self._process.receive()
             except (EOFError, OSError):
                 deaths += 1
-                reason = self._ended()
-                self._start()
+                reason = f"the worker process ended with {self._process.ended()}"
+                self._process = WorkerProcess(_read_blocks, self._work)
                 if deaths == ATTEMPTS:
                     yield Piece(block, sent, is_last=True, failed=reason)
                     return
@@ -143,46 +126,16 @@ class _BlockWorker(Generic[_Answer]):
 
     def stop(self) -> None:
         """Terminate the process, even while it works."""
-        self._inbox.close()
-        self._process.terminate()
-        self._process.join()
-
-    def _start(self) -> None:
-        self._inbox, outbox = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_work, args=(self._work, outbox), daemon=True)
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # only the parent process handles Ctrl-C
-        try:
-            self._process.start()
-        finally:
-            signal.signal(signal.SIGINT, before)
-        outbox.close()
-
-    def _ended(self) -> str:
-        self._process.join()
-        code = self._process.exitcode or 0
-        return f"the worker process ended with {f'signal {-code}' if code < 0 else f'exit code {code}'}"
+        self._process.stop()
 
 
-def _work(work: BlockWork[Any], outbox: Connection) -> None:
+def _read_blocks(work: BlockWork[Any], pipe: Connection) -> None:
     """The main loop of a worker."""
-    collect_rarely()
-    ready: Queue[bytes] = Queue(_AHEAD)
-    Thread(target=_send, args=(ready, outbox), daemon=True).start()
-    while True:
-        try:
-            block, skip = outbox.recv()
-        except EOFError:
-            return
-        for piece in attempted_pieces(work, block, skip):
-            ready.put(pickle.dumps(piece, pickle.HIGHEST_PROTOCOL))
-
-
-def _send(ready: "Queue[bytes]", outbox: Connection) -> None:
-    try:
+    with outbox_to(pipe, _MAX_WAITING_PIECES) as outbox, suppress(EOFError):
         while True:
-            outbox.send_bytes(ready.get())
-    except OSError:  # the parent process is gone
-        os._exit(0)
+            block, skip = pipe.recv()
+            for piece in attempted_pieces(work, block, skip):
+                outbox.put(pickle.dumps(piece, pickle.HIGHEST_PROTOCOL))
 
 
 # ---------------------------------------------------------------- finished blocks

@@ -20,6 +20,7 @@ from weaklink.inspector.importers.held_content import HeldContent
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
 from weaklink.inspector.importers.source import Numbering, SourceFile, is_url, local_path
+from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.ui.importing.file_places import PlacedFile, files_to_read, find_files
@@ -77,38 +78,22 @@ def placed_block(block: Block) -> Iterator[PlacedFile]:
         lines = BlockLines(block)
         yield structs.replace(file, content=lines, numbering=lines.numbering)
     elif block.kind == "rows" or block.path.lower().endswith(_ARROW_SUFFIX):
-        with HeldContent(io.BufferedReader(_RowLines(block))) as held:
+        with HeldContent(io.BufferedReader(BlockStream(_row_lines(block)))) as held:
             yield structs.replace(file, content=held, numbering=Numbering("row", block.first, has_head=block.first > 1))
     else:
         yield structs.replace(file, called=None if block.content is None else block.path, content=block.content)
 
 
-class _RowLines(io.RawIOBase):
+def _row_lines(block: Block) -> Iterator[bytes]:
     """The rows of a table's block as JSON lines; if the block is not the first, the file's first row precedes them.
 
     A row that cannot be read becomes `null`, so that the row numbers stay right.
     """
-
-    def __init__(self, block: Block) -> None:
-        head: Iterable[DataRow | RejectedRow] = ()
-        if block.first > 1:
-            head = islice(read_block(structs.replace(block, start=0, end=1, first=1)), 1)
-        self._rows = chain(head, read_block(block))
-        self._held = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        while not self._held:
-            row = next(self._rows, None)
-            if row is None:
-                return 0
-            self._held = (write_json(row.value) if isinstance(row, DataRow) else "null").encode() + b"\n"
-        count = min(len(buffer), len(self._held))
-        buffer[:count] = self._held[:count]
-        self._held = self._held[count:]
-        return count
+    head: Iterable[DataRow | RejectedRow] = ()
+    if block.first > 1:
+        head = islice(read_block(structs.replace(block, start=0, end=1, first=1)), 1)
+    for row in chain(head, read_block(block)):
+        yield (write_json(row.value) if isinstance(row, DataRow) else "null").encode() + b"\n"
 
 
 class Piece(Struct, Generic[_Answer], frozen=True):

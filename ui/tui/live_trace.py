@@ -9,9 +9,8 @@ from weaklink.inspector.capture import events
 from weaklink.inspector.capture.live_reading import FormatChoice, LiveReading
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.registry import find_format
+from weaklink.inspector.formats.registry import known_format
 from weaklink.inspector.model import Chunk, Generation, Role, Span, SpanKind, ToolCall, Trace, Turn
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
@@ -151,7 +150,7 @@ class GrowingTrace:
         if role is Role.ASSISTANT:
             trace = self.trace or Trace(())
             turn.model = (generation.requested_model if generation is not None else "") or trace.model
-            choice = FormatChoice(turn.model, self._spoken, named=_named(trace.format))
+            choice = FormatChoice(turn.model, self._spoken, named=known_format(trace.format))
             tools = OfferedTools(generation.tools if generation is not None else ())
             turn.reading = LiveReading(self, "", number, choice=choice, tools=tools)
         return turn
@@ -193,13 +192,6 @@ class GrowingTrace:
 def is_shown(name: str) -> bool:
     """Whether a part of this name is shown: those of the wire protocol are not."""
     return not name.startswith(WIRE_PREFIX)
-
-
-def _named(format_: str) -> Format | None:
-    try:
-        return find_format(format_) if format_ else None
-    except UnknownFormatError:  # a format of a plug-in that is not installed
-        return None
 
 
 class _PartLines:

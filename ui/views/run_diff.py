@@ -19,13 +19,11 @@ from weaklink.inspector.chain.alignment import (
 )
 from weaklink.inspector.chain.sequence_diff import diff_texts
 from weaklink.inspector.chain.steps import Step
-from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Role, SpanKind, ToolCall, Trace
 from weaklink.inspector.model.columns import Entries
 from weaklink.inspector.wire.provider_json import parse_json
-from weaklink.ui.json_types.diagnostics import PositionJson
 from weaklink.ui.json_types.diffs import (
     AlignedRowJson,
     ComparedRunJson,
@@ -37,6 +35,7 @@ from weaklink.ui.json_types.diffs import (
 )
 from weaklink.ui.views.layers import Layer, steps_at
 from weaklink.ui.views.run_diff_overview import grid_lines, run_verdict
+from weaklink.ui.views.segment_json import location_object
 from weaklink.ui.views.status import call_lines, outcome_words, status_run, task_run
 from weaklink.ui.views.styled_text import (
     Line,
@@ -368,13 +367,9 @@ def _step(step: Step | None) -> DivergedStepJson | None:
         "tool": step.call.name,
         "arguments": step.call.arguments,
         "outcome": step.outcome.value,
-        "call": _place(step.location),
-        "result": _place(step.result_location) if step.result_location is not None else None,
+        "call": location_object(step.location),
+        "result": location_object(step.result_location) if step.result_location is not None else None,
     }
-
-
-def _place(place: Location) -> PositionJson:
-    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
 def _text_diff_object(diff: RunDiff) -> TextDiffJson | None:

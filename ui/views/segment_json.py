@@ -107,13 +107,8 @@ def diagnostic_object(diagnostic: Diagnostic, lines: LineIndex) -> SegmentDiagno
         "related": [_related_object(one, lines) for one in fault.related],
         "layer": fault.rule.layer or None,
         "owner": fault.rule.owner or None,
-        "against": _against_object(fault.against) if fault.against else None,
+        "against": location_object(fault.against) if fault.against else None,
     }
-
-
-def _against_object(place: Location) -> PositionJson:
-    """The other side of a difference between two layers."""
-    return {"turn": place.turn, "part": place.part, "start": place.range.start, "end": place.range.end}
 
 
 def _attempt_object(call: AttemptedCall) -> AttemptedCallJson:
@@ -144,4 +139,14 @@ def _fix_object(fix: Fix) -> DiagnosticFixJson:
     return {
         "edits": [{"start": edit.range.start, "end": edit.range.end, "text": edit.text} for edit in fix.edits],
         "safe": fix.safe,
+    }
+
+
+def location_object(location: Location) -> PositionJson:
+    """A location as JSON; its positions are code points of the part."""
+    return {
+        "turn": location.turn,
+        "part": location.part,
+        "start": location.range.start,
+        "end": location.range.end,
     }

@@ -8,12 +8,12 @@ from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.chain.grouping import grouped
 from weaklink.inspector.chain.layers import PlacedTexts
 from weaklink.inspector.chain.steps import Chain, Status, Step
-from weaklink.inspector.diagnostics import Diagnostic, Location
+from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Generation, Instant, Liveness, Trace, Turn
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.text import LineIndex
-from weaklink.ui.json_types.diagnostics import PositionJson, RelatedJson, TraceDiagnosticJson
+from weaklink.ui.json_types.diagnostics import RelatedJson, TraceDiagnosticJson
 from weaklink.ui.json_types.traces import (
     GenerationJson,
     InstantJson,
@@ -25,7 +25,7 @@ from weaklink.ui.json_types.traces import (
     TurnJson,
 )
 from weaklink.ui.views.layers import CallLayer, StepLayers, TraceLayers, with_before
-from weaklink.ui.views.segment_json import call_object, diagnostic_object, span_object
+from weaklink.ui.views.segment_json import call_object, diagnostic_object, location_object, span_object
 from weaklink.ui.views.trace import model_of
 from weaklink.ui.views.trace_summary import break_object, moment, outcome_object, parent_object
 from weaklink.ui.views.turn import UnfinishedTurn
@@ -181,7 +181,7 @@ def _layer_objects(layers: Sequence[CallLayer], *, is_result: bool) -> list[Laye
             "comparable": layer.is_comparable,
             "same": layer.is_same_as(before, is_result=is_result),
             "text": None if layer.place is not None and layer.place.is_in_turn else layer.text,
-            "place": _place(layer.place) if layer.place is not None else None,
+            "place": location_object(layer.place) if layer.place is not None else None,
             "basis": layer.basis,
             "request": layer.request or None,
         }
@@ -197,13 +197,13 @@ def _step_object(step: Step, layers: StepLayers) -> StepJson:
         "outcome": step.outcome.value,
         "result_kind": step.result_kind.value if step.result_kind else None,
         "certainty": step.certainty.value if step.certainty else None,
-        "call": _place(step.location),
-        "result": _place(step.result_location) if step.result_location else None,
+        "call": location_object(step.location),
+        "result": location_object(step.result_location) if step.result_location else None,
         "retry_of": step.retry_of,
         "recovery": step.recovery.value if step.recovery else None,
         "recovered_by": step.recovered_by,
         "said": step.said.value if step.said else None,
-        "said_at": _place(step.said_at) if step.said_at else None,
+        "said_at": location_object(step.said_at) if step.said_at else None,
         "rules": [rule.value for rule in step.rules],
         "depends_on": list(step.depends_on),
         "error": step.error,
@@ -211,15 +211,6 @@ def _step_object(step: Step, layers: StepLayers) -> StepJson:
             "call": _layer_objects(layers.call, is_result=False),
             "result": _layer_objects(layers.result, is_result=True),
         },
-    }
-
-
-def _place(location: Location) -> PositionJson:
-    return {
-        "turn": location.turn,
-        "part": location.part,
-        "start": location.range.start,
-        "end": location.range.end,
     }
 
 

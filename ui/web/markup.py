@@ -11,8 +11,8 @@ from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.reports.html import runs_html
-from weaklink.ui.views.colours import DARK, LIGHT, Colours
-from weaklink.ui.views.styled_text import Line, Style, visible_line
+from weaklink.ui.views.colours import DARK, LIGHT, Colours, contrast
+from weaklink.ui.views.styled_text import Line, Style, plain, visible_line
 
 _BESIDE, _PHONE = 54, 42  # characters on a line
 UNWRAPPED = 100_000
@@ -192,7 +192,7 @@ def put_prose(lines: Iterable[Line], *, hint: str = "") -> None:
     The hint is shown while the pointer is over them.
     """
     shown = list(lines)
-    groups = groupby(zip(shown, folds(shown), strict=True), key=lambda pair: pair[1] or not _text(pair[0]).strip())
+    groups = groupby(zip(shown, folds(shown), strict=True), key=lambda pair: pair[1] or not plain(pair[0]).strip())
     drawn = "".join(_prose_html([line for line, _ in group], is_folded) for is_folded, group in groups)
     title = f' title="{escape(hint)}"' if hint else ""
     st.html(f'<div class="wl-prose {_theme_name()}"{title}>{drawn}</div>')
@@ -209,10 +209,6 @@ def _prose_html(lines: Sequence[Line], is_folded: bool) -> str:  # noqa: FBT001 
 def _sentence_html(line: Line) -> str:
     words = "".join(f'<span class="{style}">{escape(text)}</span>' for style, text in prose_runs(line))
     return f"<p>{words}</p>"
-
-
-def _text(line: Line) -> str:
-    return "".join(run.text for run in line)
 
 
 def prose_runs(line: Line) -> list[tuple[str, str]]:
@@ -311,21 +307,6 @@ def mixed(one: str, other: str, share: float) -> str:
 def ink_on(ground: str) -> str:
     """Black or white, whichever contrasts more with this background: by at least 4.5:1 on any background."""
     return max((_BLACK, _WHITE), key=lambda ink: contrast(ink, ground))
-
-
-def contrast(one: str, other: str) -> float:
-    """The contrast of two colours, from 1 to 21, as WCAG 2.2 defines it."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(colour: str) -> float:
-    red, green, blue = (_linear(part / 255) for part in _parts(colour))
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(part: float) -> float:
-    return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
 
 def _parts(colour: str) -> tuple[int, int, int]:

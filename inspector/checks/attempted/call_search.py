@@ -379,7 +379,7 @@ def _belongs(text: str, marker: Fault, call: Fault) -> bool:
     """Whether a marker overlaps a call, or is directly before it."""
     if call.call is None:
         return False
-    if marker.range.start < call.range.end and call.range.start < marker.range.end:
+    if marker.range.overlaps(call.range):
         return True
     between = call.range.start - marker.range.end
     return 0 <= between <= _LINE and not text[marker.range.end : call.range.start].strip()

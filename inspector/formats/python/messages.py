@@ -1,6 +1,7 @@
 """The messages, hints and repairs of faults in Python call syntax."""
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
+from weaklink.inspector.json_scanner.messages import replaced
 from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.text import Range, counted, shown
@@ -123,11 +124,6 @@ def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
         "Remove the fence.",
         Fix(edits, safe=True),
     )
-
-
-def replaced(place: Range, text: str, *, safe: bool) -> Fix:
-    """The repair that replaces a range with `text`."""
-    return Fix((Edit(place, text),), safe)
 
 
 def quoted_text(text: str, place: Range) -> str:

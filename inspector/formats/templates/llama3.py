@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
-from weaklink.inspector.json_text import properties_of
+from weaklink.inspector.json_text import json_or_text, properties_of
 from weaklink.inspector.model import Json, ToolDefinition, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -39,7 +39,7 @@ def outputs(results: Sequence[ToolResult]) -> str:
 
 
 def _output(text: str) -> str:
-    return text if isinstance(template.json_or_text(text), dict | list) else json_of({"output": text})
+    return text if isinstance(json_or_text(text), dict | list) else json_of({"output": text})
 
 
 def _tools(tools: Sequence[ToolDefinition]) -> str:

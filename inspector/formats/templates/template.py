@@ -185,12 +185,3 @@ def indented(value: Json) -> str:
 def contents(results: Sequence[ToolResult]) -> str:
     """The raw texts of the results, separated by line feeds."""
     return "\n".join(result.content for result in results)
-
-
-def json_or_text(text: str) -> Json:
-    """A result as a value: the decoded value if it is strict JSON, else its text."""
-    try:
-        value: Json = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value

@@ -14,7 +14,7 @@ from weaklink.inspector.apis.openai.messages import read_messages
 from weaklink.inspector.formats.transcript import read_transcript
 from weaklink.inspector.importers.identity import row_ids
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import (
@@ -45,21 +45,17 @@ class AtroposImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By rows with lists of tokens, masks and scores."""
-        return 0.9 if any(map(_is_group, sample.rows)) else 0.0
+        return 0.9 if any(map(is_group, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The rollouts of each group; a rollout with only tokens is skipped."""
         for row in read_rows(file):
             if isinstance(row, Skipped):
                 yield row
-            elif not _is_group(row.value):
+            elif not is_group(row.value):
                 yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
             else:
                 yield from _rollouts(row)
-
-
-def _is_group(row: JsonObject) -> bool:
-    return all(isinstance(row.get(key), list) for key in ("tokens", "masks", "scores"))
 
 
 def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
@@ -123,3 +119,8 @@ def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
 
 def _at(values: list[Json], at: int) -> Json:
     return values[at] if at < len(values) else None
+
+
+def is_group(row: dict[str, Json]) -> bool:
+    """Whether a row is a scored group: lists of tokens, of masks and of scores."""
+    return all(isinstance(row.get(key), list) for key in ("tokens", "masks", "scores"))

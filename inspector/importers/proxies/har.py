@@ -28,6 +28,7 @@ from weaklink.inspector.importers.records import (
     read_elements,
 )
 from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.streams import BlockStream
 from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import closing_quote, lazy_pattern
@@ -70,27 +71,6 @@ class HarContent(Struct, frozen=True):
 
     stream: BinaryIO
     body: Callable[[str], bytes | None]
-
-
-class BlockStream(io.RawIOBase):
-    """Blocks of bytes as a stream."""
-
-    def __init__(self, blocks: Iterator[bytes]) -> None:
-        self._blocks = blocks
-        self._block = memoryview(b"")
-
-    def readable(self) -> bool:
-        """True."""
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]  # typeshed's name is private
-        """The next bytes, at most one block."""
-        while not self._block and (block := next(self._blocks, None)) is not None:
-            self._block = memoryview(block)
-        count = min(len(buffer), len(self._block))
-        buffer[:count] = self._block[:count]
-        self._block = self._block[count:]
-        return count
 
 
 def beginning_of(file: SourceFile) -> bytes:

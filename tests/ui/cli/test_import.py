@@ -14,7 +14,6 @@ import pytest
 
 from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.storage import open_store
-from weaklink.ui.cli import import_jobs
 from weaklink.ui.cli.import_jobs import job_count, read_in_order
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.files import ReadItem
@@ -135,13 +134,13 @@ def test_there_are_as_many_reports_as_files_however_many_processes(tmp_path: Pat
 
 
 def test_another_process_must_be_worth_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_jobs.os, "sched_getaffinity", lambda _: {0, 1}, raising=False)  # type: ignore[attr-defined]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     large = tmp_path / "large"
     large.write_bytes(b" " * (5 << 20))
     small = write(tmp_path / "small", "x")
     assert job_count([PlacedFile(str(small)), PlacedFile("a\0b")]) == 1
     assert job_count([PlacedFile(str(large))]) == 2
-    monkeypatch.setattr(import_jobs.os, "sched_getaffinity", lambda _: {0}, raising=False)  # type: ignore[attr-defined]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0}, raising=False)
     assert job_count([PlacedFile(str(large))]) == 1
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from weaklink.ui.views.colours import DARK, LIGHT, Colours
+from weaklink.ui.views.colours import DARK, LIGHT, Colours, contrast
 from weaklink.ui.views.styled_text import Style
-from weaklink.ui.web.markup import contrast, ink_on, mixed
+from weaklink.ui.web.markup import ink_on, mixed
 
 
 @pytest.mark.parametrize("colours", [DARK, LIGHT], ids=["dark", "light"])

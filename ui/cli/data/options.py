@@ -14,8 +14,9 @@ from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_dat
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
-from weaklink.ui.importing.block_jobs import collect_rarely, run_blocks
+from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
+from weaklink.ui.importing.worker_process import collect_rarely
 
 map_option = click.option(
     "--map",

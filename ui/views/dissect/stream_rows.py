@@ -170,8 +170,8 @@ class BlockRows(Struct, frozen=True, dict=True):
 
     def _runs(self, place: Range, boxes: Sequence[Range], found: Sequence[Diagnostic]) -> Iterator[Run]:
         """A row's text: boxed markers, spans and faults, each in its own style."""
-        here = [box for box in boxes if box.start < place.end and place.start < box.end]
-        wrong = [one for one in found if one.range.start < place.end and place.start < one.range.end]
+        here = [box for box in boxes if box.overlaps(place)]
+        wrong = [one for one in found if one.range.overlaps(place)]
         cuts = {cut for one in (*here, *(one.range for one in wrong)) for cut in (one.start, one.end)}
         cuts |= set(_span_cuts(self.spans, place))
         opened, closed = {box.start for box in here}, {box.end for box in here}
@@ -244,7 +244,7 @@ def edges(text: str, place: Range, boxes: Sequence[Range], *, white_space: bool)
     A box's opening bracket belongs to its first character, its closing one to its last.
     """
     shown = place.of(text)
-    inside = [box for box in boxes if box.start < place.end and place.start < box.end]
+    inside = [box for box in boxes if box.overlaps(place)]
     if not inside and is_plain(shown):
         return range(len(shown) + 1)
     widths = [_width(one, white_space=white_space) for one in shown]

@@ -1,0 +1,90 @@
+"""Worker processes that answer through a pipe: started, awaited and stopped in one way, whatever they work on.
+
+Workers are spawned. A forked process would share the progress bar's threads and the database's connections. The server
+process of `forkserver` would find modules by its own path, not by that of this process, and would fail in a folder with
+another `inspector/`.
+"""
+
+import gc
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from queue import Queue
+from threading import Thread
+from typing import Any, TypeAlias
+
+_ALLOCATIONS = 50_000
+_CONTEXT = get_context("spawn")
+Outbox: TypeAlias = "Queue[bytes | None]"
+"""The pickled answers of a worker that wait until the other side of the pipe takes them."""
+
+
+def available_cores() -> int:
+    """The number of processes that can run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def collect_rarely() -> None:
+    """Make the garbage collector run rarely: traces have no cycles, and it would take a twelfth of the time."""
+    gc.freeze()
+    gc.set_threshold(_ALLOCATIONS)
+
+
+class WorkerProcess:
+    """A process that runs `main(*arguments, pipe)`, a function of a module; `pipe` is this side of its pipe.
+
+    Ctrl-C is for this process: the worker ignores it, and is terminated by `stop`.
+    """
+
+    def __init__(self, main: Callable[..., None], *arguments: object) -> None:
+        self.pipe, theirs = _CONTEXT.Pipe()
+        self._process = _CONTEXT.Process(target=main, args=(*arguments, theirs), daemon=True)
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the worker inherits
+        try:
+            self._process.start()
+        finally:
+            signal.signal(signal.SIGINT, before)
+        theirs.close()
+
+    def receive(self) -> Any:
+        """The next answer. EOFError or OSError if the process has ended."""
+        return pickle.loads(self.pipe.recv_bytes())
+
+    def ended(self) -> str:
+        """Wait until the process has ended. Returns how, such as `signal 9`."""
+        self._process.join()
+        code = self._process.exitcode or 0
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+    def stop(self) -> None:
+        """Terminate the process, whatever it is doing."""
+        self.pipe.close()
+        self._process.terminate()
+        self._process.join()
+
+
+@contextmanager
+def outbox_to(pipe: Connection, bound: int) -> Iterator[Outbox]:
+    """In a worker: what is put into the queue is sent by a thread; at most `bound` answers wait.
+
+    At the end, everything was sent. The process exits if the other side has closed the pipe.
+    """
+    collect_rarely()
+    outbox: Outbox = Queue(bound)
+    sender = Thread(target=_send, args=(outbox, pipe), daemon=True)
+    sender.start()
+    yield outbox
+    outbox.put(None)
+    sender.join()
+
+
+def _send(outbox: Outbox, pipe: Connection) -> None:
+    try:
+        while (answer := outbox.get()) is not None:
+            pipe.send_bytes(answer)
+    except OSError:  # the other side is gone
+        os._exit(0)
