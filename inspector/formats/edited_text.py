@@ -4,6 +4,7 @@ A model that doubles a token or leaves out a quote wrote a call that one edit ma
 reads the edited text; the ranges of calls and faults are those of the text as written, and the edits are the fix.
 """
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
@@ -15,7 +16,8 @@ from weaklink.inspector.scanning import MOST_ROUNDS, lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.text import Range
 
-_DOUBLED = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MOST_ROUNDS}}})")
+MARKER_AGAIN = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MOST_ROUNDS}}})")
+"""A special token or tag, group 1, that follows itself: group 2."""
 
 
 class Slip(Struct, frozen=True):
@@ -32,10 +34,12 @@ class Slip(Struct, frozen=True):
         return Fault(self.rule, self.edits[0].range, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
 
 
-def doubled_markers(text: str, rule: Rule, *, before: str) -> Slip | None:
-    """The slip of the markers that follow themselves in `text`, up to the first `before`; None if there are none."""
-    end = text.find(before)
-    found = list(_DOUBLED.finditer(text, 0, end if end >= 0 else len(text)))
+def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGAIN, *, end: int = -1) -> Slip | None:
+    """The slip of the markers that follow themselves in `text`, up to `end`; None if there are none.
+
+    Group 1 of `pattern` is the marker, group 2 what to delete.
+    """
+    found = list(pattern.finditer(text, 0, end if end >= 0 else len(text)))
     if not found:
         return None
     names = list(dict.fromkeys(f"`{match[1]}`" for match in found))
@@ -55,13 +59,13 @@ def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -
     """The result of `reader` for the text with these edits of its inner text, with ranges in the text without them."""
     changed = structs.replace(closed, inner_text=edited(closed.inner_text, edits), call=None)
     reading = reader(changed)
-    places = _Places(closed.inner_text, closed.span.inner.start, edits)
+    ranges = _UneditedRanges(closed.inner_text, closed.span.inner.start, edits)
     return structs.replace(
-        reading, calls=tuple(map(places.call, reading.calls)), faults=tuple(map(places.fault, reading.faults))
+        reading, calls=tuple(map(ranges.call, reading.calls)), faults=tuple(map(ranges.fault, reading.faults))
     )
 
 
-class _Places(Struct, frozen=True):
+class _UneditedRanges(Struct, frozen=True):
     """Maps ranges in an edited text to the text before the edits, which begins at `start` in the whole text."""
 
     text: str

@@ -4,6 +4,7 @@ A wrapper's tags, and white space between its calls, are markup in state `calls`
 opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -43,6 +44,7 @@ class XmlCall(Struct, frozen=True):
     `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
     to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls;
     `other_closers` close the call as well. `unquoted` is what follows an `opener` that lacks its double quote.
+    `is_header` says that the opener is part of a message's header: within a call nothing opens without a new message.
     """
 
     opener: str
@@ -55,6 +57,7 @@ class XmlCall(Struct, frozen=True):
     is_drafted: bool = True
     other_closers: tuple[str, ...] = ()
     unquoted: Lookahead | None = None
+    is_header: bool = False
 
     @property
     def is_attribute(self) -> bool:
@@ -158,7 +161,7 @@ class XmlCalls(Struct, frozen=True):
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
             *transitions.invented,
-            *transitions.reasoning,
+            *(() if call.is_header else transitions.reasoning),
             *(turn for turn in transitions.turns if turn.marker not in (call.closer, *call.other_closers)),
         )
         return State(
@@ -174,7 +177,8 @@ class XmlCalls(Struct, frozen=True):
     @staticmethod
     def _is_within(other: XmlCall, call: XmlCall) -> bool:
         """Whether the opener of `other` is a tag within the text of `call`."""
-        return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
+        begins = other is not call and other.opener == call.syntax.call_begins
+        return other.is_header or (not call.syntax.lead and begins)
 
     def _into_plain(self, call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
@@ -324,6 +328,7 @@ def xml_format(
     is_typed: bool = False,
     read_results: SpanReader = read_result,
     read_tools: SpanReader = read_definitions,
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
 ) -> Format:
     """A Format of calls in `tags`, with results, reasoning, definitions and turn tokens as in `dialect_table`.
 
@@ -367,6 +372,7 @@ def xml_format(
         ),
         write_calls=write_calls,
         expresses=expresses,
+        near_calls=near_calls,
     )
 
 

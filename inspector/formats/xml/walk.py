@@ -157,7 +157,7 @@ class _Walker:
                 self._depth -= 1
             elif (
                 self._structure_follows(tag.end())
-                or self._is_doubled(at, tag)
+                or self._is_doubled(at, tag, parameter)
                 or (not self._is_strict and self._excess[at + 1] < 1)
             ):
                 if not self._closes(tag, parameter):
@@ -178,12 +178,13 @@ class _Walker:
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
 
-    def _is_doubled(self, at: int, tag: re.Match[str]) -> bool:
+    def _is_doubled(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
         """Whether the same closing tag follows at once, and then the call goes on or ends: one of the two is stray."""
         again = self._tags[at + 1] if at + 1 < len(self._tags) else None
         if again is None or again[0] != tag[0] or self._text[tag.end() : again.start()].strip():
             return False
-        return self._structure_follows(again.end())
+        is_opened = self._text.find(self._syntax.value_begins, parameter.value.start, tag.start()) >= 0
+        return not is_opened and self._structure_follows(again.end())
 
     def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
         """Flag the tag before a value if the value begins with it too, without a second closing tag."""
