@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from fcntl import LOCK_EX, flock
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -109,6 +110,7 @@ def answers_to(parser: MeasuredParser, jobs: Sequence[Job]) -> dict[Job, Answer]
     path = _answers_folder() / f"{parser.server}-{parser.tool}-{parser.reasoning}.jsonl".replace("/", "_")
     path.touch()
     with path.open("r+", encoding="utf-8") as file:
+        flock(file, LOCK_EX)  # another run may ask the same parser
         answers = {(row["text"], row["stream"]): row["result"] for row in map(json.loads, _whole_lines(file))}
         missing = list(dict.fromkeys(job for job in jobs if job not in answers))
         for (text, stream), result in zip(missing, _run(parser, missing), strict=True):

@@ -90,6 +90,8 @@ _PLAIN_DAMAGES = (
     *JSON_KINDS,
 )
 """Each about as often as it must be for its kind of text to get a row; "" is none."""
+_OF_MARKERS = ("delete", "delete", "cut", "cut", "marker", "repeat")
+"""The damages that each format can have, in place of one that it cannot."""
 _REASONED_DAMAGES = (*("",) * 12, "no closer", "no closer", "delete", "delete", "cut", "no name", "single-quotes")
 
 
@@ -118,10 +120,10 @@ def _plain_text(dialect: Format, random: Random, damages: Sequence[str]) -> str:
     if not _reads_back(dialect, calls, body):
         return ""
     before = random.choice(_BEFORE) if random.random() < 0.25 else ""
-    if damage in JSON_KINDS:
-        return before + _with_broken_json(dialect, body, random, {damage: 1})
     if damage not in ("", "unknown"):
-        return before + _without(dialect, body, random, damage)
+        broken = _with_broken_json(dialect, body, random, {damage: 1}) if damage in JSON_KINDS else body
+        broken = broken if broken != body or damage in JSON_KINDS else _without(dialect, body, random, damage)
+        return before + (broken if broken != body else _damaged(dialect, body, random, random.choice(_OF_MARKERS)))
     if random.random() < 0.3:
         body = re.sub("(?<=>)(?=<)", "\n", body)  # a line end between tags
     return before + body + (random.choice(_AFTER) if random.random() < 0.25 else "")
