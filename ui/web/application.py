@@ -67,7 +67,7 @@ RESULT_PAGES: tuple[PageEntry, ...] = (
 
 def show() -> None:
     """Draw the page in the address; a WeaklinkError becomes a message and a button to try again."""
-    st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide", initial_sidebar_state="locked")
     has_results = bool(current_options().results)
     entries = RESULT_PAGES if has_results else PAGES
     pages = {
@@ -88,7 +88,7 @@ def show() -> None:
     for entry in entries:
         sections.setdefault(entry.section, []).append(pages[entry.path])
     sections[""].append(_home_by_name())
-    chosen = st.navigation(sections, position="top")
+    chosen = st.navigation(sections, position="sidebar", expanded=True)
     shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
     with st.container(key="weaklink_header"):  # the palette searches the database: there is none over results
         choice = palette([] if has_results else shown, _KEYS, database=database_name())

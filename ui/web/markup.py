@@ -63,14 +63,31 @@ RULES = """
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 [data-testid="stHeaderActionElements"] { display: none; }
-.st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999991;
+@media (min-width: 769px) and (min-height: 32rem) {  /* a name may be beside its icon, over the page */
+  :root[data-menu="icons"] :is([data-testid="stSidebar"], [data-testid="stSidebarContent"]) { overflow: visible; }
+}
+.st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999992;
   width: min(22rem, 30vw); }
-@media (min-width: 48rem) and (max-width: 64rem) {  /* the menu is icons, whose names are shown on hover and focus */
-  [data-testid="stTopNavLink"] > [label] { position: absolute; inset-block-start: 100%; inset-inline-start: 0;
-    clip-path: inset(50%); padding: 0 0.5rem; border: 1px solid; border-radius: 0.25rem; }
-  [data-testid="stTopNavLink"]:is(:hover, :focus-visible) > [label] { clip-path: none; }
-  [data-testid="stTopNavLinkContainer"] { position: relative; }
-  .stAppHeader, .stAppHeader * { overflow: visible !important; }
+@media (min-width: 769px) {  /* below, Streamlit's menu opens from a button; here it is names or icons, never nothing */
+  :root { --wl-menu: 13rem; }
+  :root[data-menu="icons"] { --wl-menu: 3.25rem; }
+  [data-testid="stSidebar"] { width: var(--wl-menu) !important; min-width: 0 !important; z-index: 999991; }
+  [data-testid="stSidebar"] > :not([data-testid]) { display: none; }  /* the handle that changes the width */
+  [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) { padding-inline-start: var(--wl-menu); }
+  [data-testid="stSidebarContent"] { width: var(--wl-menu); padding: 0 0 3.5rem; overflow-x: hidden; }
+  [data-testid="stSidebarHeader"] { padding: 0 0 0 0.875rem; height: 3.5rem; margin: 0; }
+  [data-testid="stSidebarNav"] { margin: 0 0.5rem; width: auto; }
+  [data-testid="stNavSectionHeader"] { padding-inline-start: 0.625rem; }
+  [data-testid="stSidebarUserContent"] { display: none; }
+  [data-testid="stSidebarNavLink"] { padding-inline: 0.625rem; min-height: 32px; gap: 0.75rem; }
+  :root[data-menu="icons"] {
+    [data-testid="stNavSectionHeader"] > * { visibility: hidden; }
+    [data-testid="stNavSectionHeader"] { height: 0; border-block-end: 1px solid; }
+    [data-testid="stSidebarNavLink"] { position: relative; overflow: visible; width: 36px; }
+    [data-testid="stSidebarNavLink"] > :last-child { position: absolute; inset-inline-start: 44px; width: max-content;
+      clip-path: inset(50%); padding: 4px 8px; border: 1px solid; border-radius: 4px; }
+    [data-testid="stSidebarNavLink"]:is(:hover, :focus-visible) > :last-child { clip-path: none; }
+  }
 }
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 @media (max-width: 66rem) {  /* the actions of a trace are one row below its title, which scrolls */
@@ -134,12 +151,14 @@ def put_styles() -> None:
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     of = colours.of
     dim = of[Style.DIM]
-    menu = f"[data-testid=stTopNavLink] > [label] {{ background: {colours.background}; }}"
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    st.html(f"<style>{captions}{ring}@media (max-width: 64rem) {{ {menu} }}</style>")
+    names = (
+        f":root[data-menu=icons] [data-testid=stSidebarNavLink] > :last-child {{ background: {colours.background}; }}"
+    )
+    st.html(f"<style>{captions}{ring}@media (min-width: 769px) {{ {names} }}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:
