@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_r
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import NoDatabaseYetError
 from weaklink.ui.web.components import palette
-from weaklink.ui.web.markup import label, put_styles
+from weaklink.ui.web.markup import message, put_styles
 from weaklink.ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
 from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
 
@@ -129,7 +129,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
         except WeaklinkError as error:
             if isinstance(error, NoDatabaseYetError) and _READ not in st.session_state:
                 go_to_page("imports")
-            st.error(label(str(error), most=1_000), icon=":material/error:")
+            st.error(message(str(error)), icon=":material/error:")
             st.button("Try again")
 
     return draw

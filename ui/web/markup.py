@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import groupby, starmap
+from itertools import chain, groupby, starmap
 from typing import Any
 
 import streamlit as st
@@ -125,6 +125,7 @@ _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp lab
 _MARKS = lazy_pattern(r"([!-/:-@\[-`{-~])")
 _REREAD = lazy_pattern(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
+_CODE = lazy_pattern(r"[\w./=<>*+-](?:[\w .,:/=<>*+-]*[\w./=<>*+-])?")  # in Markdown's code, nothing else is special
 
 _IN_COLUMNS = lazy_pattern(
     r"\S  +\S"  # words set apart by more than one space
@@ -274,6 +275,17 @@ def label(text: str, most: int = 80) -> str:
     shown = visible_line(text[:most]) + ("…" if len(text) > most else "")
     escaped = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {shown}")[1:])
     return escaped.replace(" ", "\u00a0", 1) if escaped.startswith(" ") else escaped
+
+
+def message(text: str, most: int = 1_000) -> str:
+    """A sentence of ours as Markdown: a label whose names between backquotes have a monospaced font."""
+    parts = text[:most].split("`")
+    if len(parts) % 2 == 0:
+        return label(text, most)
+    quoted = (f"`{part}`" if _CODE.fullmatch(part) else label(f"`{part}`", most) for part in parts[1::2])
+    said = (label(f"x{part}", most)[1:] for part in parts[2::2])  # where a blank at the start is one between words
+    later = "".join(chain.from_iterable(zip(quoted, said, strict=True)))
+    return label(parts[0], most) + later + ("…" if len(text) > most else "")
 
 
 def folds(lines: Sequence[Line]) -> list[bool]:
