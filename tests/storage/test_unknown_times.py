@@ -131,7 +131,7 @@ def test_lists_show_the_import_in_place_of_the_time(store: Store) -> None:
     (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
     cell = _listing_row(listed).cells[at]
     assert isinstance(cell, HintCell)
-    assert [run.text for run in cell.line] == ["imported 0s"]
+    assert [run.text for run in cell.line] == ["imp. 0s"]
     assert cell.hint.startswith("No time was recorded. Imported 20")
 
 

@@ -31,7 +31,7 @@ RULES = """
 .wl-prose .code, .wl-prose pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 .wl-prose pre { margin: 0 0 4px; overflow-x: auto; }
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
+.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 1.5vw, 3rem) 2rem; }
 .stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
 .stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
@@ -41,6 +41,8 @@ RULES = """
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
+.st-key-weaklink_sql_example { min-height: 60px; }
+.stForm:has(.st-key-weaklink_sql) { min-height: 186px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_preview_bar { min-height: 88px; }
 @media (max-width: 45rem), (min-width: 80rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
@@ -100,6 +102,7 @@ RULES = """
 @media (max-width: 30rem) {
   .st-key-weaklink_statuses { min-height: 136px; }
   .st-key-weaklink_facet { min-height: 68px; }
+  .st-key-weaklink_sql_example { min-height: 132px; }
   .st-key-weaklink_ending_2 { min-height: 112px; }  /* two lines of facts, three of what broke */
 }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }

@@ -34,6 +34,9 @@ def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
 ) -> None:
     with watched(browser, width=width) as page:
         widths = _widths(page, f"{demo_dashboard}traces")
+        rows = page.locator('tbody[aria-label^="Traces;"]')
+        beyond = rows.evaluate("(one) => one.closest('.listing').scrollWidth - one.closest('.listing').clientWidth")
+    assert beyond == 0
     assert widths["title"] >= _LEAST_PX
     assert widths["break"] >= _LEAST_PX
     assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
@@ -268,7 +271,7 @@ def test_nothing_moves_while_a_page_is_drawn(
 @pytest.mark.parametrize(
     ("width", "path"),
     [(390, ""), (390, "trace?trace={broken}"), (820, "trace?trace={broken}")]
-    + [pytest.param(390, path, marks=pytest.mark.slow) for path in ("traces", "tools", "rules", "compare")],
+    + [pytest.param(390, path, marks=pytest.mark.slow) for path in ("traces", "tools", "rules", "compare", "sql")],
 )
 def test_nothing_moves_on_a_narrow_screen(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int, path: str
