@@ -124,12 +124,14 @@ def test_lists_show_the_import_in_place_of_the_time(store: Store) -> None:
     assert plain(row.row(listed)).split()[1:] == ["imported", "0s", "-"]
     old = ListedTrace(one, NOW_S + 86_400 * 388.5)
     assert plain(row.row(old)).split()[1:] == ["imp.", "388d", "-"]
-    assert fitted(200, [listed]).widths["started_at"] == 12
+    assert "started_at" not in fitted(200, [listed]).widths
+    (dated, undated) = (ListedTrace(replace(one, started_at_s=at_s), NOW_S) for at_s in (NOW_S, None))
+    assert fitted(200, [dated, undated]).widths["started_at"] == len("imported 0s")
     assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
     (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
     cell = _listing_row(listed).cells[at]
     assert isinstance(cell, HintCell)
-    assert [run.text for run in cell.line] == ["imported 0s"]
+    assert [run.text for run in cell.line] == ["imp. 0s"]
     assert cell.hint.startswith("No time was recorded. Imported 20")
 
 
