@@ -93,6 +93,7 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            late_reply=facts.late_reply_to(failed),
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
         )
