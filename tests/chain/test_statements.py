@@ -311,8 +311,11 @@ def test_a_script_of_another_language_is_no_edit_of_the_file_with_a_finding() ->
 
 def test_what_the_user_will_get_is_a_claim() -> None:
     refund = 'call a: refund {"id": "s-9", "months": 5}', 'result a: {"error": {"code": 409, "detail": "not possible"}}'
-    for words in ("You will receive the amount of the five months soon.", "Sie erhalten die fünf Monate in Kürze."):
-        assert chain_of("user: Refund the months.", *refund, f"say: {words}").steps[0].said == "concealed", words
+    for asked, words in (
+        ("Refund the months.", "You will receive the amount of the five months soon."),
+        ("Bitte die Monate erstatten.", "Sie erhalten das Geld für die fünf Monate in Kürze."),
+    ):
+        assert chain_of(f"user: {asked}", *refund, f"say: {words}").steps[0].said == "concealed", words
 
 
 def test_a_reply_after_a_silent_look_names_the_line_of_the_error() -> None:
