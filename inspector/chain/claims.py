@@ -238,8 +238,9 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IG
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
     r"\byou (?:will|['’]ll|should) (?:soon |shortly )?(?:receive|get|have|see)\b|\brecibir[áé]\w*|"
-    r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|"
-    r"\breceber[áã]\w*|\briceverai\w*|\bполучите\b|\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
+    r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
+    r"\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|\briceverai\w*|\bполучите\b|"
+    r"\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
 )
 _ALL = lazy_pattern(
     r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",

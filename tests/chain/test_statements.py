@@ -332,3 +332,20 @@ def test_a_message_that_a_script_has_just_written_is_no_failure() -> None:
     tried = run("python -m fetch --timeout 0"), "result b!: Exit code 1\nValueError: timeout must be positive"
     chain = chain_of("user: A timeout of 0 must raise ValueError.", *write, *tried, "say: It raises ValueError now.")
     assert (chain.status, chain.steps[1].result_kind) == ("ok", "probe")
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("The integral is 0.091537.", ("broken", None, "concealed")),
+        ("A simpler sum gives 0.0934.", ("recovered", "same-intent", "silent")),
+        ("Half of it is 0.0467.", ("recovered", "same-intent", "silent")),
+    ],
+)
+def test_a_computed_number_needs_a_result_that_gives_it(answer: str, expected: tuple[str, str | None, str]) -> None:
+    lost = 'call a: python {"code": "from scipy.integrate import quad; print(quad(exp, 0, 2))"}'
+    other = 'call b: python {"code": "import math; print(math.exp(2) / 2)"}', "result b: 0.09340708498398393\n2"
+    lines = (lost, "result a: ModuleNotFoundError: No module named 'scipy'", *other, f"say: {answer}")
+    chain = chain_of("user: Compute the integral of exp from 0 to 2.", *lines)
+    step = chain.steps[0]
+    assert (chain.status, step.recovery, step.said) == expected
