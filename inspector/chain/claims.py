@@ -161,7 +161,9 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
     if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
         return True
-    asserted = [clause for clause in clauses if not clause.denies and not clause.supposes]
+    asserted = [
+        clause for clause in clauses if not clause.denies and (not clause.supposes or _PROMISES.search(clause.text))
+    ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
     return any(_claims(clause, failed) for clause in asserted)
@@ -220,6 +222,8 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     )
     if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
+    if is_about and _PROMISES.search(clause.text) is not None:
+        return True
     if is_about and clause.is_done and _ALL.search(clause.words) is not None:
         return True
     if is_about and _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
@@ -231,6 +235,13 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
 
 
+# What the user will get is a claim that it is on its way.
+_PROMISES = lazy_pattern(
+    r"\byou (?:will|['’]ll|should) (?:soon |shortly )?(?:receive|get|have|see)\b|\brecibir[áé]\w*|"
+    r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
+    r"\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|\briceverai\w*|\bполучите\b|"
+    r"\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
+)
 _ALL = lazy_pattern(
     r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",
     re.IGNORECASE,

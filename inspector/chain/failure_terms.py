@@ -155,7 +155,8 @@ class FailureTerms(Struct, frozen=True):
 class FailedCall(Struct, frozen=True):
     """A failed step, and what decides whether a sentence is about it.
 
-    `reply` is the agent's first turn after the failure, 0 if there is none. `is_alone` is whether no later call changed
+    `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
+    something in silence; 0 if there is none. `is_alone` is whether no later call changed
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
     its target. `is_only` is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired;
     `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
@@ -180,6 +181,7 @@ class FailedCall(Struct, frozen=True):
     written: frozenset[str] = frozenset()
     is_wanted: bool = True
     is_only_change: bool = False
+    late_reply: int = 0
     brought: str = ""
 
     def drops(self, text: str) -> bool:
@@ -190,6 +192,10 @@ class FailedCall(Struct, frozen=True):
         """How many words a text shares with the error that the call has not."""
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
+
+    def names_line(self, text: str) -> bool:
+        """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
+        return not set(_AT_LINE.findall((self.step.error or "")[:400])).isdisjoint(_LINE_NAMED.findall(text))
 
     def gives_code(self, text: str) -> bool:
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
@@ -248,6 +254,10 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 and word not in kept and word not in _DROPPED_COMMON)
 
 
+_AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
+_LINE_NAMED = lazy_pattern(
+    r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
+)
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}

@@ -93,6 +93,7 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            late_reply=facts.late_reply_to(failed),
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
         )
@@ -184,19 +185,24 @@ def with_recoveries(
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
+    for step in failed:
+        repair = found[step.number].by if step.number in found else None
+        if repair is not None and analysis.invented_values.is_computed_elsewhere(step, steps[repair - 1]):
+            del found[step.number]
     said: dict[int, Judged] = {}
     answers: set[int] = set()
     lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
-        repair = found.get(step.number)
+        replacement = found.get(step.number)
+        by = replacement.by if replacement is not None else None
         said[step.number] = judged = analysis.judged(
             step,
             intents[step.number],
             is_repaired=is_repaired,
             is_only_lost=not is_repaired and len(lost) == 1,
-            repaired_by=steps[repair.by - 1] if repair is not None and repair.by is not None else None,
+            repaired_by=steps[by - 1] if by is not None else None,
         )
         if is_repaired:
             continue

@@ -232,14 +232,16 @@ class Statements:
 
     def in_reply(self, failed: FailedCall) -> Judged | None:
         """The report of a failure in the reply to it; None if there is none."""
-        index = bisect_left(self._turns, failed.reply)
-        if index >= len(self._turns) - (self._final is not None) or self._turns[index] != failed.reply:
-            return None
-        sentences = _cached_sentences(self._speeches[index].text)
-        sentence = next((sentence for sentence in sentences if _reports_in_reply(sentence, failed)), None)
-        if sentence is None:
-            return None
-        return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, Statement(failed.reply, sentence, is_reply=True))
+        for turn in (failed.reply, failed.late_reply):
+            index = bisect_left(self._turns, turn)
+            if index >= len(self._turns) - (self._final is not None) or self._turns[index] != turn:
+                continue
+            is_late = turn == failed.late_reply
+            for sentence in _cached_sentences(self._speeches[index].text):
+                if _reports_late(sentence, failed) if is_late else _reports_in_reply(sentence, failed):
+                    statement = Statement(turn, sentence, is_reply=True)
+                    return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, statement)
+        return None
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
@@ -317,6 +319,11 @@ _ERROR_NOUN = lazy_pattern(
 @lru_cache(256)  # each failure of a trace reads the same statements
 def _cached_sentences(text: str) -> tuple[str, ...]:
     return tuple(sentences_of(text))
+
+
+def _reports_late(sentence: str, failed: FailedCall) -> bool:
+    """Whether a sentence after a look at something is about an earlier failure, and not about what was looked at."""
+    return _PLAN.match(sentence) is None and (failed.names_line(sentence) or failed.echoes(sentence) > 1)
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
