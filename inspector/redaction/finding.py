@@ -276,10 +276,11 @@ class Finder:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
         behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
         start = max(self._searched_to - behind, known - _MARKED - behind, 0)
+        new = max(self._searched_to, known - _MARKED) - _SIGN_AHEAD - start
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
-        if _ANY_SIGN.search(lowered) is None:
+        if _ANY_SIGN.search(lowered, 0 if names.OTHER in lowered else max(new, 0)) is None:
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True

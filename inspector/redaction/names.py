@@ -48,6 +48,19 @@ _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
 _FOREIGN_LETTERS = frozenset(max(word) for word in _FOREIGN)
 """A letter of each: most texts have none of them, and no word is searched for."""
 _ASCII = bytes(range(128))
+
+
+def _first_escapes(word: str) -> str:
+    """The escapes of the first letters of a word that ASCII lacks, as a pattern: at most two."""
+    start = next(index for index, letter in enumerate(word) if not letter.isascii())
+    letters = [letter for letter in word[start : start + 2] if not letter.isascii()]
+    return r"\\{1,32}u".join(f"(?:{ord(letter):04x}|{ord(letter.upper()):04x})" for letter in letters)
+
+
+_ESCAPED_NAME = lazy_pattern(
+    rf"\\u(?:00(?:[4-7]|2d)|ff1[ad]|2192|0130|{'|'.join(map(_first_escapes, _FOREIGN))})|%(?:25){{0,3}}(?:[4-7]|2d)"
+)
+"""Every name with escaped letters, and every escaped colon, has a match; most other escaped texts have none."""
 _PIECE = 1 << 20  # characters
 
 
@@ -56,12 +69,17 @@ def may_differ(text: str) -> bool:
     return not text.isascii() or "\\u" in text or "%" in text
 
 
+def has_escapes(lowered: str) -> bool:
+    """Whether a text in lower case has escapes that are something else in the view."""
+    return ("\\u" in lowered or "%" in lowered) and _ESCAPED_NAME.search(lowered) is not None
+
+
 def view(text: str) -> str:
     """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
     if not text.isascii():
         text = _in_plain_words(text)
     lowered = text.encode("ascii", "replace").lower().decode("ascii")
-    if "\\u" in lowered or "%" in lowered:
+    if has_escapes(lowered):
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
         if OTHER in lowered:
