@@ -82,7 +82,7 @@ def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContex
 
 def fullest_share(trace: Trace) -> float | None:
     """The largest share of its window that an answer took; None for a trace without an answer."""
-    return max((one.share for one in turn_contexts(trace)), default=None)
+    return max((context.share for context in turn_contexts(trace)), default=None)
 
 
 def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnostic]:
@@ -91,17 +91,17 @@ def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnosti
     Later turns that are as full are not reported again, until the conversation has been made shorter.
     """
     was_full = False
-    for one in turn_contexts(trace, window):
-        is_full = one.tokens > 0 and one.tokens >= one.window.tokens * _NEARLY
+    for context in turn_contexts(trace, window):
+        is_full = context.tokens > 0 and context.tokens >= context.window.tokens * _NEARLY
         if is_full and not was_full:
-            how = "about " if one.is_estimated else ""
-            source = "estimated from its length" if one.is_estimated else "by the server's count"
-            share = f"{one.share:.0%} of" if one.tokens <= one.window.tokens else "more than"
+            how = "about " if context.is_estimated else ""
+            source = "estimated from its length" if context.is_estimated else "by the server's count"
+            share = f"{context.share:.0%} of" if context.tokens <= context.window.tokens else "more than"
             message = (
-                f"With this turn the conversation takes {how}{one.tokens:,} tokens, {source}: {share} the context "
-                f"window of {one.window.described}."
+                f"With this turn the conversation takes {how}{context.tokens:,} tokens, {source}: {share} the context "
+                f"window of {context.window.described}."
             )
-            yield at_end(one.turn, one.number, CONTEXT_NEARLY_FULL, message, _HINT)
+            yield at_end(context.turn, context.number, CONTEXT_NEARLY_FULL, message, _HINT)
         was_full = is_full
 
 

@@ -456,7 +456,7 @@ def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[st
             yield target
     for keyword in _IN_PLACE:
         branches = node.get(keyword)
-        yield from (one for one in branches if isinstance(one, dict)) if isinstance(branches, list) else ()
+        yield from (branch for branch in branches if isinstance(branch, dict)) if isinstance(branches, list) else ()
 
 
 def _at(schema: Json, pointer: str) -> Json:

@@ -263,7 +263,7 @@ def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, Ste
         return path_text(result.variable, path), key is not None
     if origin.kind is OriginKind.ARGUMENT and origin.step in steps:
         call = steps[origin.step].call
-        named = (one.name for one in call.parameters if one.range.covers(origin.location.range))
+        named = (parameter.name for parameter in call.parameters if parameter.range.covers(origin.location.range))
         path = typed_path(call.arguments, pointer or list(islice(named, 1)))
         return path_text(f"step_{origin.step}.arguments", path), False
     return _NAMES.get(origin.kind, AGENT), False

@@ -100,7 +100,7 @@ class NextActionFinder:
             turn = self._step_turns[first]
             calls = self._steps[first : bisect_right(self._step_turns, turn)]
             chosen = min(calls[:_MOST_COMPARED], key=lambda one: _distance(step, one))
-            alike = tuple(one.number for one in calls if _distance(step, one) == _distance(step, chosen))
+            alike = tuple(call.number for call in calls if _distance(step, call) == _distance(step, chosen))
             return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._spoken_action(known, until)
 

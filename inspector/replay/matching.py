@@ -72,7 +72,7 @@ class Recording(Struct, frozen=True):
     @property
     def redacted(self) -> int:
         """How many answers contained secrets."""
-        return sum(one.is_redacted for one in self.exchanges)
+        return sum(exchange.is_redacted for exchange in self.exchanges)
 
 
 def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> Recording:
@@ -83,9 +83,9 @@ def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> 
 
 
 def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, Turn | None]]:
-    for one in exchanges:
-        is_there = one.answer is None and 0 < one.turn <= len(trace.turns)
-        yield one, trace.turns[one.turn - 1] if is_there else None
+    for exchange in exchanges:
+        is_there = exchange.answer is None and 0 < exchange.turn <= len(trace.turns)
+        yield exchange, trace.turns[exchange.turn - 1] if is_there else None
 
 
 def _imported(trace: Trace) -> Iterator[tuple[RecordedExchange, Turn | None]]:
@@ -175,7 +175,7 @@ class Replayer:
         self.exchanges = recording.exchanges
         self._turns = recording.turns
         self._levels = (MatchLevel.EXACT,) if is_strict else levels
-        self._bodies: list[Json] = [body_value(mask(one.request or b"")) for one in self.exchanges]
+        self._bodies: list[Json] = [body_value(mask(exchange.request or b"")) for exchange in self.exchanges]
         self._waiting: dict[tuple[MatchLevel, str, str, bytes], deque[int]] = defaultdict(deque)
         self._unused = set(range(len(self.exchanges)))
         self._has_conversations = any(one.method == CONVERSATION for one in self.exchanges)

@@ -59,7 +59,7 @@ def turn_request(
         raise ResendError(f"turn {turn} is not an answer of a model, {_answers(trace)}")
     generation = trace.turns[turn - 1].generation
     counted = generation.usage.input_tokens if generation is not None else None
-    recorded = next((one for one in exchanges if one.turn == turn and one.request), None)
+    recorded = next((exchange for exchange in exchanges if exchange.turn == turn and exchange.request), None)
     if recorded is None or api is not None:
         return structs.replace(_rebuilt(trace, turn, api), prompt_tokens=counted)
     body = body_value(recorded.request or b"")

@@ -217,8 +217,8 @@ class LoggedSession:
             sys.stderr.flush()
 
 
-def _count(found: list[Diagnostic], severity: Severity) -> int:
-    return sum(one.rule.severity is severity for one in found)
+def _count(diagnostics: list[Diagnostic], severity: Severity) -> int:
+    return sum(diagnostic.rule.severity is severity for diagnostic in diagnostics)
 
 
 class LiveFaults:

@@ -174,8 +174,13 @@ def result_json(result: ask_again.AskResult) -> AskJson:
         "api": plan.question.request.api,
         "notes": list(plan.question.request.notes),
         "changes": [
-            {"kind": one.kind.value, "pointer": one.pointer, "original": one.recorded, "changed": one.live}
-            for one in differences(plan.question.request.body, plan.settings[0].body)
+            {
+                "kind": difference.kind.value,
+                "pointer": difference.pointer,
+                "original": difference.recorded,
+                "changed": difference.live,
+            }
+            for difference in differences(plan.question.request.body, plan.settings[0].body)
         ],
         "planned": plan.count,
         "counted": len(result.counted()),

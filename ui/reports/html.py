@@ -136,7 +136,7 @@ class PageBudget:
         fit = faults[: max(self._faults, 0)]
         self._faults -= len(fit)
         if is_kept and self.kept is not None and len(fit) < len(faults):
-            fit = [*fit, *(one for one in faults[len(fit) :] if one.range == self.kept.range)]
+            fit = [*fit, *(fault for fault in faults[len(fit) :] if fault.range == self.kept.range)]
         return fit
 
 

@@ -107,7 +107,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
 
 def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     """The rules by which chains broke, most frequent first, with the cumulative share."""
-    total, sum_ = sum(one.traces for one in codes), 0
+    total, sum_ = sum(code.traces for code in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
     for one in codes[:_MOST_BARS]:

@@ -216,7 +216,7 @@ class CallSearch:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
-            written = self._written([one.call for one in calls], offered)
+            written = self._written([call.call for call in calls], offered)
             fix = self._fix(calls, text, written)
             for one in calls:
                 shows_all = len(calls) == 1 or one.rule is FOREIGN_FORMAT
@@ -325,12 +325,14 @@ def _foreign(found: ForeignCall, named: NamedTool | None) -> _ReportedCall:
     return _ReportedCall(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
 
 
-def _shape(found: Attempt) -> _ReportedCall:
-    evidence, arguments, guessed = found.read()
-    call = AttemptedCall(found.named.name, arguments, found.raw_arguments, found.range, recovered=arguments is not None)
-    slip = f" {found.named.slip}" if found.named.slip else ""
-    is_sure = found.position is CallPosition.WHOLE and evidence is Evidence.STRONG and not guessed
-    return _ReportedCall(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+def _shape(attempt: Attempt) -> _ReportedCall:
+    evidence, arguments, guessed = attempt.read()
+    call = AttemptedCall(
+        attempt.named.name, arguments, attempt.raw_arguments, attempt.range, recovered=arguments is not None
+    )
+    slip = f" {attempt.named.slip}" if attempt.named.slip else ""
+    is_sure = attempt.position is CallPosition.WHOLE and evidence is Evidence.STRONG and not guessed
+    return _ReportedCall(call, attempt.container, ATTEMPTED_CALL, f"{attempt.shape}{slip}", is_guess=not is_sure)
 
 
 def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
@@ -346,8 +348,8 @@ def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
     )
 
 
-def _place(found: _ReportedCall) -> Range:
-    return found.container
+def _place(call: _ReportedCall) -> Range:
+    return call.container
 
 
 def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[Fault]:
@@ -414,9 +416,9 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     return judged_attempts(text, _without_overlaps(found)) if found else []
 
 
-def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
+def _with(taken: Sequence[Range], attempts: Sequence[Attempt]) -> Sequence[Range]:
     """The known ranges and those of the attempts found since, in order."""
-    return sorted([*taken, *(one.range for one in found)]) if found else taken
+    return sorted([*taken, *(attempt.range for attempt in attempts)]) if attempts else taken
 
 
 def _start(attempt: Attempt) -> Range:

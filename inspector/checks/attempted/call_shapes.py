@@ -309,8 +309,8 @@ def name_before_object(text: str, at: int) -> re.Match[str] | None:
     first = max(at - _MAX_BEFORE_CHARS, 0)
     words = text[first:at].rstrip(_BESIDE_NAME)
     before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
-    for one in dict.fromkeys((before, words)):
-        found = _NAME_BEFORE.match(text, first + len(one) - 1, at + 1) if one else None
+    for part in dict.fromkeys((before, words)):
+        found = _NAME_BEFORE.match(text, first + len(part) - 1, at + 1) if part else None
         if found is not None:
             return found
     return None
@@ -401,7 +401,7 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
 
 def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
     """The calls of `{"f": {...}}`: every key a tool's name, every value its arguments."""
-    found: list[Attempt] = []
+    attempts: list[Attempt] = []
     for member in node.members:
         named = payload.names.find(member.key)
         if named is None or member.value.kind is not JsonKind.OBJECT:
@@ -414,8 +414,8 @@ def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
         if not read.values and named.has_required:
             return []
         attempt.range, attempt.arguments = place, read._replace(guessed=True)
-        found.append(attempt)
-    return found
+        attempts.append(attempt)
+    return attempts
 
 
 def _with_arguments(
@@ -521,7 +521,7 @@ def _arguments(written: str, named: NamedTool) -> tuple[Evidence, dict[str, Json
     if _SIGNATURE.match(written):
         return Evidence.NONE, None, True
     call = read_calls(f"f({written})").calls[0]
-    keywords = [one for one in call.parameters if one.name]
+    keywords = [parameter for parameter in call.parameters if parameter.name]
     positional = [one for one in call.parameters if not one.name]
     arguments = call.arguments if isinstance(call.arguments, dict) and not positional else None
     guessed = not call.valid
@@ -539,7 +539,7 @@ def _evidence(
         return Evidence.STRONG if is_known else Evidence.MEDIUM
     if not keywords and not positional:
         return Evidence.NONE
-    if keywords and named.knows(one.name for one in keywords):
+    if keywords and named.knows(keyword.name for keyword in keywords):
         has_literal = any(not _WORD.match(one.text) or _LITERAL.match(one.text) for one in keywords)
         return Evidence.STRONG if has_literal else Evidence.MEDIUM
     if keywords:
@@ -560,7 +560,7 @@ def _by_order(positional: list[Parameter], keywords: list[Parameter], named: Nam
     if len(positional) > len(order):
         return None
     written = [f"{name}={one.text}" for name, one in zip(order, positional, strict=False)]
-    written += (f"{one.name}={one.text}" for one in keywords)
+    written += (f"{keyword.name}={keyword.text}" for keyword in keywords)
     call = read_calls(f"f({', '.join(written)})").calls[0]
     return call.arguments if isinstance(call.arguments, dict) else None
 
@@ -621,7 +621,7 @@ def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, J
 
 def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
     """The values of arguments written as plain text, by the types of the tool's parameters."""
-    arguments: Json = {one.name: one.text for one in parameters}
+    arguments: Json = {parameter.name: parameter.text for parameter in parameters}
     place = Range(0, len(written))
     call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))
     found = typed(call, named.tool.parameters).call.arguments

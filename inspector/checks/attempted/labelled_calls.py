@@ -299,9 +299,9 @@ def _unquoted(written: str) -> str:
 def _bare_call(name: _Name, at: int) -> _BareCall | None:
     """The format whose calls look like this without special tokens, for arguments that begin at `at`."""
     between = _NUMBER.sub("0", name.text[name.range.end : at])
-    for one in _bare_calls(registered_formats()):
-        if one.glue == between and name.text.endswith(one.lead, 0, name.range.start):
-            return one
+    for call in _bare_calls(registered_formats()):
+        if call.glue == between and name.text.endswith(call.lead, 0, name.range.start):
+            return call
     return None
 
 
@@ -312,11 +312,11 @@ def _bare_calls(registered: tuple[Format, ...]) -> tuple[_BareCall, ...]:
     `registered` is only the cache key: a registration changes the formats.
     """
     probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
-    found: list[_BareCall] = []
+    calls: list[_BareCall] = []
     for one in formats():
         written = one.write_calls([probe]) if one.expresses(probe) else ""
         lead, name, rest = _SPECIAL.sub("", written).partition("zq")
         glue, brace, _ = rest.partition("{")
         if name and brace and lead.strip() and "{" not in lead and _SPECIAL.search(written) is not None:
-            found.append(_BareCall(one.name, lead.lstrip(), glue))
-    return tuple(found)
+            calls.append(_BareCall(one.name, lead.lstrip(), glue))
+    return tuple(calls)
