@@ -110,12 +110,12 @@ class PreparedSchema(Struct, frozen=True):
                 return ()
             if not self._is_explainable(self._work, value):
                 return (Violation("schema", (), None),)
-            found = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
+            violations = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
         except TooMuchWorkError:
             return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
             return UncheckedValue(f"the schema library rejected it ({error})")
-        return found or (Violation("schema", (), None),)
+        return violations or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
         """Strings that do not have the format that the schema names for them."""

@@ -106,7 +106,7 @@ class NextActionFinder:
 
     def _spoken_action(self, known: int, until: int) -> FollowingAction:
         spoken = self._spoken(known, until - 1)
-        last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
+        last = next((words for turn in reversed(spoken) if (words := self._first(turn, SpanKind.TEXT, None))), None)
         if last is None:
             return FollowingAction(None)
         whole = "".join(self._texts(last.location.turn))
@@ -118,9 +118,9 @@ class NextActionFinder:
         """The first reasoning, else text, in the turns after `known` up to `turn`; in `turn` only before the call."""
         for kind in (SpanKind.REASONING, SpanKind.TEXT):
             for number in self._spoken(known, turn):
-                found = self._first(number, kind, before if number == turn else None)
-                if found is not None:
-                    return found
+                reasoning = self._first(number, kind, before if number == turn else None)
+                if reasoning is not None:
+                    return reasoning
         return None
 
     def _first(self, turn: int, kind: SpanKind, before: Step | None) -> AnnotatedReasoning | None:
@@ -319,8 +319,8 @@ def _status(result: ToolResult, words: str) -> int | None:
             value = fields.get(key)
             if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
                 return value
-    found = _STATUS_WORDS.search(words[:_LONGEST])
-    return int(found[1] or found[2]) if found else None
+    match = _STATUS_WORDS.search(words[:_LONGEST])
+    return int(match[1] or match[2]) if match else None
 
 
 def _objects(content: str) -> Iterator[dict[str, Any]]:
@@ -348,6 +348,6 @@ def _quoted(words: str) -> str:
 def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:
     """The steps after which the agent had to decide again, each with what was observed."""
     for step in steps:
-        found = condition_of(step, faults)
-        if found is not None:
-            yield step, found
+        condition = condition_of(step, faults)
+        if condition is not None:
+            yield step, condition

@@ -126,12 +126,12 @@ def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
         if turn.generation is None:
             continue
         sent = turn.generation.request
-        found = None if sent is None else _resolved(sent, number, turns, known)
-        if found is None:
+        request = None if sent is None else _resolved(sent, number, turns, known)
+        if request is None:
             yield number
         else:
-            known[number] = found
-            yield found
+            known[number] = request
+            yield request
 
 
 def _resolved(

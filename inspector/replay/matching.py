@@ -77,9 +77,9 @@ class Recording(Struct, frozen=True):
 
 def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> Recording:
     """The recording of traces and their exchanges, in the order in which the exchanges began."""
-    found = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
-    found.sort(key=lambda pair: pair[0].began_s or 0.0)
-    return Recording(tuple(one for one, _ in found), tuple(turn for _, turn in found))
+    pairs = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
+    pairs.sort(key=lambda pair: pair[0].began_s or 0.0)
+    return Recording(tuple(one for one, _ in pairs), tuple(turn for _, turn in pairs))
 
 
 def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, Turn | None]]:

@@ -71,10 +71,10 @@ def turn_request(
 
 
 def _answers(trace: Trace) -> str:
-    found = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
-    if not found:
+    numbers = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
+    if not numbers:
         return "and the trace contains none"
-    return f"as are {', '.join(map(str, found[:8]))}{', ...' if len(found) > 8 else ''}"
+    return f"as are {', '.join(map(str, numbers[:8]))}{', ...' if len(numbers) > 8 else ''}"
 
 
 def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnRequest:

@@ -90,10 +90,10 @@ def decode_answer(
     decoder: Decoder, arrivals: Iterable[tuple[float | None, bytes]], *, started_s: float = 0.0
 ) -> DecodedTurn:
     """Decode a whole answer from its pieces, each with its time on any clock or None; it began at `started_s`."""
-    found = [event for at_s, raw in arrivals for event in decoder.feed(raw, at_s)]
-    found += decoder.close()
+    events = [event for at_s, raw in arrivals for event in decoder.feed(raw, at_s)]
+    events += decoder.close()
     assembly = TurnAssembly(decoder.api, started_s=started_s, streamed=decoder.streamed)
-    assembly.extend(found)
+    assembly.extend(events)
     return assembly.decoded()
 
 

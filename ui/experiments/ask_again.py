@@ -77,12 +77,12 @@ class AskQuestion(Struct, frozen=True):
 
     def advised(self, request: resend.TurnRequest) -> resend.TurnRequest:
         """The request with the advice against the turn's fault. Raises ResendError if the turn has no fault."""
-        found = self.fault()
-        if found is None:
+        diagnostic = self.fault()
+        if diagnostic is None:
             raise resend.ResendError(f"turn {self.request.turn} has no error, but `--with-fix` requires one")
-        steps = [step for step in self.inspection.chain.steps if step.location.turn == found.location.turn]
-        here = [step for step in steps if step.location.part == found.location.part]
-        return resend.with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
+        steps = [step for step in self.inspection.chain.steps if step.location.turn == diagnostic.location.turn]
+        here = [step for step in steps if step.location.part == diagnostic.location.part]
+        return resend.with_fix(request, diagnostic, next((step.call.name for step in [*here, *steps]), None))
 
 
 def question_of(store: Store, word: int | str, turn: int | None = None, *, api: str | None = None) -> AskQuestion:
@@ -365,9 +365,11 @@ class AskExperiment:
         generation = trace.turns[-1].generation
         if generation is not None and generation.error is not None:
             return AskAnswer(failure=self._redactor.text(f"the server reported an error: {generation.error.message}"))
-        found = [diagnostic for diagnostic in inspection.diagnostics if diagnostic.location.turn == len(trace.turns)]
-        codes = frozenset(one.rule.code for one in found if one.rule.severity is not Severity.INFO)
-        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in found))
+        diagnostics = [
+            diagnostic for diagnostic in inspection.diagnostics if diagnostic.location.turn == len(trace.turns)
+        ]
+        codes = frozenset(one.rule.code for one in diagnostics if one.rule.severity is not Severity.INFO)
+        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in diagnostics))
 
 
 def _order(plan: AskPlan) -> list[tuple[int, int]]:

@@ -305,8 +305,8 @@ class ToolNames:
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and the start of that name."""
         first = max(end - _LONGEST_NAME, 0)
-        found = _BACKWARDS.match(text[first:end][::-1])
-        written = found[0][::-1] if found is not None else ""
+        match = _BACKWARDS.match(text[first:end][::-1])
+        written = match[0][::-1] if match is not None else ""
         stripped = written.lstrip(".\\-0123456789")
         named = self.find(stripped) if stripped else None
         start = end - len(stripped)

@@ -117,10 +117,10 @@ class ForeignCalls:
 
 def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> list[ForeignCall]:
     """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
-    found = [first for syntax in syntaxes if (first := syntax.first(text, quoted=quoted)) is not None]
-    if not found:
+    firsts = [first for syntax in syntaxes if (first := syntax.first(text, quoted=quoted)) is not None]
+    if not firsts:
         return []
-    at, dialect = min(found, key=lambda first: first[0])
+    at, dialect = min(firsts, key=lambda first: first[0])
     return _calls(text, _opener_before(text, at, dialect), dialect)
 
 
@@ -343,8 +343,8 @@ class NearMarkers:
 
 
 def _found(sign: re.Pattern[str], text: str, at: int) -> str:
-    found = sign.match(text, at)
-    return found[0] if found is not None else ""
+    match = sign.match(text, at)
+    return match[0] if match is not None else ""
 
 
 def _is_distinctive(beginning: str) -> bool:

@@ -146,8 +146,8 @@ def _in_attributes(name: _Name) -> Attempt | None:
     if written is None:
         return None
     parameters = [
-        Parameter(one[1], unescape(one[2] or one[3] or ""), Range(*one.span()))
-        for one in _ATTRIBUTE.finditer(written[0])
+        Parameter(match[1], unescape(match[2] or match[3] or ""), Range(*match.span()))
+        for match in _ATTRIBUTE.finditer(written[0])
     ]
     values = call_shapes.typed_values(parameters, name.named, written[0])
     if values is None or not name.knows(values):
@@ -165,10 +165,10 @@ def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
         return None
     at, limit = end, min(len(text), end + _LONGEST_GLUE)
     while at < limit and text.count("\n", end, at) <= _MOST_LINES:
-        found = _labelled(name, at, _arguments_at(name, at, brackets))
-        between = _GLUE.match(text, at, limit) if found is None else None
+        attempt = _labelled(name, at, _arguments_at(name, at, brackets))
+        between = _GLUE.match(text, at, limit) if attempt is None else None
         if between is None:
-            return found
+            return attempt
         at = between.end()
     return None
 
