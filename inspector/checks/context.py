@@ -17,7 +17,7 @@ CONTEXT_WINDOW = 131_072
 """The assumed size of a model's window in tokens if none is stated."""
 
 _NEARLY = 0.9
-_LONGEST = 65_536  # settings are short
+_MAX_SETTINGS_CHARS = 65_536  # settings are short
 _HINT = "Shorten tool results, drop answered messages, or summarise the conversation."
 
 
@@ -62,7 +62,7 @@ def window_of(generation: Generation | None, given: int | None = None) -> Contex
 @lru_cache(maxsize=256)
 def _requested(parameters: str) -> int | None:
     """`num_ctx` among the options of a request to Ollama."""
-    if '"num_ctx"' not in parameters or len(parameters) > _LONGEST:
+    if '"num_ctx"' not in parameters or len(parameters) > _MAX_SETTINGS_CHARS:
         return None
     try:
         settings: Json = msgspec.json.decode(parameters)

@@ -17,7 +17,7 @@ from weaklink.inspector.rules import reasoning as rules
 from weaklink.inspector.rules.reasoning import REASONING_OVER_BUDGET
 from weaklink.inspector.text import Range
 
-_LONGEST = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
+_MAX_SETTINGS_CHARS = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
 _OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
@@ -46,7 +46,7 @@ def requested_reasoning(parameters: str) -> ReasoningSwitch | None:
     Known settings: `enable_thinking` and `thinking` of chat templates (vLLM, SGLang), Ollama's `think`, Anthropic's
     `thinking`, OpenAI's `reasoning_effort` and `reasoning`, which OpenRouter shares, Gemini's `thinkingBudget`.
     """
-    if not parameters or len(parameters) > _LONGEST:
+    if not parameters or len(parameters) > _MAX_SETTINGS_CHARS:
         return None
     try:
         settings: Json = msgspec.json.decode(parameters)

@@ -28,7 +28,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 _LONGEST_WORDS = 600
 _MOST_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
-_LONGEST = 160
+_MAX_QUOTE_CHARS = 160
 _EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
 _LARGEST = 100_000
 _WRAPPERS = ("content", "result", "data", "output", "response")
@@ -319,7 +319,7 @@ def _status(result: ToolResult, words: str) -> int | None:
             value = fields.get(key)
             if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
                 return value
-    match = _STATUS_WORDS.search(words[:_LONGEST])
+    match = _STATUS_WORDS.search(words[:_MAX_QUOTE_CHARS])
     return int(match[1] or match[2]) if match else None
 
 
@@ -341,8 +341,10 @@ def _objects(content: str) -> Iterator[dict[str, Any]]:
 
 
 def _quoted(words: str) -> str:
-    line = " ".join(words[: 4 * _LONGEST].split())
-    return write_json(line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…", ascii_only=False)
+    line = " ".join(words[: 4 * _MAX_QUOTE_CHARS].split())
+    return write_json(
+        line if len(line) <= _MAX_QUOTE_CHARS else line[: _MAX_QUOTE_CHARS - 1].rstrip() + "…", ascii_only=False
+    )
 
 
 def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:

@@ -42,7 +42,7 @@ _DATE_TIME = re.compile(
 )
 _KEYS = frozenset({"key", "api_key", "api-key"})
 _CONTEXT = 24
-_LONGEST = 160
+_MAX_TEXT_CHARS = 160
 _TOOLS = "/tools/"
 _LISTS_OF_MESSAGES = ("messages", "input", "contents")
 
@@ -306,7 +306,7 @@ def _around(text: str, where: Range) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[: _MAX_TEXT_CHARS // 2]}…{text[-_MAX_TEXT_CHARS // 2 :]}"
 
 
 def _json(value: Json) -> str:

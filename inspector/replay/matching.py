@@ -47,7 +47,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that is rebuilt from turns: its request is a conversation, see `conversation_of`."""
-_MOST = 50
+_MAX_DIFFERENCES = 50
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)
 _EPOCH = lazy_pattern(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
 _RANDOM_ID = lazy_pattern(
@@ -234,7 +234,7 @@ class Replayer:
 
     def _use(self, number: int, value: Json) -> Match:
         self._unused.remove(number)
-        ignored = tuple(islice(differences(self._bodies[number], value), _MOST))
+        ignored = tuple(islice(differences(self._bodies[number], value), _MAX_DIFFERENCES))
         self.ignored += [(self.requests, one) for one in ignored]
         return Match(self.exchanges[number], number + 1, ignored, self._turns[number])
 
@@ -244,7 +244,7 @@ class Replayer:
         number = self._most_alike(method, path, live, level)
         if number is None:
             return ReplayDivergence(DivergenceKind.EXTRA, self.requests, method, path)
-        found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MOST))
+        found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MAX_DIFFERENCES))
         one = self.exchanges[number]
         return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, one.turn, found)
 
@@ -316,7 +316,7 @@ def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> RunD
             other = first[found.exchange - 1] if found.exchange else None
             return _request_parting(number, other, one)
         other = first[found.number - 1]
-        changed = tuple(islice(differences(_answer(other), _answer(one)), _MOST))
+        changed = tuple(islice(differences(_answer(other), _answer(one)), _MAX_DIFFERENCES))
         if changed:
             return RunDivergence(DifferenceSource.ANSWER, number, other, one, changed)
     missing = next(iter(replayer.never_made()), None)
@@ -340,7 +340,7 @@ def _request_parting(number: int, first: RunExchange | None, second: RunExchange
     if first is None:
         return RunDivergence(DifferenceSource.PROMPT, number, None, second)
     old, new = (canonical(body_value(one.exchange.request or b""), MatchLevel.CANONICAL) for one in (first, second))
-    found = tuple(islice(differences(old, new), _MOST))
+    found = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
     source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
     return RunDivergence(source, number, first, second, found)
 

@@ -31,7 +31,7 @@ from weaklink.ui.json_types.replays import ReplayDifferenceJson, ReplayDivergenc
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
-_MOST = 20
+_MAX_DIFFERENCES = 20
 
 
 class LoadedRecording(Struct, frozen=True):
@@ -122,13 +122,13 @@ def report_lines(
     ignored = replayer.ignored
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
-        for number, one in ignored[:_MOST]:
+        for number, one in ignored[:_MAX_DIFFERENCES]:
             yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
-        if len(ignored) > _MOST:
-            yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
-    for divergence in (*server.divergences, *never_made)[:_MOST]:
+        if len(ignored) > _MAX_DIFFERENCES:
+            yield (Run(f"  and {len(ignored) - _MAX_DIFFERENCES} more", Style.DIM),)
+    for divergence in (*server.divergences, *never_made)[:_MAX_DIFFERENCES]:
         yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
-        for one in divergence.differences[1:_MOST]:
+        for one in divergence.differences[1:_MAX_DIFFERENCES]:
             yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)

@@ -25,7 +25,7 @@ from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
-_MOST = 10_000
+_MAX_TIMES = 10_000
 _MOST_CHANGES = 20
 _TIMES = "number of times"
 _NAMES = {rule.code: rule.name for rule in RULES}
@@ -79,7 +79,7 @@ def setting_of(word: str) -> tuple[str, str]:
 def _number(text: str, what: str) -> int:
     if not text.strip().isdecimal() or not 0 < int(text) <= 10**9:
         raise ResendError(f"`{text}` is not a valid {what}")
-    return min(int(text), _MOST) if what == _TIMES else int(text)
+    return min(int(text), _MAX_TIMES) if what == _TIMES else int(text)
 
 
 def experiment_of(
