@@ -178,7 +178,7 @@ def routes(variables: Mapping[str, str], upstream: str | None) -> ClientRoutes:
     conflicts: list[str] = []
     for provider in PROVIDERS:
         addresses = _addresses(provider, variables, upstream)
-        is_default = not (upstream or any(variables.get(one.name) for one in provider.variables))
+        is_default = not (upstream or any(variables.get(variable.name) for variable in provider.variables))
         for name, address in addresses.items():
             prefix = _free_prefix(provider.prefix, address, upstreams)
             added = replace(
@@ -224,7 +224,11 @@ def _root(address: str, variable: ClientVariable) -> str:
 
 
 def _conflicts(provider: ClientProvider, variables: Mapping[str, str]) -> Iterator[str]:
-    given = [(one, _address(variables[one.name])) for one in provider.variables if variables.get(one.name)]
+    given = [
+        (variable, _address(variables[variable.name]))
+        for variable in provider.variables
+        if variables.get(variable.name)
+    ]
     if len({_root(address, one).lower() for one, address in given}) > 1:
         named = " and ".join(f"{one.name} is {address}" for one, address in given)
         yield (

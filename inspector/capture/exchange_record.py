@@ -108,7 +108,9 @@ def masked_exchanges(recorded: RecordedTrace, kept: Trace, redactor: Redacts) ->
     """
     turns = zip(recorded.turns, kept.turns, strict=True)
     spread = {number for number, (turn, masked) in enumerate(turns, 1) if _texts(turn) != _texts(masked)}
-    return tuple(_masked_exchange(one, redactor, is_spread=one.turn in spread) for one in recorded.exchanges)
+    return tuple(
+        _masked_exchange(exchange, redactor, is_spread=exchange.turn in spread) for exchange in recorded.exchanges
+    )
 
 
 def _masked_exchange(exchange: RecordedExchange, redactor: Redacts, *, is_spread: bool) -> RecordedExchange:

@@ -155,7 +155,7 @@ class LoggedTrace:
 
 
 _UNFINISHED = "\ufffd"
-_LONGEST = 16  # tokens that may wait for the end of a character
+_MAX_WAITING_TOKENS = 16  # tokens that may wait for the end of a character
 _PROMPT_TAIL = 1_024
 _PROMPT_TOKENS = 64
 
@@ -218,7 +218,7 @@ class Detokenizer:
         for token in ids:
             self._new.append(int(token))
             text = self._text()
-            if text and (not text.endswith(_UNFINISHED) or len(self._new) >= _LONGEST):
+            if text and (not text.endswith(_UNFINISHED) or len(self._new) >= _MAX_WAITING_TOKENS):
                 found.append(self._flush(text))
         return found
 

@@ -22,7 +22,7 @@ from weaklink.inspector.segmentation import Segmenter
 from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 
 _SILENCE_S = 60.0
-_LONGEST = 300
+_MAX_ERROR_CHARS = 300
 _MOST_OTHERS = 64
 SOURCE = "record"
 """The source of traces that were recorded live."""
@@ -90,7 +90,7 @@ class GuardedSink:
 def _describe_error(error: Exception) -> str:
     """An error's type and first line; further lines may quote the recorded data."""
     line = str(error).partition("\n")[0].strip().rstrip(".")
-    return f"{type(error).__name__}: {line[:_LONGEST]}" if line else type(error).__name__
+    return f"{type(error).__name__}: {line[:_MAX_ERROR_CHARS]}" if line else type(error).__name__
 
 
 class OpenTrace:

@@ -230,7 +230,7 @@ class AnswerRecording:
                 grew.token_ids,
                 grew.logprobs,
             )
-            for number, grew in enumerate([one for one in events if type(one) is PartGrew], sequence)
+            for number, grew in enumerate([event for event in events if type(event) is PartGrew], sequence)
         ]
         if chunks:
             self._sequence = sequence + len(chunks)

@@ -369,7 +369,7 @@ class RecorderProcess:
         reports = [*self._earlier, self._report]
         return RecorderReport(
             place=self._report.place,
-            requests=sum(one.requests for one in reports),
+            requests=sum(report.requests for report in reports),
             others=sum(one.others for one in reports),
             unanswered=sum(one.unanswered for one in reports),
             last_failure=next((one.last_failure for one in reversed(reports) if one.last_failure), ""),

@@ -178,7 +178,7 @@ class ReplayServer(Struct):
 
 def _rebuilt(exchange: RecordedExchange, turn: Turn, path: str, body: bytes) -> RecordedExchange:
     kind, answer = rebuilt_answer(turn, path, body)
-    headers = (*(one for one in exchange.headers if one[0] != "content-type"), ("content-type", kind))
+    headers = (*(header for header in exchange.headers if header[0] != "content-type"), ("content-type", kind))
     return structs.replace(exchange, headers=headers, answer=answer, ends=(len(answer),), offsets_s=(None,), path=path)
 
 

@@ -79,7 +79,7 @@ def event_weight(event: RecordEvent) -> int:
         case ChunksArrived(_, _, chunks):
             return 200 + sum(map(_chunk_weight, chunks))
         case TurnEnded(_, _, turn, exchanges):
-            return 500 + _turn_weight(turn) + sum(500 + one.size_bytes for one in exchanges)
+            return 500 + _turn_weight(turn) + sum(500 + exchange.size_bytes for exchange in exchanges)
         case TraceStarted(_, trace):
             return 500 + sum(map(_turn_weight, trace.turns))
         case _:

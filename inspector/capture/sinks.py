@@ -43,8 +43,8 @@ def is_database(place: str) -> bool:
 
 def scheme_of(place: str) -> str:
     """The scheme of an address in lower case, without its driver; `""` for a path."""
-    found = _SCHEME.match(place)
-    return found[1].lower() if found else ""
+    match = _SCHEME.match(place)
+    return match[1].lower() if match else ""
 
 
 def _from_entry_point(name: str, place: str | Path | None) -> Sink:

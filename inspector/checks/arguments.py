@@ -192,7 +192,7 @@ class ArgumentPlaces:
 
     def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
         """The characters of a value in a separate parameter; those of the parameter's name if it is empty."""
-        found = next((one for one in reversed(self.call.parameters) if one.name == name), None)
+        found = next((parameter for parameter in reversed(self.call.parameters) if parameter.name == name), None)
         if found is None:
             return self.call.arguments_range or self.call.range
         named = found.name_range or self.call.range

@@ -17,7 +17,7 @@ CONTEXT_WINDOW = 131_072
 """The assumed size of a model's window in tokens if none is stated."""
 
 _NEARLY = 0.9
-_LONGEST = 65_536  # settings are short
+_MAX_SETTINGS_CHARS = 65_536  # settings are short
 _HINT = "Shorten tool results, drop answered messages, or summarise the conversation."
 
 
@@ -62,7 +62,7 @@ def window_of(generation: Generation | None, given: int | None = None) -> Contex
 @lru_cache(maxsize=256)
 def _requested(parameters: str) -> int | None:
     """`num_ctx` among the options of a request to Ollama."""
-    if '"num_ctx"' not in parameters or len(parameters) > _LONGEST:
+    if '"num_ctx"' not in parameters or len(parameters) > _MAX_SETTINGS_CHARS:
         return None
     try:
         settings: Json = msgspec.json.decode(parameters)
@@ -82,7 +82,7 @@ def turn_contexts(trace: Trace, given: int | None = None) -> Iterator[TurnContex
 
 def fullest_share(trace: Trace) -> float | None:
     """The largest share of its window that an answer took; None for a trace without an answer."""
-    return max((one.share for one in turn_contexts(trace)), default=None)
+    return max((context.share for context in turn_contexts(trace)), default=None)
 
 
 def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnostic]:
@@ -91,17 +91,17 @@ def check_context(trace: Trace, window: int | None = None) -> Iterator[Diagnosti
     Later turns that are as full are not reported again, until the conversation has been made shorter.
     """
     was_full = False
-    for one in turn_contexts(trace, window):
-        is_full = one.tokens > 0 and one.tokens >= one.window.tokens * _NEARLY
+    for context in turn_contexts(trace, window):
+        is_full = context.tokens > 0 and context.tokens >= context.window.tokens * _NEARLY
         if is_full and not was_full:
-            how = "about " if one.is_estimated else ""
-            source = "estimated from its length" if one.is_estimated else "by the server's count"
-            share = f"{one.share:.0%} of" if one.tokens <= one.window.tokens else "more than"
+            how = "about " if context.is_estimated else ""
+            source = "estimated from its length" if context.is_estimated else "by the server's count"
+            share = f"{context.share:.0%} of" if context.tokens <= context.window.tokens else "more than"
             message = (
-                f"With this turn the conversation takes {how}{one.tokens:,} tokens, {source}: {share} the context "
-                f"window of {one.window.described}."
+                f"With this turn the conversation takes {how}{context.tokens:,} tokens, {source}: {share} the context "
+                f"window of {context.window.described}."
             )
-            yield at_end(one.turn, one.number, CONTEXT_NEARLY_FULL, message, _HINT)
+            yield at_end(context.turn, context.number, CONTEXT_NEARLY_FULL, message, _HINT)
         was_full = is_full
 
 

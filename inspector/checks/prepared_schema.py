@@ -110,12 +110,12 @@ class PreparedSchema(Struct, frozen=True):
                 return ()
             if not self._is_explainable(self._work, value):
                 return (Violation("schema", (), None),)
-            found = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
+            violations = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
         except TooMuchWorkError:
             return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
             return UncheckedValue(f"the schema library rejected it ({error})")
-        return found or (Violation("schema", (), None),)
+        return violations or (Violation("schema", (), None),)
 
     def format_mismatches(self, value: Json) -> tuple[Violation, ...]:
         """Strings that do not have the format that the schema names for them."""
@@ -456,7 +456,7 @@ def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[st
             yield target
     for keyword in _IN_PLACE:
         branches = node.get(keyword)
-        yield from (one for one in branches if isinstance(one, dict)) if isinstance(branches, list) else ()
+        yield from (branch for branch in branches if isinstance(branch, dict)) if isinstance(branches, list) else ()
 
 
 def _at(schema: Json, pointer: str) -> Json:

@@ -17,7 +17,7 @@ from weaklink.inspector.rules import reasoning as rules
 from weaklink.inspector.rules.reasoning import REASONING_OVER_BUDGET
 from weaklink.inspector.text import Range
 
-_LONGEST = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
+_MAX_SETTINGS_CHARS = 65_536  # settings are short; a longer text is something else (Ollama's `context`)
 _NESTED = ("chat_template_kwargs", "extra_body", "options", "generationConfig", "generation_config", "thinkingConfig")
 _OFF_WORDS = frozenset(("none", "disabled", "off", "false"))
 _NOT_WRITTEN_HERE = frozenset((TurnFlag.INJECTED, TurnFlag.SYNTHETIC))
@@ -46,7 +46,7 @@ def requested_reasoning(parameters: str) -> ReasoningSwitch | None:
     Known settings: `enable_thinking` and `thinking` of chat templates (vLLM, SGLang), Ollama's `think`, Anthropic's
     `thinking`, OpenAI's `reasoning_effort` and `reasoning`, which OpenRouter shares, Gemini's `thinkingBudget`.
     """
-    if not parameters or len(parameters) > _LONGEST:
+    if not parameters or len(parameters) > _MAX_SETTINGS_CHARS:
         return None
     try:
         settings: Json = msgspec.json.decode(parameters)
@@ -243,10 +243,10 @@ def _empty(turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
         yield Fault(rules.EMPTY_REASONING, place, message).at(turn.number, one.part.name)
 
 
-def _is_empty(turn: ReasonedTurn, one: ReasoningSpan) -> bool:
+def _is_empty(turn: ReasonedTurn, span: ReasoningSpan) -> bool:
     is_asked_for = turn.switch is ReasoningSwitch.OFF
-    is_marked = one.span.inner != one.span.range
-    return one.is_empty and is_marked and not is_asked_for and not turn.reported_tokens
+    is_marked = span.span.inner != span.span.range
+    return span.is_empty and is_marked and not is_asked_for and not turn.reported_tokens
 
 
 def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
@@ -303,21 +303,21 @@ def _counted(reasoning: Sequence[ReasoningSpan]) -> list[int] | None:
     return known if reasoning and len(known) == len(counts) else None
 
 
-def _ids_within(one: ReasoningSpan) -> list[int] | None:
+def _ids_within(span: ReasoningSpan) -> list[int] | None:
     """For every token of a span, the end of its chunk; a chunk belongs to the span with its first code point."""
-    chunks = one.part.chunks
+    chunks = span.part.chunks
     if chunks is None or chunks.token_ids is None:
         return None
     ends: list[int] = []
-    index = bisect_left(chunks.ends, one.span.inner.start + 1)
+    index = bisect_left(chunks.ends, span.span.inner.start + 1)
     while index < len(chunks.ends):
         start = chunks.ends[index - 1] if index else 0
         ids = chunks.token_ids[index]
-        if start >= one.span.inner.end:
+        if start >= span.span.inner.end:
             break
         if ids is None:
             return None
-        if start >= one.span.inner.start:
+        if start >= span.span.inner.start:
             ends += [chunks.ends[index]] * len(ids)
         index += 1
     return ends

@@ -185,7 +185,7 @@ class _Trials:
             elif not kept or not self._in_broken_calls(together):
                 kept = together
                 useful.add(id(one))
-        return [one for one in fixes if id(one) not in useful]
+        return [fix for fix in fixes if id(fix) not in useful]
 
     def harmful(self, useless: list[Fault]) -> set[int]:
         """The ids of those of the useless fixes that leave their fault, or bring new ones."""
@@ -196,7 +196,7 @@ class _Trials:
         if self.left <= 0:
             return set()
         self.left -= 1
-        edits = [(edit, one) for one in without_clashes(group) if one.fix is not None for edit in one.fix.edits]
+        edits = [(edit, fault) for fault in without_clashes(group) if fault.fix is not None for edit in fault.fix.edits]
         edits.sort(key=lambda owned: owned[0].range)
         text = edited(self.text, [edit for edit, _ in edits])
         after = self.read(text)
@@ -326,7 +326,9 @@ class _RepairedCall:
     def _doubtful(self) -> list[str]:
         """The spellings of values that look as if they had swallowed syntax, the first few of them."""
         strings = (value for value in _values(self.call.arguments) if isinstance(value, str))
-        doubtful = (one for one in strings if _has_swallowed(one) or any(marker in one for marker in self._markers))
+        doubtful = (
+            string for string in strings if _has_swallowed(string) or any(marker in string for marker in self._markers)
+        )
         return [
             spelled
             for one in islice(doubtful, _MAX_DOUBTFUL)

@@ -89,7 +89,7 @@ def _all(root: _Schema) -> Iterator[_Schema]:
         yield node
         pending += _beside(node)
         pending += _below(node)
-        pending += (one for key in _DEFINED for one in _schemas(node.get(key), by_name=True))
+        pending += (schema for key in _DEFINED for schema in _schemas(node.get(key), by_name=True))
 
 
 def _depth(root: _Schema) -> int:

@@ -45,10 +45,10 @@ class SessionTools:
         """
         if not any(f"{name}(" in text or f'"{name}"' in text for name in self._names):
             return []
-        found = [fault for fault in search.in_text(text, 0, self.offered, at_end=True) if self._is_call(fault, text)]
-        ranges = [fault.range for fault in found]
+        faults = [fault for fault in search.in_text(text, 0, self.offered, at_end=True) if self._is_call(fault, text)]
+        ranges = [fault.range for fault in faults]
         left_out = (*read, *(quoted_ranges(text, ranges, request) if ranges else ()))
-        return [_lost(fault) for fault in found if not any(place.overlaps(fault.range) for place in left_out)]
+        return [_lost(fault) for fault in faults if not any(place.overlaps(fault.range) for place in left_out)]
 
     @property
     def offered(self) -> OfferedTools:

@@ -73,9 +73,9 @@ def typed(call: ToolCall, schema: Json) -> TypedCall:
     faults: list[Fault] = []
     for parameter in call.parameters:
         if not parameter.typed and parameter.name in call.arguments:
-            for found in _values(parameter, call.arguments[parameter.name], schema):
-                changed[parameter.name] = found.value
-                faults += found.faults
+            for value in _values(parameter, call.arguments[parameter.name], schema):
+                changed[parameter.name] = value.value
+                faults += value.faults
     if not changed:
         return TypedCall(call)
     arguments = {**call.arguments, **changed}

@@ -229,8 +229,8 @@ def distinct_branches(one: Violation) -> list[tuple[Violation, ...]]:
     return list({repr(branch): branch for branch in one.alternatives}.values())
 
 
-def _allowed(one: Violation) -> list[Json]:
-    return one.limit if one.keyword == "enum" and isinstance(one.limit, list) else [one.limit]
+def _allowed(violation: Violation) -> list[Json]:
+    return violation.limit if violation.keyword == "enum" and isinstance(violation.limit, list) else [violation.limit]
 
 
 def _backtracks(branch: Sequence[Violation]) -> bool:

@@ -8,7 +8,7 @@ from weaklink.inspector.model import Json, Part, Turn
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 
-_MOST = 60
+_MAX_VALUE_CHARS = 60
 
 
 def pointer(path: Sequence[str | int]) -> str:
@@ -34,18 +34,18 @@ def listed(values: Sequence[Json], *, most: int = 8) -> str:
 
 def _json(value: Json) -> str:
     if isinstance(value, str):
-        return write_json(value[: _MOST + 1], ascii_only=False)
+        return write_json(value[: _MAX_VALUE_CHARS + 1], ascii_only=False)
     if isinstance(value, list):
-        value = value[:_MOST]
+        value = value[:_MAX_VALUE_CHARS]
     elif isinstance(value, dict):
-        value = dict(list(value.items())[:_MOST])
+        value = dict(list(value.items())[:_MAX_VALUE_CHARS])
     elif isinstance(value, int) and value.bit_length() > 2_000:
         return "a very long number"
     return write_json(value, ascii_only=False)
 
 
 def _visible(text: str) -> str:
-    text = text if len(text) <= _MOST else text[: _MOST - 1] + "…"
+    text = text if len(text) <= _MAX_VALUE_CHARS else text[: _MAX_VALUE_CHARS - 1] + "…"
     return text if text.isprintable() else text.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 

@@ -65,7 +65,7 @@ class Wrappers:
             self._opener = ""
             return
         place = Range(span.range.start, span.inner.start)
-        opened = next((one for one in self._closers if len(one) == len(place)), "")
+        opened = next((closer for closer in self._closers if len(closer) == len(place)), "")
         if opened:
             yield from self._opened_again(opened, place)
             self._opener, self._place, self._end, self._is_cut = opened, place, place.end, False

@@ -36,7 +36,7 @@ AGENT = "agent"
 """The source of a value that was not found earlier: the agent itself."""
 
 _NAMES = {OriginKind.SYSTEM: "system_prompt", OriginKind.USER: "user", OriginKind.TOOLS: "tool_definitions"}
-_LONGEST = 400
+_MAX_VALUE_CHARS = 400
 _MOST_SENTENCES = 50
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _NO_WORD = re.compile(r"\W+")
@@ -212,7 +212,7 @@ def edges_of(
             text = str(flow.value) if origin is None else origin.text
             whole = origin is None or origin.text == str(flow.value)
             exact = whole and origin is not None and _is_exact(origin, flow.value, results)
-            edge = Edge(source, is_key, target, flow.pointer, text[:_LONGEST], whole, exact, origin, argument)
+            edge = Edge(source, is_key, target, flow.pointer, text[:_MAX_VALUE_CHARS], whole, exact, origin, argument)
             found.setdefault((source, target, text), edge)
     return list(found.values())
 
@@ -263,7 +263,7 @@ def _source(origin: Origin, steps: Mapping[int, Step], results: Mapping[int, Ste
         return path_text(result.variable, path), key is not None
     if origin.kind is OriginKind.ARGUMENT and origin.step in steps:
         call = steps[origin.step].call
-        named = (one.name for one in call.parameters if one.range.covers(origin.location.range))
+        named = (parameter.name for parameter in call.parameters if parameter.range.covers(origin.location.range))
         path = typed_path(call.arguments, pointer or list(islice(named, 1)))
         return path_text(f"step_{origin.step}.arguments", path), False
     return _NAMES.get(origin.kind, AGENT), False

@@ -28,7 +28,7 @@ from weaklink.inspector.wire.provider_json import parse_json
 _LONGEST_WORDS = 600
 _MOST_COMPARED = 20
 _HANDS_OVER = ("transfer_to_", "handoff_to_", "hand_off_to_", "hand_over_to_", "escalate_to_")
-_LONGEST = 160
+_MAX_QUOTE_CHARS = 160
 _EMPTY_LIST = re.compile(r"\[\s{0,9}\][\s}]{0,9}$")
 _LARGEST = 100_000
 _WRAPPERS = ("content", "result", "data", "output", "response")
@@ -100,13 +100,13 @@ class NextActionFinder:
             turn = self._step_turns[first]
             calls = self._steps[first : bisect_right(self._step_turns, turn)]
             chosen = min(calls[:_MOST_COMPARED], key=lambda one: _distance(step, one))
-            alike = tuple(one.number for one in calls if _distance(step, one) == _distance(step, chosen))
+            alike = tuple(call.number for call in calls if _distance(step, call) == _distance(step, chosen))
             return FollowingAction(_call_action(step, chosen), alike, self._words(known, turn, chosen))
         return self._spoken_action(known, until)
 
     def _spoken_action(self, known: int, until: int) -> FollowingAction:
         spoken = self._spoken(known, until - 1)
-        last = next((found for turn in reversed(spoken) if (found := self._first(turn, SpanKind.TEXT, None))), None)
+        last = next((words for turn in reversed(spoken) if (words := self._first(turn, SpanKind.TEXT, None))), None)
         if last is None:
             return FollowingAction(None)
         whole = "".join(self._texts(last.location.turn))
@@ -118,9 +118,9 @@ class NextActionFinder:
         """The first reasoning, else text, in the turns after `known` up to `turn`; in `turn` only before the call."""
         for kind in (SpanKind.REASONING, SpanKind.TEXT):
             for number in self._spoken(known, turn):
-                found = self._first(number, kind, before if number == turn else None)
-                if found is not None:
-                    return found
+                reasoning = self._first(number, kind, before if number == turn else None)
+                if reasoning is not None:
+                    return reasoning
         return None
 
     def _first(self, turn: int, kind: SpanKind, before: Step | None) -> AnnotatedReasoning | None:
@@ -319,8 +319,8 @@ def _status(result: ToolResult, words: str) -> int | None:
             value = fields.get(key)
             if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600:
                 return value
-    found = _STATUS_WORDS.search(words[:_LONGEST])
-    return int(found[1] or found[2]) if found else None
+    match = _STATUS_WORDS.search(words[:_MAX_QUOTE_CHARS])
+    return int(match[1] or match[2]) if match else None
 
 
 def _objects(content: str) -> Iterator[dict[str, Any]]:
@@ -341,13 +341,15 @@ def _objects(content: str) -> Iterator[dict[str, Any]]:
 
 
 def _quoted(words: str) -> str:
-    line = " ".join(words[: 4 * _LONGEST].split())
-    return write_json(line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…", ascii_only=False)
+    line = " ".join(words[: 4 * _MAX_QUOTE_CHARS].split())
+    return write_json(
+        line if len(line) <= _MAX_QUOTE_CHARS else line[: _MAX_QUOTE_CHARS - 1].rstrip() + "…", ascii_only=False
+    )
 
 
 def conditions(steps: Sequence[Step], faults: CallFaults) -> Iterator[tuple[Step, Condition]]:
     """The steps after which the agent had to decide again, each with what was observed."""
     for step in steps:
-        found = condition_of(step, faults)
-        if found is not None:
-            yield step, found
+        condition = condition_of(step, faults)
+        if condition is not None:
+            yield step, condition

@@ -82,7 +82,10 @@ def times_of(trace: Trace, *, unknown_at_s: float) -> Times:
     An answer without a time of its own begins a microsecond after the turn before it: viewers sort spans by time.
     """
     generations = [turn.generation for turn in trace.turns]
-    moments = [trace.started, *(moment for one in generations if one for moment in (one.started, one.ended))]
+    moments = [
+        trace.started,
+        *(moment for generation in generations if generation for moment in (generation.started, generation.ended)),
+    ]
     known = [moment.at_s for moment in moments if moment is not None]
     at_s = min(known) if known else unknown_at_s
     began_s = at_s

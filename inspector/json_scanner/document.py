@@ -279,9 +279,9 @@ class _Document(Struct):
     def _trailing_text(self) -> None:
         cursor, text = self.cursor, self.cursor.text
         start = cursor.at
-        found = _OBJECT_OR_FENCE.search(text, start + 1, cursor.end)
-        end = found.start() if found else cursor.end
-        if found and self.nodes[-1].kind is not JsonKind.OBJECT and text[end] == "{":
+        match = _OBJECT_OR_FENCE.search(text, start + 1, cursor.end)
+        end = match.start() if match else cursor.end
+        if match and self.nodes[-1].kind is not JsonKind.OBJECT and text[end] == "{":
             end = cursor.end
         cursor.at = end
         say_it = say.trailing_text if text.find('":', start, end) < 0 else say.trailing_members

@@ -181,10 +181,10 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
     """
     if not _NEEDS_LOOK.search(text, start, end):
         return StringContent(text[start:end])
-    found = StringContent("")
+    content = StringContent("")
     fixed: list[str] = []
     controls: list[Edit] = []
-    in_paths = _doubled_in_paths(text, start, end, found)
+    in_paths = _doubled_in_paths(text, start, end, content)
     at = start
     for match in _SPECIAL.finditer(text, start, end):
         piece = match[0]
@@ -194,19 +194,19 @@ def read_content(text: str, start: int, end: int, *, apostrophes: bool = False) 
             fixed.append(in_paths[match.start()] + piece)
         elif piece == '"':
             fixed.append('\\"')
-            found.edits.append(Edit(Range(match.start(), match.start()), "\\"))
+            content.edits.append(Edit(Range(match.start(), match.start()), "\\"))
         elif piece[0] != "\\":
             fixed.append(_escaped(piece))
             controls.append(Edit(match_range(match), fixed[-1]))
         elif len(piece) == 6 or piece[1:] in _JSON_ESCAPES:
             fixed.append(piece)
         else:
-            fixed.append(_mended(text, match, found, end, apostrophes=apostrophes))
+            fixed.append(_mended(text, match, content, end, apostrophes=apostrophes))
     fixed.append(text[at:end])
     if controls:
-        found.faults.append(_control_characters(text, controls))
-    found.value = decoded("".join(fixed))
-    return found
+        content.faults.append(_control_characters(text, controls))
+    content.value = decoded("".join(fixed))
+    return content
 
 
 def _doubled_in_paths(text: str, start: int, end: int, found: StringContent) -> dict[int, str]:

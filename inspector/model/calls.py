@@ -53,7 +53,7 @@ class Decoded:
 
     def __init__(self, literals: Sequence[Literal]) -> None:
         self.literals = tuple(literals)
-        self.text = "".join([one.text for one in literals])
+        self.text = "".join([literal.text for literal in literals])
         self._stretches: list[_OffsetRun] | None = None
         self._texts_at: list[int] = []
 
@@ -138,20 +138,20 @@ def _stretches(literal: Literal, at: int) -> list[_OffsetRun]:
     whole = literal.range.end
     if "\\" not in raw and len(raw) == len(literal.text):
         return [_OffsetRun(at, begin, whole, solid=False)] if raw else []
-    found: list[_OffsetRun] = []
+    runs: list[_OffsetRun] = []
     first, place = at, 0
     for match in _ESCAPE.finditer(raw):
         if match.start() > place:
-            found.append(_OffsetRun(at, begin + place, begin + match.start(), solid=False))
+            runs.append(_OffsetRun(at, begin + place, begin + match.start(), solid=False))
             at += match.start() - place
-        found.append(_OffsetRun(at, begin + match.start(), begin + match.end(), solid=True))
+        runs.append(_OffsetRun(at, begin + match.start(), begin + match.end(), solid=True))
         at, place = at + 1, match.end()
     if place < len(raw):
-        found.append(_OffsetRun(at, begin + place, whole, solid=False))
+        runs.append(_OffsetRun(at, begin + place, whole, solid=False))
         at += len(raw) - place
     if at - first != len(literal.text):
         return [_OffsetRun(first, begin, whole, solid=True)] if literal.text else []
-    return found
+    return runs
 
 
 class ToolDefinition(Struct, frozen=True, omit_defaults=True):

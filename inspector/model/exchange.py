@@ -126,12 +126,12 @@ def requests_of(turns: Sequence[Turn]) -> Iterator[ReadRequest | int]:
         if turn.generation is None:
             continue
         sent = turn.generation.request
-        found = None if sent is None else _resolved(sent, number, turns, known)
-        if found is None:
+        request = None if sent is None else _resolved(sent, number, turns, known)
+        if request is None:
             yield number
         else:
-            known[number] = found
-            yield found
+            known[number] = request
+            yield request
 
 
 def _resolved(
@@ -142,8 +142,8 @@ def _resolved(
     if sent.kept < 0 or (sent.kept and (before is None or sent.kept > len(before))):
         return None
     own: list[ReadMessage] = []
-    for one in sent.messages:
-        read = _message(one, turns, known)
+    for message in sent.messages:
+        read = _message(message, turns, known)
         if read is None:
             return None
         own.append(read)
@@ -165,12 +165,12 @@ def _message(
             assert_never(one)
 
 
-def _version(one: SentMessage, turns: Sequence[Turn]) -> ReadMessage | None:
-    if one.turn is not None and not 0 < one.turn <= len(turns):
+def _version(message: SentMessage, turns: Sequence[Turn]) -> ReadMessage | None:
+    if message.turn is not None and not 0 < message.turn <= len(turns):
         return None
-    base = None if one.turn is None else turns[one.turn - 1]
-    parts = tuple(Part(part.name, whole_text(part, base)) for part in one.parts)
-    return ReadMessage(one.turn, Turn(one.role, parts, one.source_role, one.calls, one.result))
+    base = None if message.turn is None else turns[message.turn - 1]
+    parts = tuple(Part(part.name, whole_text(part, base)) for part in message.parts)
+    return ReadMessage(message.turn, Turn(message.role, parts, message.source_role, message.calls, message.result))
 
 
 def whole_text(part: SentPart, base: Turn | None) -> str:
@@ -230,7 +230,7 @@ def with_changed(request: SentRequest, change: Change) -> SentRequest:
     """The request with its own versions changed; the same object if it has none."""
     if not any(isinstance(one, SentMessage) for one in request.messages):
         return request
-    messages = tuple(change(one) if isinstance(one, SentMessage) else one for one in request.messages)
+    messages = tuple(change(message) if isinstance(message, SentMessage) else message for message in request.messages)
     return structs.replace(request, messages=messages)
 
 
@@ -250,7 +250,7 @@ def _changed(trace: Trace, change: Change) -> Trace:
 
 def _has_versions(turn: Turn) -> bool:
     request = turn.generation.request if turn.generation is not None else None
-    return request is not None and any(isinstance(one, SentMessage) for one in request.messages)
+    return request is not None and any(isinstance(message, SentMessage) for message in request.messages)
 
 
 def _short(part: SentPart, base: Turn) -> SentPart:

@@ -229,21 +229,25 @@ def _counts(step: Step, diagnostics: Iterable[Diagnostic], rules: frozenset[Rule
     if code is not None:
         return any(rule.code == code for rule in rules)
     families = _FAMILIES.get(step.outcome, ())
-    causes = {one.rule for one in diagnostics if _in_call(one, step) and one.rule.code.startswith(families)}
+    causes = {
+        diagnostic.rule
+        for diagnostic in diagnostics
+        if _in_call(diagnostic, step) and diagnostic.rule.code.startswith(families)
+    }
     return bool(causes & rules) if causes else len(rules) == len(RULES)
 
 
 def _at_step(step: Step, one: Inspected) -> Iterator[Diagnostic]:
     """The diagnostics of a step's call and of its result."""
-    for found in one.inspection.diagnostics:
-        place, here = step.result_location, found.place_in_turn
+    for diagnostic in one.inspection.diagnostics:
+        place, here = step.result_location, diagnostic.place_in_turn
         in_result = place is not None and (here.turn, here.part) == (place.turn, place.part)
-        if _in_call(found, step) or (in_result and place is not None and place.range.covers(here.range)):
-            yield found
+        if _in_call(diagnostic, step) or (in_result and place is not None and place.range.covers(here.range)):
+            yield diagnostic
 
 
-def _in_call(one: Diagnostic, step: Step) -> bool:
-    place, here = step.location, one.place_in_turn
+def _in_call(diagnostic: Diagnostic, step: Step) -> bool:
+    place, here = step.location, diagnostic.place_in_turn
     if (here.turn, here.part) != (place.turn, place.part):
         return False
     return here.range.start <= place.range.end and place.range.start <= here.range.end
@@ -257,8 +261,8 @@ def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> 
     return _joined(f"{faults} in {_named(one)}", "", found, one)
 
 
-def _joined(head: str, verdict: str, found: Iterable[Diagnostic], one: Inspected) -> str:
-    listed = list(found)
+def _joined(head: str, verdict: str, diagnostics: Iterable[Diagnostic], one: Inspected) -> str:
+    listed = list(diagnostics)
     more = len(listed) - _MOST_FAULTS
     blocks = ["\n".join(fault_lines(fault, one.trace)) for fault in listed[:_MOST_FAULTS]]
     ending = [f"and {more} more faults."] if more > 0 else []

@@ -67,8 +67,12 @@ class Replay:
 
     def _differences(self, server: ReplayServer) -> str:
         never_made = () if self._allow_unused or server.divergences else server.replayer.never_made()
-        found: list[ReplayDivergence] = [*server.divergences, *never_made]
-        lines = [line for one in found for line in (sentence(one), *map(place, one.differences[1:]))]
+        divergences: list[ReplayDivergence] = [*server.divergences, *never_made]
+        lines = [
+            line
+            for divergence in divergences
+            for line in (sentence(divergence), *map(place, divergence.differences[1:]))
+        ]
         if not lines:
             return ""
         return "\n".join([*lines, f"`pytest --weaklink-record` records {self._path} again."])

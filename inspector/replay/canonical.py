@@ -42,7 +42,7 @@ _DATE_TIME = re.compile(
 )
 _KEYS = frozenset({"key", "api_key", "api-key"})
 _CONTEXT = 24
-_LONGEST = 160
+_MAX_TEXT_CHARS = 160
 _TOOLS = "/tools/"
 _LISTS_OF_MESSAGES = ("messages", "input", "contents")
 
@@ -180,12 +180,12 @@ def differences(recorded: Json, live: Json) -> Iterator[BodyDifference]:
         yield _in_tool(found, recorded, live) if found.pointer.startswith(_TOOLS) else found
 
 
-def _in_tool(found: BodyDifference, recorded: Json, live: Json) -> BodyDifference:
+def _in_tool(difference: BodyDifference, recorded: Json, live: Json) -> BodyDifference:
     """The difference with the name of its tool, and with the characters of a value that is no text."""
-    path = [step.replace("~1", "/").replace("~0", "~") for step in found.pointer.split("/")[1:]]
+    path = [step.replace("~1", "/").replace("~0", "~") for step in difference.pointer.split("/")[1:]]
     old, new = _definition(recorded, path), _definition(live, path)
-    named = replace(found, tool=new[0] or old[0] or None)
-    if found.live_range is not None:
+    named = replace(difference, tool=new[0] or old[0] or None)
+    if difference.live_range is not None:
         return named
     return replace(named, recorded_range=_range_in(*old[1:]), live_range=_range_in(*new[1:]))
 
@@ -306,7 +306,7 @@ def _around(text: str, where: Range) -> str:
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}…{text[-_LONGEST // 2 :]}"
+    return text if len(text) <= _MAX_TEXT_CHARS else f"{text[: _MAX_TEXT_CHARS // 2]}…{text[-_MAX_TEXT_CHARS // 2 :]}"
 
 
 def _json(value: Json) -> str:

@@ -47,7 +47,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that is rebuilt from turns: its request is a conversation, see `conversation_of`."""
-_MOST = 50
+_MAX_DIFFERENCES = 50
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)
 _EPOCH = lazy_pattern(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
 _RANDOM_ID = lazy_pattern(
@@ -72,20 +72,20 @@ class Recording(Struct, frozen=True):
     @property
     def redacted(self) -> int:
         """How many answers contained secrets."""
-        return sum(one.is_redacted for one in self.exchanges)
+        return sum(exchange.is_redacted for exchange in self.exchanges)
 
 
 def recording_of(traces: Iterable[tuple[Trace, Sequence[RecordedExchange]]]) -> Recording:
     """The recording of traces and their exchanges, in the order in which the exchanges began."""
-    found = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
-    found.sort(key=lambda pair: pair[0].began_s or 0.0)
-    return Recording(tuple(one for one, _ in found), tuple(turn for _, turn in found))
+    pairs = [pair for trace, some in traces for pair in (_recorded(trace, some) if some else _imported(trace))]
+    pairs.sort(key=lambda pair: pair[0].began_s or 0.0)
+    return Recording(tuple(one for one, _ in pairs), tuple(turn for _, turn in pairs))
 
 
 def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[tuple[RecordedExchange, Turn | None]]:
-    for one in exchanges:
-        is_there = one.answer is None and 0 < one.turn <= len(trace.turns)
-        yield one, trace.turns[one.turn - 1] if is_there else None
+    for exchange in exchanges:
+        is_there = exchange.answer is None and 0 < exchange.turn <= len(trace.turns)
+        yield exchange, trace.turns[exchange.turn - 1] if is_there else None
 
 
 def _imported(trace: Trace) -> Iterator[tuple[RecordedExchange, Turn | None]]:
@@ -175,7 +175,7 @@ class Replayer:
         self.exchanges = recording.exchanges
         self._turns = recording.turns
         self._levels = (MatchLevel.EXACT,) if is_strict else levels
-        self._bodies: list[Json] = [body_value(mask(one.request or b"")) for one in self.exchanges]
+        self._bodies: list[Json] = [body_value(mask(exchange.request or b"")) for exchange in self.exchanges]
         self._waiting: dict[tuple[MatchLevel, str, str, bytes], deque[int]] = defaultdict(deque)
         self._unused = set(range(len(self.exchanges)))
         self._has_conversations = any(one.method == CONVERSATION for one in self.exchanges)
@@ -234,7 +234,7 @@ class Replayer:
 
     def _use(self, number: int, value: Json) -> Match:
         self._unused.remove(number)
-        ignored = tuple(islice(differences(self._bodies[number], value), _MOST))
+        ignored = tuple(islice(differences(self._bodies[number], value), _MAX_DIFFERENCES))
         self.ignored += [(self.requests, one) for one in ignored]
         return Match(self.exchanges[number], number + 1, ignored, self._turns[number])
 
@@ -244,7 +244,7 @@ class Replayer:
         number = self._most_alike(method, path, live, level)
         if number is None:
             return ReplayDivergence(DivergenceKind.EXTRA, self.requests, method, path)
-        found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MOST))
+        found = tuple(islice(differences(canonical(self._bodies[number], level), live), _MAX_DIFFERENCES))
         one = self.exchanges[number]
         return ReplayDivergence(DivergenceKind.CHANGED, self.requests, method, path, number + 1, one.turn, found)
 
@@ -316,7 +316,7 @@ def parting(first: Sequence[RunExchange], second: Sequence[RunExchange]) -> RunD
             other = first[found.exchange - 1] if found.exchange else None
             return _request_parting(number, other, one)
         other = first[found.number - 1]
-        changed = tuple(islice(differences(_answer(other), _answer(one)), _MOST))
+        changed = tuple(islice(differences(_answer(other), _answer(one)), _MAX_DIFFERENCES))
         if changed:
             return RunDivergence(DifferenceSource.ANSWER, number, other, one, changed)
     missing = next(iter(replayer.never_made()), None)
@@ -340,7 +340,7 @@ def _request_parting(number: int, first: RunExchange | None, second: RunExchange
     if first is None:
         return RunDivergence(DifferenceSource.PROMPT, number, None, second)
     old, new = (canonical(body_value(one.exchange.request or b""), MatchLevel.CANONICAL) for one in (first, second))
-    found = tuple(islice(differences(old, new), _MOST))
+    found = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
     source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
     return RunDivergence(source, number, first, second, found)
 

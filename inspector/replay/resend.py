@@ -59,7 +59,7 @@ def turn_request(
         raise ResendError(f"turn {turn} is not an answer of a model, {_answers(trace)}")
     generation = trace.turns[turn - 1].generation
     counted = generation.usage.input_tokens if generation is not None else None
-    recorded = next((one for one in exchanges if one.turn == turn and one.request), None)
+    recorded = next((exchange for exchange in exchanges if exchange.turn == turn and exchange.request), None)
     if recorded is None or api is not None:
         return structs.replace(_rebuilt(trace, turn, api), prompt_tokens=counted)
     body = body_value(recorded.request or b"")
@@ -71,10 +71,10 @@ def turn_request(
 
 
 def _answers(trace: Trace) -> str:
-    found = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
-    if not found:
+    numbers = [number for number, turn in enumerate(trace.turns, 1) if turn.role is Role.ASSISTANT]
+    if not numbers:
         return "and the trace contains none"
-    return f"as are {', '.join(map(str, found[:8]))}{', ...' if len(found) > 8 else ''}"
+    return f"as are {', '.join(map(str, numbers[:8]))}{', ...' if len(numbers) > 8 else ''}"
 
 
 def _rebuilt(trace: Trace, number: int, requested_api: str | None) -> TurnRequest:

@@ -265,18 +265,18 @@ class Assembler:
     def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:
         """The complete, well-formed calls among `children`, as the format's own call reader reads them."""
         reader = dict(self._readers).get(SpanKind.TOOL_CALL)
-        found: list[_CallInReasoning] = []
+        calls_in_reasoning: list[_CallInReasoning] = []
         if reader is None:
-            return found
+            return calls_in_reasoning
         for span in children:
             if span.kind is SpanKind.TOOL_CALL:
                 inner = span.inner.moved(-event.span.inner.start).of(event.inner_text)
                 reading = reader(SpanClosed(span, inner))
                 if reading.calls and all(call.valid for call in reading.calls):
-                    found.append(
+                    calls_in_reasoning.append(
                         _CallInReasoning(Range(span.range.start, max(span.inner.start, span.range.start + 1)), reading)
                     )
-        return found
+        return calls_in_reasoning
 
     def _take_words(self, event: SpanClosed) -> None:
         """Remember the last text, the first before the calls of a turn, and the first after its last call."""

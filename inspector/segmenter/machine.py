@@ -196,8 +196,8 @@ class Machine(PayloadReading):
         self._home = table.home(role)
         self._opener = ("", Range(0, 0))
         self._knows_prompt = bool(prompt)
-        self._is_calm = False
-        self._alarm = self._other_alarm = ""
+        self._has_no_marker = False
+        self._marker_char = self._other_marker_char = ""
         self._enter(self._state_after(prompt, role) if prompt else self._home)
 
     @property
@@ -259,9 +259,9 @@ class Machine(PayloadReading):
     def feed(self, text: str) -> list[ParseEvent]:
         """See FormatParser."""
         self._pieces.append(text)
-        if self._alarm not in text and self._other_alarm not in text:
+        if self._marker_char not in text and self._other_marker_char not in text:
             return []
-        return self._look(text)
+        return self._search_pieces(text)
 
     def feeding(self, take: Callable[[list[ParseEvent]], list[Span]], fed: list[str]) -> Callable[[str], list[Span]]:
         """`feed` followed by `take`, in one call that appends the text to `fed`."""
@@ -269,9 +269,9 @@ class Machine(PayloadReading):
         def feed(text: str) -> list[Span]:
             fed.append(text)
             self._pieces.append(text)
-            if self._alarm not in text and self._other_alarm not in text:
+            if self._marker_char not in text and self._other_marker_char not in text:
                 return []
-            events = self._look(text)
+            events = self._search_pieces(text)
             return take(events) if events else []
 
         return feed
@@ -287,14 +287,14 @@ class Machine(PayloadReading):
             self._close(len(self._window.text), 0, wanted=self._state.closer)
         return self._take_events()
 
-    def _look(self, text: str) -> list[ParseEvent]:
+    def _search_pieces(self, text: str) -> list[ParseEvent]:
         """Search the pieces, of which `text` is the last, for markers."""
         was_held = self._held
-        if not self._is_calm and self._ambiguity is None and self._is_held_back():
+        if not self._has_no_marker and self._ambiguity is None and self._is_held_back():
             return []
         if self._ambiguity is not None:
             self._continue_ambiguity(self._ambiguity, text, final=False)
-        elif self._is_calm and not self._state.hint.search(text):
+        elif self._has_no_marker and not self._state.hint.search(text):
             return []
         else:
             self._open_window()
@@ -328,8 +328,8 @@ class Machine(PayloadReading):
         size = len(self._window.text)
         while self._pos < size and self._step(final=final):
             pass
-        self._alarm = self._other_alarm = ""
-        self._is_calm = False
+        self._marker_char = self._other_marker_char = ""
+        self._has_no_marker = False
         if self._ambiguity is not None:
             return
         state = self._state
@@ -338,9 +338,9 @@ class Machine(PayloadReading):
             self._held, self._pieces = len(rest), [rest]
             return
         self._held, self._pieces = 0, []
-        self._is_calm = self._is_open and state.other_pattern is None
-        if self._is_calm and 0 < len(state.alarms) <= 2:
-            self._alarm, self._other_alarm = state.alarms[0], state.alarms[-1]
+        self._has_no_marker = self._is_open and state.other_pattern is None
+        if self._has_no_marker and 0 < len(state.marker_chars) <= 2:
+            self._marker_char, self._other_marker_char = state.marker_chars[0], state.marker_chars[-1]
 
     def _step(self, *, final: bool) -> bool:
         """Take one transition; False if the window has no further one that is certain."""

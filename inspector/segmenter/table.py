@@ -291,7 +291,7 @@ class State(Struct, frozen=True, dict=True):
         return tuple(sorted({marker[0] for marker in self.markers}))
 
     @cached_property
-    def alarms(self) -> tuple[str, ...]:
+    def marker_chars(self) -> tuple[str, ...]:
         """The characters that trigger a search: the markers' first, and those that a payload may end with."""
         return tuple(sorted({*self.first_characters, *self._ends}))
 

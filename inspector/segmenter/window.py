@@ -106,8 +106,8 @@ class SearchWindow:
 
     def markers(self, state: State, start: int, end: int) -> list[re.Match[str]]:
         """Every marker of `state` between `start` and `end`, in order."""
-        found = [match for pattern in state.patterns.values() for match in pattern.finditer(self.text, start, end)]
-        return sorted((match for match in found if self._counts(state, match)), key=re.Match.start)
+        matches = [match for pattern in state.patterns.values() for match in pattern.finditer(self.text, start, end)]
+        return sorted((match for match in matches if self._counts(state, match)), key=re.Match.start)
 
     def _counts(self, state: State, match: re.Match[str]) -> bool:
         transition: Transition | None = state.by_marker[match[0]]

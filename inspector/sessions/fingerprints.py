@@ -149,7 +149,7 @@ def joined(begun: Turn, answer: Turn) -> Turn:
 
 def has_no_content(turn: Turn) -> bool:
     """Whether an answer has neither text nor calls, so that a client has nothing to send back."""
-    return not turn.calls and not any(one.strip() for one in _compared_texts(turn))
+    return not turn.calls and not any(text.strip() for text in _compared_texts(turn))
 
 
 class RunningDigest:

@@ -90,10 +90,10 @@ def decode_answer(
     decoder: Decoder, arrivals: Iterable[tuple[float | None, bytes]], *, started_s: float = 0.0
 ) -> DecodedTurn:
     """Decode a whole answer from its pieces, each with its time on any clock or None; it began at `started_s`."""
-    found = [event for at_s, raw in arrivals for event in decoder.feed(raw, at_s)]
-    found += decoder.close()
+    events = [event for at_s, raw in arrivals for event in decoder.feed(raw, at_s)]
+    events += decoder.close()
     assembly = TurnAssembly(decoder.api, started_s=started_s, streamed=decoder.streamed)
-    assembly.extend(found)
+    assembly.extend(events)
     return assembly.decoded()
 
 
@@ -231,19 +231,19 @@ class EventStreamDecoder:
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
         """The events that these bytes complete."""
         self._at_s = at_s
-        found: list[WireEvent] = []
+        events: list[WireEvent] = []
         for event in self._sse.feed(raw):
-            self._read_event(event, found)
-        return found
+            self._read_event(event, events)
+        return events
 
     def close(self) -> list[WireEvent]:
         """End the stream; returns the last events, including those on what is wrong with the end."""
-        found: list[WireEvent] = []
+        events: list[WireEvent] = []
         self._is_closing = True
         for event in self._sse.close():
-            self._read_event(event, found)
-        self._reader.faults.end(self._reader.finish, found, aborted=self._aborted())
-        return found
+            self._read_event(event, events)
+        self._reader.faults.end(self._reader.finish, events, aborted=self._aborted())
+        return events
 
     def _read_event(self, event: ServerSentEvent, found: list[WireEvent]) -> None:
         if event.comments:
@@ -311,19 +311,19 @@ class WholeBodyDecoder:
 
     def close(self) -> list[WireEvent]:
         """The events of the whole answer, including those on what is wrong with it."""
-        found: list[WireEvent] = []
+        events: list[WireEvent] = []
         pieces, self._pieces = self._pieces, []
         if sum(map(len, pieces)) <= MAX_TEXT_LENGTH:
-            read_whole(self._reader, decode(b"".join(pieces)), found, status=self._status)
-            return found
+            read_whole(self._reader, decode(b"".join(pieces)), events, status=self._status)
+            return events
         decoder, length = incremental_decoder(), 0
         for text in (*map(decoder.decode, pieces), decoder.decode(b"", True)):  # noqa: FBT003 - codecs takes `final` by place
-            found.append(PartGrew(UNREAD_PART, text))
+            events.append(PartGrew(UNREAD_PART, text))
             length += len(text)
         message = f"The body is longer than {MAX_TEXT_LENGTH:,} bytes, so it was not decoded."
-        found.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=length))
-        self._reader.faults.end(self._reader.finish, found, aborted="")
-        return found
+        events.append(FaultSeen(UNREAD_PART, UNKNOWN_WIRE_EVENT, message, covers=length))
+        self._reader.faults.end(self._reader.finish, events, aborted="")
+        return events
 
 
 def read_whole(reader: AnswerReader, text: str, found: list[WireEvent], *, status: int | None = None) -> None:

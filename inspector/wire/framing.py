@@ -99,7 +99,7 @@ class SseDecoder:
         return self._cut(text)
 
     def _cut(self, text: str) -> list[ServerSentEvent]:
-        found: list[ServerSentEvent] = []
+        events: list[ServerSentEvent] = []
         start = 0
         plain = "\r" not in text and "\r" not in self._tail
         while start < len(text):
@@ -112,9 +112,9 @@ class SseDecoder:
                 self._pieces, self._length, self._tail = [], 0, ""
             else:
                 block = text[start:end]
-            found.append(self._event(block, complete=len(block) < self._max or block[-1] in "\r\n"))
+            events.append(self._event(block, complete=len(block) < self._max or block[-1] in "\r\n"))
             start = end
-        return found
+        return events
 
     def _end_of_event(self, text: str, start: int, *, plain: bool) -> int | None:
         """The end in `text` of the event that begins in the held pieces or at `start`; None if it continues."""
@@ -235,7 +235,7 @@ class NdjsonDecoder:
         return found
 
     def _cut(self, text: str) -> list[JsonText]:
-        found: list[JsonText] = []
+        pieces: list[JsonText] = []
         start = 0
         while start < len(text):
             limit = start + self._max - self._length
@@ -244,9 +244,9 @@ class NdjsonDecoder:
                 self._pieces.append(text[start:])
                 self._length += len(text) - start
                 break
-            found.append(self._line(text[start : end or limit], complete=bool(end)))
+            pieces.append(self._line(text[start : end or limit], complete=bool(end)))
             start = end or limit
-        return found
+        return pieces
 
     def _line(self, last: str, *, complete: bool = True) -> JsonText:
         raw = "".join([*self._pieces, last])
@@ -298,18 +298,18 @@ class JsonArrayDecoder:
         return found
 
     def _cut(self, text: str) -> list[JsonText]:
-        found: list[JsonText] = []
+        pieces: list[JsonText] = []
         start = at = 0
         while at < len(text):
             limit = start + self._max - self._length
             ended, at = self._step(text, at, start, limit)
             if ended or at >= limit:
-                found.append(self._take_element(text[start:at], complete=ended))
+                pieces.append(self._take_element(text[start:at], complete=ended))
                 start = at
         if start < len(text):
             self._pieces.append(text[start:])
             self._length += len(text) - start
-        return found
+        return pieces
 
     def _step(self, text: str, at: int, start: int, limit: int) -> tuple[bool, int]:
         """Go to the next significant character, or to the limit: whether an element ends, and the position after it."""
@@ -384,23 +384,23 @@ class JsonStreamDecoder:
     def feed(self, raw: bytes, at_s: float | None = None) -> list[WireEvent]:
         """The events that these bytes complete."""
         self._at_s = at_s
-        found: list[WireEvent] = []
+        events: list[WireEvent] = []
         for text in self._splitter.feed(raw):
-            self._read(text, found)
-        return found
+            self._read(text, events)
+        return events
 
     def close(self) -> list[WireEvent]:
         """End the stream; returns the last events, including those on what is wrong with the end."""
-        found: list[WireEvent] = []
+        events: list[WireEvent] = []
         for text in self._splitter.close():
-            self._read(text, found, is_last=True)
+            self._read(text, events, is_last=True)
         aborted = self._reader.unended
         if self._is_cut:
             aborted = "The stream ended in the middle of a JSON text."
         elif self._reader.has_ended:
             aborted = ""
-        self._reader.faults.end(self._reader.finish, found, aborted=aborted)
-        return found
+        self._reader.faults.end(self._reader.finish, events, aborted=aborted)
+        return events
 
     def _read(self, one: JsonText, found: list[WireEvent], *, is_last: bool = False) -> None:
         if not one.text or self._reader.read(one.text, one.raw, self._at_s, found):

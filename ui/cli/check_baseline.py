@@ -105,7 +105,7 @@ def read_baseline(path: str) -> Baseline:
     faults = value.get("faults")
     if not isinstance(faults, list):
         raise UnreadableFileError(f"{path} is not a baseline: it has no list `faults`")
-    return Baseline(tuple(_fault(path, one) for one in faults))
+    return Baseline(tuple(_fault(path, fault) for fault in faults))
 
 
 def write_baseline(path: str, faults: Iterable[KnownFault]) -> None:

@@ -166,14 +166,14 @@ def _traces_in(store: Store) -> int:
         return 0  # the check reports why
 
 
-def _checked_lines(found: IntegrityReport) -> Iterator[str]:
-    result = counted(len(found.problems), "problem") if found.problems else "no problem"
-    tools = counted(found.toolsets, "set of tools", "sets of tools")
-    yield f"{counted(found.traces, 'trace')}, {counted(found.turns, 'turn')}, {tools} checked: {result} found"
-    if found.without_checksums:
-        yield f"{counted(found.without_checksums, 'trace')} without checksums: stored by an earlier version"
-    if found.outdated:
-        yield f"{counted(found.outdated, 'trace')} inspected by another version: their derived rows were not compared"
+def _checked_lines(report: IntegrityReport) -> Iterator[str]:
+    result = counted(len(report.problems), "problem") if report.problems else "no problem"
+    tools = counted(report.toolsets, "set of tools", "sets of tools")
+    yield f"{counted(report.traces, 'trace')}, {counted(report.turns, 'turn')}, {tools} checked: {result} found"
+    if report.without_checksums:
+        yield f"{counted(report.without_checksums, 'trace')} without checksums: stored by an earlier version"
+    if report.outdated:
+        yield f"{counted(report.outdated, 'trace')} inspected by another version: their derived rows were not compared"
 
 
 @database.command("repair")
@@ -509,7 +509,10 @@ def join(first: str, second: str | None, where: str | None, *, undo: bool) -> No
         found = join_traces(without_joined(trace), store.inspected(other)[0])
         inspection = inspect_trace(found.trace)
         store.save([(found.trace, inspection)])
-    differences = sum(one.rule.layer != "" and one.rule.severity is not Severity.INFO for one in inspection.diagnostics)
+    differences = sum(
+        diagnostic.rule.layer != "" and diagnostic.rule.severity is not Severity.INFO
+        for diagnostic in inspection.diagnostics
+    )
     runs, missing = counted(found.runs, "run"), counted(found.left_out, "call")
     sys.stdout.write(f"trace {number}: {runs} of trace {other}, by the id {visible_line(found.shared)}; ")
     sys.stdout.write(f"{missing} without one; {counted(differences, 'difference')} between layers\n")

@@ -342,10 +342,10 @@ class Size(click.ParamType[int]):
         """The number of bytes. Raises BadParameter."""
         if isinstance(value, int):
             return value
-        found = _SIZE.fullmatch(str(value).strip())
-        if found is None:
+        match = _SIZE.fullmatch(str(value).strip())
+        if match is None:
             self.fail(f"`{value}` is not a size such as 500MB, 10GB or 2TB.", param, ctx)
-        return round(float(found[1]) * _BYTES[found[2].upper()])
+        return round(float(match[1]) * _BYTES[match[2].upper()])
 
 
 class ColumnsType(click.ParamType[tuple[str, ...]]):

@@ -26,7 +26,7 @@ from weaklink.ui.views.minimap import LEGEND
 from weaklink.ui.views.styled_text import Line, Run, Style, counted
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
 
-_MOST = 1_000
+_MAX_TRACES = 1_000
 _COLUMNS = ("status", "id", "title", "map", "break")
 
 
@@ -42,7 +42,7 @@ def demo(where: str | None, color: str) -> None:
     with open_store(place) as store:
         _import_samples(store)
         store.search.index_pending()
-        summaries = sorted(store.traces(limit=_MOST), key=lambda summary: summary.id)
+        summaries = sorted(store.traces(limit=_MAX_TRACES), key=lambda summary: summary.id)
         width = screen_width()
         maps = minimaps(store, summaries, width // 5)
         rows = [ListedTrace(one, time.time(), minimap=maps[one.id]) for one in summaries]

@@ -25,7 +25,7 @@ from weaklink.ui.views.run_diff import ComparedRun, compare, diff_lines, diff_ob
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.task_diff import compare_task, task_diff_lines, task_diff_object
 
-_MOST = 26
+_MAX_RUNS = 26
 _MOST_OF_A_TASK = 200
 _TASK_IDS = ("task_id", "task", "sample", "sample_id", "prompt_index", "instance_id")
 _TASK_NAMES = ("{}", "task {}", "task {}, *", "* task {}", "* task {}, *")
@@ -92,9 +92,11 @@ def diff(
         else:
             print_lines(task_diff_lines(compared, screen_width()), color=color)
         return
-    runs = list(islice((run for word in words for run in _runs(word, source, where)), _MOST + 1))
-    if len(runs) > _MOST:
-        raise click.UsageError(f"more than {_MOST} runs cannot be compared at once; FILE#RECORD selects one of a file.")
+    runs = list(islice((run for word in words for run in _runs(word, source, where)), _MAX_RUNS + 1))
+    if len(runs) > _MAX_RUNS:
+        raise click.UsageError(
+            f"more than {_MAX_RUNS} runs cannot be compared at once; FILE#RECORD selects one of a file."
+        )
     if len(runs) < 2:
         raise click.UsageError(
             "a comparison requires two runs; FILE#RECORD names one of a file, a number names a trace."

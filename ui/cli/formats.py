@@ -63,20 +63,20 @@ def formats(file: str | None, model: str, *, derive: str | None, detect: bool, a
         click.echo(trouble, err=True)
 
 
-def _put_detection(found: Detection, *, as_json: bool, color: str) -> None:
+def _put_detection(detection: Detection, *, as_json: bool, color: str) -> None:
     if as_json:
         answer: DetectionJson = {
-            "format": found.format.name,
-            "confidence": found.confidence,
-            "reason": found.reason,
+            "format": detection.format.name,
+            "confidence": detection.confidence,
+            "reason": detection.reason,
         }
         sys.stdout.write(write_json(answer) + "\n")
         return
     print_lines(
         [
             (
-                Run(found.format.name, Style.STRONG),
-                Run(f" (confidence {found.confidence:.2f}): {visible_line(found.reason)}"),
+                Run(detection.format.name, Style.STRONG),
+                Run(f" (confidence {detection.confidence:.2f}): {visible_line(detection.reason)}"),
             )
         ],
         color=color,

@@ -36,7 +36,7 @@ class WholeWords(BashComplete):
         words = split_arg_string(line)
         begun = words.pop() if words and not line[-1:].isspace() else ""
         is_quoted = any(line.count(mark) % 2 for mark in "\"'")
-        ends = [0] if is_quoted else [found.end() for found in _BREAK.finditer(begun)]
+        ends = [0] if is_quoted else [match.end() for match in _BREAK.finditer(begun)]
         self._before = begun[: max(ends, default=0)]
         return words[1:], begun
 

@@ -117,8 +117,8 @@ def _write(
     store: Store, pages: Iterable[Sequence[Listed]], shown: list[int], line: Callable[[ListedTrace], str]
 ) -> None:
     """Print a line for each trace as it arrives, and append its id to `shown`."""
-    for found in pages:
-        for one in _listed(store, found):
+    for page in pages:
+        for one in _listed(store, page):
             sys.stdout.write(line(one) + "\n")
             shown.append(one.summary.id)
         sys.stdout.flush()
@@ -141,8 +141,8 @@ def _table(
         shown.extend(row.summary.id for row in grouped)
 
     try:
-        for found in pages:
-            rows += _listed(store, found)
+        for page in pages:
+            rows += _listed(store, page)
     except KeyboardInterrupt:
         yield from lines()
         raise
@@ -151,13 +151,13 @@ def _table(
 
 def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dict[int, Line]:
     """A minimap of each trace, `width` cells wide, by its id."""
-    return {one.id: minimap(*store.inspected(one.id), width) for one in summaries}
+    return {summary.id: minimap(*store.inspected(summary.id), width) for summary in summaries}
 
 
-def _listed(store: Store, found: Sequence[Listed]) -> list[ListedTrace]:
+def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
     """The rows that the columns are drawn from: traces with their counts of good calls."""
-    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in found])
-    return [ListedTrace(one.summary, now_s, counts.get(one.summary.id, (None, 0))[0]) for one in found]
+    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in entries])
+    return [ListedTrace(entry.summary, now_s, counts.get(entry.summary.id, (None, 0))[0]) for entry in entries]
 
 
 def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[ListedTrace]:

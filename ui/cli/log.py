@@ -39,7 +39,7 @@ from weaklink.ui.views.diagnostic import diagnostic_lines
 from weaklink.ui.views.styled_text import Line, Run, counted
 
 _EVENTS = (b"data:", b"event:", b"id:", b"retry:", b": ")
-_LONGEST = max(map(len, _EVENTS))
+_MAX_EVENT_CHARS = max(map(len, _EVENTS))
 _FIRST_LINE = 65_536
 _KEYS = frozenset({"choices", "candidates", "promptFeedback", "usageMetadata", "done"})
 _EVENT_TYPES = ("response.", "message_start", "ping", "error", "content_block_")
@@ -72,7 +72,7 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if text.startswith(_EVENTS):
         return Form.SSE
-    if any(one.startswith(text[:_LONGEST]) for one in _EVENTS):
+    if any(one.startswith(text[:_MAX_EVENT_CHARS]) for one in _EVENTS):
         return Form.TEXT if at_end else None
     if not text.startswith(b"{"):
         return Form.TEXT
@@ -217,8 +217,8 @@ class LoggedSession:
             sys.stderr.flush()
 
 
-def _count(found: list[Diagnostic], severity: Severity) -> int:
-    return sum(one.rule.severity is severity for one in found)
+def _count(diagnostics: list[Diagnostic], severity: Severity) -> int:
+    return sum(diagnostic.rule.severity is severity for diagnostic in diagnostics)
 
 
 class LiveFaults:

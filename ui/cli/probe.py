@@ -182,7 +182,7 @@ def _requests(suites: Sequence[str], expression: str, where: str | None) -> tupl
 
 def _plan(url: str, model: str, requests: tuple[ProbeRequest, ...], options: dict[str, Any]) -> ProbePlan:
     mode = options["mode"]
-    lacking = next((one for one in requests if not model and not one.body.get("model")), None)
+    lacking = next((request for request in requests if not model and not request.body.get("model")), None)
     if lacking is not None:
         raise click.UsageError(f"--model is required: the request `{visible_line(lacking.id)}` names no model.")
     return ProbePlan(

@@ -17,7 +17,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.log import log
-from weaklink.ui.cli.recording import RequestLines, farewell, start_recording
+from weaklink.ui.cli.recording import RequestLines, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
@@ -239,7 +239,7 @@ def _record_requests(
         asyncio.run(_serve(config, recording, color=color))
     finally:
         report = recording.close()
-        print_lines(farewell(report), color=color, stream=sys.stderr)
+        print_lines(recording_summary(report), color=color, stream=sys.stderr)
     if report.problem:
         raise StoreError(report.problem)
 

@@ -188,7 +188,7 @@ def request_line(facts: ExchangeFacts, time: str) -> Line:
     return tuple(runs)
 
 
-def farewell(report: RecorderReport) -> Iterator[Line]:
+def recording_summary(report: RecorderReport) -> Iterator[Line]:
     """What a recording recorded and what it lost, printed when it ends."""
     text = f"weaklink: recorded {counted(report.requests, 'request')}"
     text += f", {report.others:,} others passed through" if report.others else ""

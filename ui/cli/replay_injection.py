@@ -87,7 +87,7 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
         if report.problem:
             raise SinkError(report.problem)
         inspections = [(trace, inspect_trace(trace)) for trace, _ in read_recordings(file)]
-    found = {one.rule.code for _, each in inspections for one in each.diagnostics}
+    found = {diagnostic.rule.code for _, each in inspections for diagnostic in each.diagnostics}
     result = InjectionResult(
         word,
         fault.turn,

@@ -31,7 +31,7 @@ from weaklink.ui.json_types.replays import ReplayDifferenceJson, ReplayDivergenc
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
-_MOST = 20
+_MAX_DIFFERENCES = 20
 
 
 class LoadedRecording(Struct, frozen=True):
@@ -58,7 +58,7 @@ def load_recording(word: str, where: str | None) -> LoadedRecording:
             for sentence in kept.damage:
                 print_notice(sentence)
             found = tuple((store.trace(id_), exchanges) for id_, exchanges in kept.traces.items())
-    if any(one.withheld == NO_CONTENT for _, exchanges in found for one in exchanges):
+    if any(exchange.withheld == NO_CONTENT for _, exchanges in found for exchange in exchanges):
         raise StoreError(f"`{word}` was recorded with `--no-content`, so it cannot be replayed")
     recording = recording_of(found)
     if not recording.exchanges:
@@ -122,13 +122,13 @@ def report_lines(
     ignored = replayer.ignored
     if ignored:
         yield (Run(f"weaklink: ignored {counted(len(ignored), 'difference')}:"),)
-        for number, one in ignored[:_MOST]:
+        for number, one in ignored[:_MAX_DIFFERENCES]:
             yield (Run(f"  request {number}, {visible_line(place(one))}", Style.DIM),)
-        if len(ignored) > _MOST:
-            yield (Run(f"  and {len(ignored) - _MOST} more", Style.DIM),)
-    for divergence in (*server.divergences, *never_made)[:_MOST]:
+        if len(ignored) > _MAX_DIFFERENCES:
+            yield (Run(f"  and {len(ignored) - _MAX_DIFFERENCES} more", Style.DIM),)
+    for divergence in (*server.divergences, *never_made)[:_MAX_DIFFERENCES]:
         yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(divergence))}", Style.ERROR),)
-        for one in divergence.differences[1:_MOST]:
+        for one in divergence.differences[1:_MAX_DIFFERENCES]:
             yield (Run(f"  also {visible_line(place(one))}", Style.DIM),)
     if kept is not None:
         yield (Run("weaklink: both requests side by side:"),)
@@ -156,28 +156,28 @@ def report_json(
     }
 
 
-def _divergence(one: ReplayDivergence) -> ReplayDivergenceJson:
+def _divergence(divergence: ReplayDivergence) -> ReplayDivergenceJson:
     return {
-        "kind": one.kind.value,
-        "request": one.number,
-        "method": one.method,
-        "path": one.path,
-        "recorded_request": one.exchange or None,
-        "turn": one.turn or None,
-        "differences": [_difference(each) for each in one.differences],
+        "kind": divergence.kind.value,
+        "request": divergence.number,
+        "method": divergence.method,
+        "path": divergence.path,
+        "recorded_request": divergence.exchange or None,
+        "turn": divergence.turn or None,
+        "differences": [_difference(each) for each in divergence.differences],
     }
 
 
-def _difference(one: BodyDifference) -> ReplayDifferenceJson:
+def _difference(difference: BodyDifference) -> ReplayDifferenceJson:
     return {
-        "kind": one.kind.value,
-        "pointer": one.pointer,
-        "message": one.message,
-        "tool": one.tool,
-        "recorded": one.recorded,
-        "live": one.live,
-        "recorded_range": _range(one.recorded_range),
-        "live_range": _range(one.live_range),
+        "kind": difference.kind.value,
+        "pointer": difference.pointer,
+        "message": difference.message,
+        "tool": difference.tool,
+        "recorded": difference.recorded,
+        "live": difference.live,
+        "recorded_range": _range(difference.recorded_range),
+        "live_range": _range(difference.live_range),
     }
 
 

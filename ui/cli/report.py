@@ -160,7 +160,7 @@ class TriageSums(Struct):
         for slices in (self.codes, self.steps):
             slices.add(keys, figures)
         if inspection.chain.broken is not None:
-            errors = sum(one.rule.severity is Severity.ERROR for one in inspection.diagnostics)
+            errors = sum(diagnostic.rule.severity is Severity.ERROR for diagnostic in inspection.diagnostics)
             self.worst.append(BrokenPlace(inspection.chain.broken.code or "", errors, block, position))
 
     def merge(self, other: "TriageSums") -> None:

@@ -25,7 +25,7 @@ from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.recording import RequestLines, RunSink, farewell, print_trouble, start_recording
+from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
@@ -155,7 +155,7 @@ def run_command(
     if ended.problem:
         sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
     elif not quiet:
-        summary = [*farewell(report), *sessions]
+        summary = [*recording_summary(report), *sessions]
         print_lines(
             summary if report.requests else _no_requests(report, command, clients), color=color, stream=sys.stderr
         )

@@ -253,7 +253,7 @@ def verdict(diagnostics: tuple[Diagnostic, ...]) -> Line:
         return (Run("✔ nothing is wrong", Style.OK),)
     counts: list[Run] = []
     for severity in Severity:
-        number = sum(one.rule.severity is severity for one in diagnostics)
+        number = sum(diagnostic.rule.severity is severity for diagnostic in diagnostics)
         if number:
             many = "infos" if severity is Severity.INFO else ""
             counts += (Run(", " if counts else ""), Run(counted(number, severity.value, many), style_of(severity)))

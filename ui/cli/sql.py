@@ -44,19 +44,19 @@ def sql(statement: str, *, where: str, limit: int, as_csv: bool, as_json: bool) 
         print_notice(note)
 
 
-def _print(found: QueryResult, *, as_csv: bool, as_json: bool) -> None:
+def _print(result: QueryResult, *, as_csv: bool, as_json: bool) -> None:
     if as_json:
-        for row in found.rows:
-            sys.stdout.write(write_json(dict(zip(found.columns, row, strict=True))) + "\n")
+        for row in result.rows:
+            sys.stdout.write(write_json(dict(zip(result.columns, row, strict=True))) + "\n")
     elif as_csv:
-        csv.writer(sys.stdout).writerows([found.columns, *found.rows])
+        csv.writer(sys.stdout).writerows([result.columns, *result.rows])
     else:
-        sys.stdout.writelines(f"{line}\n" for line in _table(found))
+        sys.stdout.writelines(f"{line}\n" for line in _table(result))
 
 
-def _table(found: QueryResult) -> list[str]:
-    cells = [[visible_line("" if one is None else str(one))[:_WIDEST] for one in row] for row in found.rows]
-    heads = [visible_line(name)[:_WIDEST] for name in found.columns]
+def _table(result: QueryResult) -> list[str]:
+    cells = [[visible_line("" if one is None else str(one))[:_WIDEST] for one in row] for row in result.rows]
+    heads = [visible_line(name)[:_WIDEST] for name in result.columns]
     widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (heads, *cells)]
     return [line.rstrip()[: max(screen_width(), 40)] for line in lines]

@@ -132,13 +132,13 @@ def stats(
         ctx.exit(_COULD_NOT_RUN)
 
 
-def _report(found: Statistics, nothing: str, *, as_json: bool, full: bool, color: str) -> None:
+def _report(statistics: Statistics, nothing: str, *, as_json: bool, full: bool, color: str) -> None:
     if as_json:
-        sys.stdout.write(write_json(statistics_object(found)) + "\n")
-    if found.whole is None:
+        sys.stdout.write(write_json(statistics_object(statistics)) + "\n")
+    if statistics.whole is None:
         print_notice(nothing)
     elif not as_json:
-        print_lines(statistics_lines(found, width=screen_width(), full=full), color=color)
+        print_lines(statistics_lines(statistics, width=screen_width(), full=full), color=color)
 
 
 def _check(
@@ -184,35 +184,41 @@ def statistics_object(found: Statistics) -> StatisticsJson:
         "result_kinds": dict(kind_counts(found.verdicts)),
         "said": dict(said_counts(found.verdicts)),
         "violations": [
-            {"tool": one.tool, "path": one.path, "code": one.code, "times": one.times, "traces": one.traces}
-            for one in found.violations
+            {
+                "tool": violation.tool,
+                "path": violation.path,
+                "code": violation.code,
+                "times": violation.times,
+                "traces": violation.traces,
+            }
+            for violation in found.violations
         ],
         "baseline": _keys(found.by, found.baseline.keys) if found.baseline else None,
-        "comparisons": [_comparison(found, one) for one in found.comparisons],
+        "comparisons": [_comparison(found, comparison) for comparison in found.comparisons],
     }
 
 
-def _group(found: Statistics, group: metrics_groups.GroupFigures) -> StatisticsGroupJson:
-    keys = _keys(found.by, group.keys)
+def _group(statistics: Statistics, group: metrics_groups.GroupFigures) -> StatisticsGroupJson:
+    keys = _keys(statistics.by, group.keys)
     known = [
-        found.prompts.get(value)
-        for key, value in zip(found.by, group.keys, strict=True)
+        statistics.prompts.get(value)
+        for key, value in zip(statistics.by, group.keys, strict=True)
         if key is metrics_groups.GroupKey.PROMPT
     ]
     prompt = known[0] if known else None
     return {
         "keys": keys,
         "prompt": {"words": prompt.words, "tools": prompt.tools} if prompt is not None else None,
-        "schema": _schema(found, group),
+        "schema": _schema(statistics, group),
         "traces": group.traces,
-        "measures": _measures(group, found.fewest),
+        "measures": _measures(group, statistics.fewest),
     }
 
 
-def _schema(found: Statistics, group: metrics_groups.GroupFigures) -> dict[str, int] | None:
+def _schema(statistics: Statistics, group: metrics_groups.GroupFigures) -> dict[str, int] | None:
     """The complexity of the schema of a group's tool; None if unknown."""
-    tools = [value for key, value in zip(found.by, group.keys, strict=True) if key is metrics_groups.GroupKey.TOOL]
-    schema = found.schemas.get(tools[0]) if tools else None
+    tools = [value for key, value in zip(statistics.by, group.keys, strict=True) if key is metrics_groups.GroupKey.TOOL]
+    schema = statistics.schemas.get(tools[0]) if tools else None
     return None if schema is None else structs.asdict(schema)
 
 
@@ -247,17 +253,17 @@ def _slices(slices: Sequence[metrics_groups.Slice]) -> list[CountedNameJson]:
     return [{"value": one.value, "traces": one.traces} for one in slices]
 
 
-def _comparison(found: Statistics, one: metrics_groups.MeasureComparison) -> ComparisonJson:
-    seen = one.difference
+def _comparison(statistics: Statistics, comparison: metrics_groups.MeasureComparison) -> ComparisonJson:
+    seen = comparison.difference
     return {
-        "keys": _keys(found.by, one.group.keys),
-        "measure": one.measure.name,
+        "keys": _keys(statistics.by, comparison.group.keys),
+        "measure": comparison.measure.name,
         "difference": seen.value if seen else None,
         "low": seen.interval.low if seen else None,
         "high": seen.interval.high if seen else None,
         "p": seen.p if seen else None,
-        "adjusted_p": one.adjusted_p,
-        "more_than_noise": one.is_more_than_noise,
+        "adjusted_p": comparison.adjusted_p,
+        "more_than_noise": comparison.is_more_than_noise,
     }
 
 
@@ -323,8 +329,8 @@ class FileStatistics:
         """Add the sums of other files; keeps the first prompt of a hash, and the last schema of a tool."""
         for mine, theirs in zip(self._groups_of_traces, other.groups, strict=True):
             mine.merge(theirs)  # type: ignore[arg-type]  # both tuples have the same kinds
-        for one in other.violations:
-            self._count_violation(one)
+        for violation in other.violations:
+            self._count_violation(violation)
         self._verdicts.update(other.verdicts)
         self._prompts = {**other.prompts, **self._prompts}
         self._schemas |= other.schemas

@@ -76,13 +76,13 @@ def select_groups(
 
     Raises UsageError if a group of `sides` has no trace.
     """
-    found = list(groups) if sides is None else _compared_among(groups, sides)
-    if not compares or len(found) < 2:
-        return {"groups": found, "baseline": None, "comparisons": []}
+    listed = list(groups) if sides is None else _compared_among(groups, sides)
+    if not compares or len(listed) < 2:
+        return {"groups": listed, "baseline": None, "comparisons": []}
     return {
-        "groups": found,
-        "baseline": found[0],
-        "comparisons": metrics_groups.compared_groups(found, found[0], fewest),
+        "groups": listed,
+        "baseline": listed[0],
+        "comparisons": metrics_groups.compared_groups(listed, listed[0], fewest),
     }
 
 

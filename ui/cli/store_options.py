@@ -107,7 +107,7 @@ def trace_ids(store: Store, words: Sequence[str]) -> list[int]:
     for word in words:
         match word:
             case "@marked":
-                found += sorted(one.id for one in store.traces("marked:yes", limit=_MOST_MARKED))
+                found += sorted(trace.id for trace in store.traces("marked:yes", limit=_MOST_MARKED))
             case "@shown":
                 found += _listed_ids(store, word)
             case _:

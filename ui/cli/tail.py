@@ -210,10 +210,14 @@ class TailReader:
             return
         kept, inspection = whole
         texts = PlacedTexts(kept)
-        for one in inspection.diagnostics:
-            if one.rule not in but and one.location.turn in trace.ended and one.location.turn <= len(kept.turns):
-                trace.texts[one.location.turn, one.location.part] = texts.at(one.location)
-                self.fault_found(key, one.location.turn, one)
+        for diagnostic in inspection.diagnostics:
+            if (
+                diagnostic.rule not in but
+                and diagnostic.location.turn in trace.ended
+                and diagnostic.location.turn <= len(kept.turns)
+            ):
+                trace.texts[diagnostic.location.turn, diagnostic.location.part] = texts.at(diagnostic.location)
+                self.fault_found(key, diagnostic.location.turn, diagnostic)
         trace.texts.clear()
 
     def _inspected(self, key: str) -> tuple[Trace, Inspection] | None:

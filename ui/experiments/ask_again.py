@@ -68,19 +68,21 @@ class AskQuestion(Struct, frozen=True):
     def fault(self) -> Diagnostic | None:
         """The fault that `--with-fix` advises against: the one that broke the chain, or else the turn's first error."""
         broken = self.inspection.chain.broken
-        at_turn = [one for one in self.inspection.diagnostics if one.location.turn == self.request.turn]
+        at_turn = [
+            diagnostic for diagnostic in self.inspection.diagnostics if diagnostic.location.turn == self.request.turn
+        ]
         named = [one for one in at_turn if broken is not None and one.rule.code == broken.code]
         errors = [one for one in at_turn if one.rule.severity is Severity.ERROR]
         return next(iter([*named, *errors]), None)
 
     def advised(self, request: resend.TurnRequest) -> resend.TurnRequest:
         """The request with the advice against the turn's fault. Raises ResendError if the turn has no fault."""
-        found = self.fault()
-        if found is None:
+        diagnostic = self.fault()
+        if diagnostic is None:
             raise resend.ResendError(f"turn {self.request.turn} has no error, but `--with-fix` requires one")
-        steps = [step for step in self.inspection.chain.steps if step.location.turn == found.location.turn]
-        here = [step for step in steps if step.location.part == found.location.part]
-        return resend.with_fix(request, found, next((step.call.name for step in [*here, *steps]), None))
+        steps = [step for step in self.inspection.chain.steps if step.location.turn == diagnostic.location.turn]
+        here = [step for step in steps if step.location.part == diagnostic.location.part]
+        return resend.with_fix(request, diagnostic, next((step.call.name for step in [*here, *steps]), None))
 
 
 def question_of(store: Store, word: int | str, turn: int | None = None, *, api: str | None = None) -> AskQuestion:
@@ -114,7 +116,7 @@ class AskPlan(Struct, frozen=True):
     @property
     def prompt_tokens(self) -> int:
         """The estimated number of tokens of all prompts together."""
-        return self.count * sum(resend.estimated_tokens(one, self.question.request) for one in self.settings)
+        return self.count * sum(resend.estimated_tokens(setting, self.question.request) for setting in self.settings)
 
 
 def plan_of(question: AskQuestion, changed: resend.TurnRequest, count: int = 20, parallel: int = 4) -> AskPlan:
@@ -174,7 +176,7 @@ class AskResult(Struct):
         """The pairs (or single answers) that count, in the order in which they were planned."""
         found: list[tuple[AskAnswer, ...]] = []
         for pair in range(self.plan.count):
-            answers = tuple(one[pair] for one in self.answers if pair in one)
+            answers = tuple(answer[pair] for answer in self.answers if pair in answer)
             if len(answers) < len(self.plan.settings):
                 break
             if not any(one.failure for one in answers):
@@ -184,17 +186,17 @@ class AskResult(Struct):
     @property
     def kept(self) -> int:
         """The number of answers received."""
-        return sum(not one.failure for answers in self.answers for one in answers.values())
+        return sum(not answer.failure for answers in self.answers for answer in answers.values())
 
     @property
     def failures(self) -> Counter[str]:
         """The number of failed answers by reason."""
-        return Counter(one.failure for answers in self.answers for one in answers.values() if one.failure)
+        return Counter(answer.failure for answers in self.answers for answer in answers.values() if answer.failure)
 
     def rates(self) -> list[ComparedRate]:
         """A row for any error, then one for each rule that an answer broke, most frequent first."""
         counted = self.counted()
-        seen = Counter(code for answers in counted for one in answers for code in one.codes)
+        seen = Counter(code for answers in counted for answer in answers for code in answer.codes)
         rows = [_rate(ANY, [tuple(one.has_error for one in answers) for answers in counted])]
         for code, _ in sorted(seen.items(), key=lambda one: (-one[1], one[0])):
             rows.append(_rate(code, [tuple(code in one.codes for one in answers) for answers in counted]))
@@ -279,7 +281,7 @@ class AskExperiment:
         self._plan, self._target, self._store, self._redactor = plan, target, store, redactor
         self._changed = changed
         self.result = AskResult(plan, secrets.token_hex(6), [{} for _ in plan.settings], bounds or SpendingBounds())
-        self._bodies = [json.dumps(one.body, ensure_ascii=False).encode() for one in plan.settings]
+        self._bodies = [json.dumps(setting.body, ensure_ascii=False).encode() for setting in plan.settings]
         self._tokens = [resend.estimated_tokens(one, plan.question.request) for one in plan.settings]
         self._limits = [resend.answer_limit(one.body) for one in plan.settings]
         self._next = iter(_order(plan))
@@ -363,9 +365,11 @@ class AskExperiment:
         generation = trace.turns[-1].generation
         if generation is not None and generation.error is not None:
             return AskAnswer(failure=self._redactor.text(f"the server reported an error: {generation.error.message}"))
-        found = [one for one in inspection.diagnostics if one.location.turn == len(trace.turns)]
-        codes = frozenset(one.rule.code for one in found if one.rule.severity is not Severity.INFO)
-        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in found))
+        diagnostics = [
+            diagnostic for diagnostic in inspection.diagnostics if diagnostic.location.turn == len(trace.turns)
+        ]
+        codes = frozenset(one.rule.code for one in diagnostics if one.rule.severity is not Severity.INFO)
+        return AskAnswer(codes, any(one.rule.severity is Severity.ERROR for one in diagnostics))
 
 
 def _order(plan: AskPlan) -> list[tuple[int, int]]:

@@ -25,7 +25,7 @@ from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 
 _SHORTEST_KEY = 8
-_MOST = 10_000
+_MAX_TIMES = 10_000
 _MOST_CHANGES = 20
 _TIMES = "number of times"
 _NAMES = {rule.code: rule.name for rule in RULES}
@@ -79,7 +79,7 @@ def setting_of(word: str) -> tuple[str, str]:
 def _number(text: str, what: str) -> int:
     if not text.strip().isdecimal() or not 0 < int(text) <= 10**9:
         raise ResendError(f"`{text}` is not a valid {what}")
-    return min(int(text), _MOST) if what == _TIMES else int(text)
+    return min(int(text), _MAX_TIMES) if what == _TIMES else int(text)
 
 
 def experiment_of(
@@ -174,8 +174,13 @@ def result_json(result: ask_again.AskResult) -> AskJson:
         "api": plan.question.request.api,
         "notes": list(plan.question.request.notes),
         "changes": [
-            {"kind": one.kind.value, "pointer": one.pointer, "original": one.recorded, "changed": one.live}
-            for one in differences(plan.question.request.body, plan.settings[0].body)
+            {
+                "kind": difference.kind.value,
+                "pointer": difference.pointer,
+                "original": difference.recorded,
+                "changed": difference.live,
+            }
+            for difference in differences(plan.question.request.body, plan.settings[0].body)
         ],
         "planned": plan.count,
         "counted": len(result.counted()),

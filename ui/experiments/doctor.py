@@ -74,12 +74,12 @@ class RunsComparison(Struct, frozen=True):
     @property
     def broken(self) -> Share:
         """The share of runs that have a broken chain."""
-        return Share(sum(one.is_broken for one in self.runs), len(self.runs))
+        return Share(sum(run.is_broken for run in self.runs), len(self.runs))
 
     @property
     def has_findings(self) -> bool:
         """Whether runs diverge, or a chain broke."""
-        return bool(self.partings) or any(one.is_broken for one in self.runs)
+        return bool(self.partings) or any(run.is_broken for run in self.runs)
 
 
 def recorded_run(store: Store, run: str, number: int, exit_code: int) -> CommandRun:
@@ -146,7 +146,7 @@ def comparison_lines(compared: RunsComparison) -> Iterator[Line]:
 
 def _equal_runs(compared: RunsComparison) -> Run:
     """What runs that do not diverge have in common."""
-    exchanges = [one.exchange for run in compared.runs for one in run.exchanges]
+    exchanges = [exchange.exchange for run in compared.runs for exchange in run.exchanges]
     if not exchanges:
         return Run(f"{GLYPHS[Severity.WARNING]} No run made a request to a model.", Style.WARNING)
     if all(one.status is None for one in exchanges):
@@ -154,27 +154,30 @@ def _equal_runs(compared: RunsComparison) -> Run:
     return Run(f"{OK_GLYPH} Every run made the same requests and got the same answers.", Style.OK)
 
 
-def _parting_lines(base: int, number: int, found: RunDivergence) -> Iterator[Line]:
+def _parting_lines(base: int, number: int, divergence: RunDivergence) -> Iterator[Line]:
     yield (
         Run(
-            f"{GLYPHS[Severity.ERROR]} Runs {base} and {number} first diverge at request {found.request}: ", Style.ERROR
+            f"{GLYPHS[Severity.ERROR]} Runs {base} and {number} first diverge at request {divergence.request}: ",
+            Style.ERROR,
         ),
-        Run(f"{SOURCES[found.source]}.", Style.ERROR),
+        Run(f"{SOURCES[divergence.source]}.", Style.ERROR),
     )
-    if found.differences:
-        place = found.differences[0]
-        yield (Run(f"  {visible_line(place.pointer)}{_where(found)}", Style.KEY),)
+    if divergence.differences:
+        place = divergence.differences[0]
+        yield (Run(f"  {visible_line(place.pointer)}{_where(divergence)}", Style.KEY),)
         yield (Run(f"    run {base}: {visible_line(place.recorded)}", Style.REMOVED),)
         yield (Run(f"    run {number}: {visible_line(place.live)}", Style.ADDED),)
-    if found.first is not None and found.second is not None:
-        turns = dict.fromkeys(str(one.exchange.turn) for one in (found.first, found.second) if one.exchange.turn)
+    if divergence.first is not None and divergence.second is not None:
+        turns = dict.fromkeys(
+            str(one.exchange.turn) for one in (divergence.first, divergence.second) if one.exchange.turn
+        )
         sides = f" --requests {','.join(turns)}" if turns else ""
-        yield (Run(f"  weaklink diff {found.first.trace} {found.second.trace}{sides}", Style.DIM),)
-        yield (Run(f"  weaklink tui {found.second.trace} --against {found.first.trace}", Style.DIM),)
+        yield (Run(f"  weaklink diff {divergence.first.trace} {divergence.second.trace}{sides}", Style.DIM),)
+        yield (Run(f"  weaklink tui {divergence.second.trace} --against {divergence.first.trace}", Style.DIM),)
 
 
-def _where(found: RunDivergence) -> str:
-    place = found.differences[0]
+def _where(divergence: RunDivergence) -> str:
+    place = divergence.differences[0]
     named = f", message {place.message}" if place.message is not None else ""
     named += f", tool {visible_line(place.tool)}" if place.tool is not None else ""
     where = place.recorded_range if place.live_range is None else place.live_range
@@ -218,29 +221,33 @@ def _share_json(share: Share) -> ShareJson:
     }
 
 
-def _parting_json(number: int, found: RunDivergence) -> PartingJson:
+def _parting_json(number: int, divergence: RunDivergence) -> PartingJson:
     return {
         "run": number,
-        "source": found.source.value,
-        "meaning": SOURCES[found.source],
-        "request": found.request,
-        "first": _exchange_json(found.first),
-        "second": _exchange_json(found.second),
+        "source": divergence.source.value,
+        "meaning": SOURCES[divergence.source],
+        "request": divergence.request,
+        "first": _exchange_json(divergence.first),
+        "second": _exchange_json(divergence.second),
         "differences": [
             {
-                "kind": one.kind.value,
-                "pointer": one.pointer,
-                "message": one.message,
-                "tool": one.tool,
-                "first": one.recorded,
-                "second": one.live,
-                "first_range": [one.recorded_range.start, one.recorded_range.end] if one.recorded_range else None,
-                "second_range": [one.live_range.start, one.live_range.end] if one.live_range else None,
+                "kind": difference.kind.value,
+                "pointer": difference.pointer,
+                "message": difference.message,
+                "tool": difference.tool,
+                "first": difference.recorded,
+                "second": difference.live,
+                "first_range": [difference.recorded_range.start, difference.recorded_range.end]
+                if difference.recorded_range
+                else None,
+                "second_range": [difference.live_range.start, difference.live_range.end]
+                if difference.live_range
+                else None,
             }
-            for one in found.differences
+            for difference in divergence.differences
         ],
     }
 
 
-def _exchange_json(one: RunExchange | None) -> PartingSideJson | None:
-    return None if one is None else {"trace": one.trace, "turn": one.exchange.turn or None}
+def _exchange_json(exchange: RunExchange | None) -> PartingSideJson | None:
+    return None if exchange is None else {"trace": exchange.trace, "turn": exchange.exchange.turn or None}

@@ -79,7 +79,7 @@ class ProbeWriter:
 
     def finished(self, answers: Sequence[ProbedAnswer]) -> None:
         """Write the answers to one request; they are on disk afterwards."""
-        kept = [self._kept(one) for one in answers]
+        kept = [self._kept(answer) for answer in answers]
         new = {record.hash for record in kept}
         self.files.records[:] = [*(record for record in self.files.records if record.hash not in new), *kept]
         if self._out is not None:
@@ -141,7 +141,7 @@ def requests_of_traces(store: Store, wanted: str, first: int = 1) -> tuple[list[
 
     What a right answer has is not known of these requests. `first` is the number of the first.
     """
-    found: list[ProbeRequest] = []
+    requests: list[ProbeRequest] = []
     skipped: list[str] = []
     for summary in store.traces(wanted, limit=_MAX_TRACES):
         trace = store.trace(summary.id)
@@ -155,8 +155,8 @@ def requests_of_traces(store: Store, wanted: str, first: int = 1) -> tuple[list[
                 skipped.append(f"trace {summary.id}, turn {turn}: {error}")
                 continue
             id_ = f"trace-{summary.id}-turn-{turn}"
-            found.append(ProbeRequest(first + len(found), id_, "traces", request.body))
-    return found, skipped
+            requests.append(ProbeRequest(first + len(requests), id_, "traces", request.body))
+    return requests, skipped
 
 
 def results_for_second(path: Path) -> Path:

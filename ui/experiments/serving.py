@@ -43,7 +43,7 @@ def serving_lines(server: ReplayServer, variables: dict[str, str], trace: Trace,
         yield (Run(f"{counted(server.live_requests, 'request')} went upstream."),)
     for one in server.divergences[:20]:
         yield (Run(f"{GLYPHS[Severity.ERROR]} {visible_line(sentence(one))}", Style.ERROR),)
-    first = next((one for one in server.divergences if one.turn), None)
+    first = next((divergence for divergence in server.divergences if divergence.turn), None)
     live = diverged_trace(first) if first is not None else None
     if first is not None and live is not None:
         yield from request_pair_lines((trace, first.turn), (live, len(live.turns)), width)

@@ -50,7 +50,7 @@ def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> l
             found = list(find_files([local_path(path)]))
             walked = {file.path for file in found if file.is_walked}
             groups = files_to_read([file.path for file in found], source)
-            files += (PlannedFile(one.path, one.path in walked, one.with_it) for one in groups)
+            files += (PlannedFile(group.path, group.path in walked, group.with_it) for group in groups)
     return plan_blocks(files, lambda file: _has_separate_lines(file, source), block_bytes)
 
 

@@ -48,7 +48,7 @@ def needs_blocks(paths: Sequence[str]) -> bool:
 def _has_tables(path: str) -> bool:
     if path.lower().endswith(TABLE_SUFFIXES):
         return True
-    return not Path(path).is_file() and any(found.path.lower().endswith(TABLE_SUFFIXES) for found in find_files([path]))
+    return not Path(path).is_file() and any(file.path.lower().endswith(TABLE_SUFFIXES) for file in find_files([path]))
 
 
 def engine_of(

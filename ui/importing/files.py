@@ -71,7 +71,7 @@ class ReadEnd(Struct, frozen=True):
     refused: str | None = None
 
 
-Kept: TypeAlias = Callable[[RecordRows], StoredInspection | None]
+InspectionLookup: TypeAlias = Callable[[RecordRows], StoredInspection | None]
 """Looks up the stored inspection of a record: `storage.Store.stored_inspection`."""
 
 
@@ -90,7 +90,9 @@ def import_file(store: Store, path: str, source: str | None, redacts: Redacts) -
     return save_file(store, read_file(PlacedFile(path), source, redacts))[0]
 
 
-def read_file(file: PlacedFile, source: str | None, redacts: Redacts, kept: Kept = no_inspection) -> Iterator[ReadItem]:
+def read_file(
+    file: PlacedFile, source: str | None, redacts: Redacts, kept: InspectionLookup = no_inspection
+) -> Iterator[ReadItem]:
     """Every trace of a file, redacted and inspected, then its reports, which contain the reason if the file is refused.
 
     A file may fail after some of its traces were yielded: then they do not count. Records with a `kept` inspection are
@@ -103,7 +105,7 @@ def read_records(
     file: PlacedFile,
     source: str | None,
     redacts: Redacts,
-    kept: Kept = no_inspection,
+    kept: InspectionLookup = no_inspection,
     share: RecordShare = _ALL_RECORDS,
     *,
     project: str | None = None,
@@ -142,7 +144,7 @@ def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[Re
             yield ReadTrace(record.number, record.draft)
 
 
-def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: Kept) -> ReadRecord:
+def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: InspectionLookup) -> ReadRecord:
     if isinstance(record, Skipped):
         return ReadRecord(number, skipped=structs.replace(record, reason=redacts.text(record.reason)))
     before = redacts.count

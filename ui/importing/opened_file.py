@@ -57,7 +57,7 @@ def _training(path: str) -> Iterator[tuple[Trace, Inspection]]:
 def _linted(sample: Sample, options: LintOptions) -> tuple[Trace, Inspection]:
     """The conversation with its faults; the row's JSON text is a part of it if a fault is in that text."""
     inspection = linted(sample, options)
-    is_of_row = any(one.location.part == ROW_PART for one in inspection.diagnostics)
+    is_of_row = any(diagnostic.location.part == ROW_PART for diagnostic in inspection.diagnostics)
     return sample.reported_trace if is_of_row else sample.trace, inspection
 
 

@@ -407,7 +407,7 @@ def _rows_of(trace: Trace, inspection: Inspection, block: str) -> dict[str, Iter
 
 def _trace_row(trace: Trace, inspection: Inspection, block: str) -> dict[str, Any]:
     keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
-    severities = Counter(one.rule.severity for one in inspection.diagnostics)
+    severities = Counter(diagnostic.rule.severity for diagnostic in inspection.diagnostics)
     broken = inspection.chain.broken
     return {
         "block": block,

@@ -82,7 +82,7 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
     """The break's message; only the call and its outcome if a finding below contains the reason."""
-    found = (one.diagnostic for one in trace.findings)
+    found = (finding.diagnostic for finding in trace.findings)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
         one.location.turn == broken.turn and one.rule.code == broken.code for one in found
     ):
@@ -149,15 +149,15 @@ def read_words(totals: CheckTotals) -> Line:
 
 def found_words(totals: CheckTotals) -> Line:
     """The numbers of errors, warnings, infos and broken chains, or a message that there are none, or no new ones."""
-    found: list[Run] = []
+    runs: list[Run] = []
     for severity in Severity:
         if number := totals.of(severity):
             many = "infos" if severity is Severity.INFO else ""
-            found += (Run(", " if found else ""), Run(counted(number, severity.value, many), style_of(severity)))
+            runs += (Run(", " if runs else ""), Run(counted(number, severity.value, many), style_of(severity)))
     if totals.broken:
-        found += (Run(", " if found else ""), Run(counted(totals.broken, "broken chain"), Style.ERROR))
-    if found:
-        return tuple(found)
+        runs += (Run(", " if runs else ""), Run(counted(totals.broken, "broken chain"), Style.ERROR))
+    if runs:
+        return tuple(runs)
     if not totals.traces:
         return (Run("nothing was inspected", Style.WARNING),)
     return (Run("✔ nothing new is wrong" if totals.known else "✔ nothing is wrong", Style.OK),)

@@ -107,7 +107,9 @@ def _message_text(trace: check_report.CheckedTrace) -> str:
 
 
 def _shown(findings: Iterable[check_report.Finding]) -> str:
-    blocks = (diagnostic_lines(one.shown, one.lines.text, width=_WIDTH, lines=one.lines) for one in findings)
+    blocks = (
+        diagnostic_lines(finding.shown, finding.lines.text, width=_WIDTH, lines=finding.lines) for finding in findings
+    )
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
 
 

@@ -135,8 +135,8 @@ def left_lines(repaired: Repaired) -> Iterator[str]:
         yield f"{place}: {_named(one)} is not repaired: the repair would introduce new faults"
 
 
-def _named(one: Diagnostic) -> str:
-    return f"{one.rule} in turn {one.location.turn}, {visible_line(one.location.part)}"
+def _named(diagnostic: Diagnostic) -> str:
+    return f"{diagnostic.rule} in turn {diagnostic.location.turn}, {visible_line(diagnostic.location.part)}"
 
 
 def _hunks(edits: Iterable[Edit], index: LineIndex, room: int) -> Iterator[list[Edit]]:
@@ -239,17 +239,23 @@ def file_object(file: FixedFile) -> FixedFileJson:
     }
 
 
-def _left_object(repaired: Repaired, one: Diagnostic, why: str) -> LeftFaultJson:
+def _left_object(repaired: Repaired, diagnostic: Diagnostic, why: str) -> LeftFaultJson:
     """`why` is `unplaced` (its text is no single value of the record) or `harmful` (it would introduce new faults)."""
-    rule = one.rule
-    return {**_place(repaired, one), "code": rule.code, "name": rule.name, "message": one.fault.message, "why": why}
+    rule = diagnostic.rule
+    return {
+        **_place(repaired, diagnostic),
+        "code": rule.code,
+        "name": rule.name,
+        "message": diagnostic.fault.message,
+        "why": why,
+    }
 
 
-def _place(repaired: Repaired, one: Diagnostic) -> RepairedPlaceJson:
+def _place(repaired: Repaired, diagnostic: Diagnostic) -> RepairedPlaceJson:
     return {
         "path": repaired.path,
         "record": repaired.record,
         "trace": repaired.title,
-        "turn": one.location.turn,
-        "part": one.location.part,
+        "turn": diagnostic.location.turn,
+        "part": diagnostic.location.part,
     }

@@ -17,7 +17,7 @@ from weaklink.ui.views.places import NO_STEPS, StepPlaces
 from weaklink.ui.views.status import GLYPHS, call_head
 from weaklink.ui.views.styled_text import Run, Style, counted, quoted, style_of, visible
 
-_LONG, _LONG_DEFINITIONS, _GLANCE = 3_000, 300, 80
+_FOLDED_CHARS, _FOLDED_DEFINITION_CHARS, _PREVIEW_CHARS = 3_000, 300, 80
 MOST_CHARACTERS, MOST_SPANS, MOST_FAULTS = 1_000_000, 5_000, 1_000
 """The limits of one trace on a page; of a longer text, only the beginnings of spans and the text around faults."""
 
@@ -136,7 +136,7 @@ class PageBudget:
         fit = faults[: max(self._faults, 0)]
         self._faults -= len(fit)
         if is_kept and self.kept is not None and len(fit) < len(faults):
-            fit = [*fit, *(one for one in faults[len(fit) :] if one.range == self.kept.range)]
+            fit = [*fit, *(fault for fault in faults[len(fit) :] if fault.range == self.kept.range)]
         return fit
 
 
@@ -228,9 +228,11 @@ def _span_html(text: str, span: Span, faults: Sequence[Fault], calls: Sequence[s
     kind = style_of(span.kind)
     name = f"{kind} <small>{escaped(span.label)}</small>" if span.label not in ("", kind) else f"{kind}"
     yield f'<div class="span {kind}"><div class="label {kind}">{name}</div><div class="body">'
-    folded = len(span.range) > (_LONG_DEFINITIONS if span.kind is SpanKind.TOOL_DEFINITIONS else _LONG)
+    folded = len(span.range) > (_FOLDED_DEFINITION_CHARS if span.kind is SpanKind.TOOL_DEFINITIONS else _FOLDED_CHARS)
     if folded:
-        begins = escaped(text[span.range.start : span.range.start + 4 * _GLANCE].strip().replace("\n", " ")[:_GLANCE])
+        begins = escaped(
+            text[span.range.start : span.range.start + 4 * _PREVIEW_CHARS].strip().replace("\n", " ")[:_PREVIEW_CHARS]
+        )
         yield f"<details{' open' if faults else ''}><summary>{counted(len(span.range), 'character')}: "
         yield f"<code>{begins} …</code></summary>"
     yield "<pre>"

@@ -235,12 +235,16 @@ def _turn(
         faults = [one.fault for one in diagnostics if one.location.part == part.part]
         yield from part_html(source.text if source else "", part, faults, steps, room)
     shown = {part.part for part in parts}
-    others = [_with_sides(one) for one in diagnostics if one.location.part not in shown]
+    others = [_with_sides(diagnostic) for diagnostic in diagnostics if diagnostic.location.part not in shown]
     fit = room.of(others, is_kept=False)
     yield from faults_html(fit, left_out=len(others) - len(fit))
 
 
-def _with_sides(one: Diagnostic) -> Fault:
+def _with_sides(diagnostic: Diagnostic) -> Fault:
     """The fault, with a note on its location if it is in a turn's request or in a tool's run."""
-    note = side_words(one)
-    return replace(one.fault, related=(*one.fault.related, Related(one.range, note))) if note else one.fault
+    note = side_words(diagnostic)
+    return (
+        replace(diagnostic.fault, related=(*diagnostic.fault.related, Related(diagnostic.range, note)))
+        if note
+        else diagnostic.fault
+    )

@@ -164,7 +164,7 @@ def import_sentences(
         (Run("▲ skipped ", Style.WARNING), "record", skipped),
         (Run("✖ refused ", Style.ERROR), "file", refused),
     ):
-        for group in [[one] for one in rejections] if every_file else _by_reason(rejections):
+        for group in [[rejection] for rejection in rejections] if every_file else _by_reason(rejections):
             yield (label, *_rejected(group, noun))
     named = _short_names(read)
     notes = [*_recognised(read, named), *_notes(read, named)]
@@ -208,8 +208,8 @@ def _row(group: Sequence[FileReport]) -> tuple[Line, ...]:
 def _by_reason(rejections: Sequence[_Rejection]) -> list[list[_Rejection]]:
     """Rejections in groups; reasons that differ only in numbers, paths and quoted text are equal."""
     groups: dict[str, list[_Rejection]] = {}
-    for one in rejections:
-        groups.setdefault(_VARIABLE_TEXT.sub("…", one.reason), []).append(one)
+    for rejection in rejections:
+        groups.setdefault(_VARIABLE_TEXT.sub("…", rejection.reason), []).append(rejection)
     return sorted(groups.values(), key=len, reverse=True)
 
 

@@ -38,7 +38,7 @@ class ProbeReport(Struct, frozen=True):
     @property
     def findings(self) -> list[tuple[ProbeRecord, ProbeFinding]]:
         """Every finding, with the record that has it."""
-        return [(record, one) for record in self.records for one in record.findings]
+        return [(record, finding) for record in self.records for finding in record.findings]
 
     @property
     def owners(self) -> Counter[Owner]:
@@ -215,15 +215,15 @@ def _median_cells(median: MeasuredMedian) -> tuple[str, ...]:
     return escaped(median.title), f"{median.value:.1f}", interval, f"{median.trials:,}"
 
 
-def _paired_cells(one: PairedShare) -> tuple[str, ...]:
-    if one.difference is None:
+def _paired_cells(share: PairedShare) -> tuple[str, ...]:
+    if share.difference is None:
         return ()
-    n, bounds = one.trials, one.difference.interval
+    n, bounds = share.trials, share.difference.interval
     return (
-        escaped(one.title),
-        percent_text((one.both + one.only_first) / n),
-        percent_text((one.both + one.only_second) / n),
-        f"{100 * one.difference.value:+.1f}",
+        escaped(share.title),
+        percent_text((share.both + share.only_first) / n),
+        percent_text((share.both + share.only_second) / n),
+        f"{100 * share.difference.value:+.1f}",
         f"{100 * bounds.low:+.1f} to {100 * bounds.high:+.1f}",
         f"{n:,}",
     )
@@ -247,7 +247,7 @@ def _case(record: ProbeRecord) -> str:
     )
     if record.findings:
         first = record.findings[0]
-        text = "\n".join(_finding_text(one) for one in record.findings)
+        text = "\n".join(_finding_text(finding) for finding in record.findings)
         failure = f"<failure message={xml_attribute(first.message)} type={xml_attribute(first.kind)}>"
         return f"{head}>\n{failure}{xml_text(text)}</failure>\n</testcase>\n"
     if not record.answered:
@@ -255,6 +255,6 @@ def _case(record: ProbeRecord) -> str:
     return f"{head}/>\n"
 
 
-def _finding_text(one: ProbeFinding) -> str:
-    evidence = f" {one.evidence}" if one.evidence else ""
-    return f"{one.kind} (owner: {_OWNER_WORDS[one.owner]}): {one.message}{evidence}"
+def _finding_text(finding: ProbeFinding) -> str:
+    evidence = f" {finding.evidence}" if finding.evidence else ""
+    return f"{finding.kind} (owner: {_OWNER_WORDS[finding.owner]}): {finding.message}{evidence}"

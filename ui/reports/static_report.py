@@ -36,7 +36,7 @@ _MAX_LABEL = 80
 GENERATOR = "weaklink report"
 """The generator named in the first page of every report, so that a new report may replace an old one."""
 _LOOKED_AT = 500
-_LONGEST = 120
+_MAX_NAME_CHARS = 120
 PICTURE_RULES = """
 figure { margin: 0; } figcaption { color: var(--dim); font-size: .85rem; }
 svg { display: block; width: 100%; height: auto; font: 10px system-ui, sans-serif; }
@@ -73,7 +73,7 @@ _COUNTS = {
     "ref_chain": "length of $ref chains",
     "argument_depth": "depth of arguments",
 }
-_MOST = 20
+_MAX_VALUES = 20
 _SET_REPORT_STYLE = (
     style_sheet() + "svg { display: block; width: 12rem; height: .9rem; } svg rect { fill: currentColor; }"
 )
@@ -107,7 +107,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
 
 def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     """The rules by which chains broke, most frequent first, with the cumulative share."""
-    total, sum_ = sum(one.traces for one in codes), 0
+    total, sum_ = sum(code.traces for code in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
     for one in codes[:_MOST_BARS]:
@@ -302,12 +302,12 @@ def _entry(summary: TraceSummary) -> str:
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
     why = f"<p>broke at {runs_html(map(_short, break_words(broken)))}</p>" if broken else ""
     model = f' <span class="dim">{escape(visible_line(summary.model))}</span>' if summary.model else ""
-    name = escape(visible_line(trace_title(summary)[:_LONGEST]))
+    name = escape(visible_line(trace_title(summary)[:_MAX_NAME_CHARS]))
     return f'<li>{status} <a href="{trace_file_name(summary.id)}">{summary.id} {name}</a>{model}{why}</li>\n'
 
 
 def _short(run: Run) -> Run:
-    return Run(visible_line(run.text[:_LONGEST]), run.style)
+    return Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style)
 
 
 def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, float | None]]:
@@ -378,7 +378,7 @@ def _group_lines(by: Mapping[str, Any]) -> Iterator[str]:
 def _group_cells(name: str, group: Report) -> tuple[str, ...]:
     shares, mean, lengths = group["shares"], group["quality"]["mean"], group["lengths"]["characters"]
     return (
-        visible_line(name[:_LONGEST]),
+        visible_line(name[:_MAX_NAME_CHARS]),
         f"{group['samples']:,}",
         f"{group['samples_with_calls']:,}",
         f"{shares['steps']['1']:.0%}",
@@ -416,8 +416,8 @@ def count_lines(report: Report, other: Report | None = None) -> Iterator[str]:
 
 
 def _counts(found: Mapping[str, int]) -> str:
-    listed = [f"{visible_line(name)} {number:,}" for name, number in list(found.items())[:_MOST]]
-    more = len(found) - _MOST
+    listed = [f"{visible_line(name)} {number:,}" for name, number in list(found.items())[:_MAX_VALUES]]
+    more = len(found) - _MAX_VALUES
     return ", ".join(listed + ([f"{more:,} more"] if more > 0 else [])) or "none"
 
 

@@ -46,7 +46,7 @@ def form_of(path: str) -> str | None:
 def write_traces(out: TextIO, store: Store, ids: Iterable[int], writer: TraceWriter) -> None:
     """Write traces of a store, with one in memory at a time. Raises StoreError if one is missing."""
     summaries = [store.summary(id_) for id_ in ids]
-    traces = ((one.id, *store.inspected(one.id)) for one in summaries)
+    traces = ((summary.id, *store.inspected(summary.id)) for summary in summaries)
     if writer is _trace_file:
         traces = (
             (id_, with_exchanges(trace, store.exchanges.of(id_).traces[id_]), inspection)

@@ -92,7 +92,9 @@ async def running_proxy(
                 yield BoundAddress(host, port)
             finally:
                 proxy.is_stopping = True
-                transports = [one.transport for one in server.connections if one.transport is not None]
+                transports = [
+                    connection.transport for connection in server.connections if connection.transport is not None
+                ]
                 await runner.cleanup()
                 await _close_transports(transports)
         await asyncio.sleep(0)  # the loop releases closed connections in its next iteration

@@ -65,9 +65,9 @@ class HeadFirstHandler(ResponseHandler):
     def _end_of_head(self, data: bytes) -> int | None:
         """Where in `data` a head ends that may have begun in earlier data; None if none ends."""
         before = self._last
-        found = _END_OF_HEAD.search(before + data)
+        match = _END_OF_HEAD.search(before + data)
         self._last = (before + data)[1 - _LONGEST_END :]
-        return max(found.end() - len(before), 0) if found is not None else None
+        return max(match.end() - len(before), 0) if match is not None else None
 
 
 def is_utf8(headers: Headers) -> bool:

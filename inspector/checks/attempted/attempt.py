@@ -134,7 +134,7 @@ class Fences:
 
 
 def _fences(text: str) -> list[Fence]:
-    found: list[Fence] = []
+    fences: list[Fence] = []
     at = 0
     while (opening := _FENCE.search(text, at)) is not None:
         sign = opening[0][:3]
@@ -142,11 +142,11 @@ def _fences(text: str) -> list[Fence]:
         language = opening[1].casefold() if "\n" in opening[0] or opening.end() == len(text) else ""
         end = text.find(sign, inner)
         if end < 0:
-            found.append(Fence(Range(opening.start(), len(text)), Range(inner, len(text)), language))
+            fences.append(Fence(Range(opening.start(), len(text)), Range(inner, len(text)), language))
             break
         at = end + 3
-        found.append(Fence(Range(opening.start(), at), Range(inner, end), language))
-    return found
+        fences.append(Fence(Range(opening.start(), at), Range(inner, end), language))
+    return fences
 
 
 def position_of(text: str, place: Range, previous_end: int, previous: CallPosition) -> CallPosition:
@@ -276,14 +276,14 @@ class ToolNames:
     def heads(self, text: str) -> list[Head]:
         """The names of tools before a `(` in `text`, in order."""
         endings, letters = self._spellings.endings, self._spellings.letters
-        found: list[Head] = []
+        heads: list[Head] = []
         for match in _OPENER.finditer(text):
             at = match.start()
             if text[max(at - 2, 0) : at] in endings or text[at - 1] in letters:
                 before = self.before(text, at)
                 if before is not None:
-                    found.append(Head(before[0], at, before[1]))
-        return found
+                    heads.append(Head(before[0], at, before[1]))
+        return heads
 
     def occurrences(self, text: str) -> list[tuple[Range, NamedTool]]:
         """The names written as whole words, exactly or with escaped underscores: their ranges and tools, in order.
@@ -305,8 +305,8 @@ class ToolNames:
     def before(self, text: str, end: int) -> tuple[int, NamedTool] | None:
         """The tool whose written name ends at `end`, and the start of that name."""
         first = max(end - _LONGEST_NAME, 0)
-        found = _BACKWARDS.match(text[first:end][::-1])
-        written = found[0][::-1] if found is not None else ""
+        match = _BACKWARDS.match(text[first:end][::-1])
+        written = match[0][::-1] if match is not None else ""
         stripped = written.lstrip(".\\-0123456789")
         named = self.find(stripped) if stripped else None
         start = end - len(stripped)
@@ -390,7 +390,7 @@ def _place(found: tuple[Range, NamedTool]) -> Range:
 def _spellings(names: tuple[str, ...]) -> _Spellings:
     return _Spellings(
         frozenset(_endings(names)),
-        frozenset(one for one in names if len(one) == 1),
+        frozenset(name for name in names if len(name) == 1),
     )
 
 

@@ -121,14 +121,14 @@ class CallSearch:
         has_signs = self._has_signs(text)
         if not (has_signs or beside or (offered.definitions and (may_hold_name(text) or may_hold_labels(text)))):
             return []
-        found = self._foreign_in(text, offered) if has_signs else []
-        found += self._shapes_in(text, offered, [one.container for one in found])
+        calls = self._foreign_in(text, offered) if has_signs else []
+        calls += self._shapes_in(text, offered, [call.container for call in calls])
         near = self._near.faults(text, start, at_end=at_end) if has_signs else []
         near += beside
-        if not (found or near):
+        if not (calls or near):
             return near
-        found.sort(key=_place)
-        faults = self._faults(found, text, offered)
+        calls.sort(key=_place)
+        faults = self._faults(calls, text, offered)
         merged = _merged(text, [one.moved(-start) for one in near], faults)
         return [self._with_call_after(fault, text, offered).moved(start) for fault in merged]
 
@@ -141,8 +141,8 @@ class CallSearch:
 
     def in_reasoning(self, text: str, start: int, offered: OfferedTools, drafts: Sequence[Range]) -> list[Fault]:
         """The faults in reasoning, which begins at `start` and has these `drafts` of calls in its own format."""
-        found = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts] if drafts else ())
-        return [self._draft(one, offered).moved(start) for one in found] if found else []
+        calls = self._shapes_in(text, offered, [draft.moved(-start) for draft in drafts] if drafts else ())
+        return [self._draft(call, offered).moved(start) for call in calls] if calls else []
 
     def in_code(self, call: ToolCall, offered: OfferedTools) -> tuple[list[ToolCall], list[Fault]]:
         """The calls of offered tools in the code of a call, with their faults; none if it is only code.
@@ -175,11 +175,11 @@ class CallSearch:
         text, start = call.arguments, call.range.start
         if call.name is not None or call.recovered or not isinstance(text, str) or len(text) != len(call.range):
             return [], []
-        found = self._foreign_in(text, offered)
-        found += self._shapes_in(text, offered, [one.container for one in found])
-        found.sort(key=_place)
-        faults = [self._fault_in_payload(one, offered).moved(start) for one in found]
-        return [_call_in_code(one, call, start) for one in found], faults
+        calls = self._foreign_in(text, offered)
+        calls += self._shapes_in(text, offered, [one.container for one in calls])
+        calls.sort(key=_place)
+        faults = [self._fault_in_payload(one, offered).moved(start) for one in calls]
+        return [_call_in_code(one, call, start) for one in calls], faults
 
     def _fault_in_payload(self, found: _ReportedCall, offered: OfferedTools) -> Fault:
         shape = f"in the syntax of `{found.shape}`" if found.rule is FOREIGN_FORMAT else found.shape
@@ -191,10 +191,10 @@ class CallSearch:
 
     def in_literals(self, text: str, offered: OfferedTools) -> list[Fault]:
         """The faults in the texts of JSON strings."""
-        found = self._foreign_in(text, offered)
-        found += self._shapes_in(text, offered, [one.container for one in found])
-        found.sort(key=_place)
-        return self._faults(found, text, offered)
+        calls = self._foreign_in(text, offered)
+        calls += self._shapes_in(text, offered, [call.container for call in calls])
+        calls.sort(key=_place)
+        return self._faults(calls, text, offered)
 
     def _foreign_in(self, text: str, offered: OfferedTools) -> list[_ReportedCall]:
         def find(name: str | None) -> NamedTool | None:
@@ -209,14 +209,14 @@ class CallSearch:
     def _shapes_in(self, text: str, offered: OfferedTools, known: Sequence[Range]) -> list[_ReportedCall]:
         if not offered.definitions or (known and known[0].of(text) == text.strip()):
             return []
-        found = attempted_calls(text, _tool_names(offered), known)
-        return [_shape(one) for one in found] if found else []
+        attempts = attempted_calls(text, _tool_names(offered), known)
+        return [_shape(attempt) for attempt in attempts] if attempts else []
 
     def _faults(self, found: Sequence[_ReportedCall], text: str, offered: OfferedTools) -> list[Fault]:
         faults: list[Fault] = []
         for _, group in groupby(found, key=_place):
             calls = list(group)
-            written = self._written([one.call for one in calls], offered)
+            written = self._written([call.call for call in calls], offered)
             fix = self._fix(calls, text, written)
             for one in calls:
                 shows_all = len(calls) == 1 or one.rule is FOREIGN_FORMAT
@@ -325,12 +325,14 @@ def _foreign(found: ForeignCall, named: NamedTool | None) -> _ReportedCall:
     return _ReportedCall(attempted, found.whole, FOREIGN_FORMAT, found.format.name, is_guess)
 
 
-def _shape(found: Attempt) -> _ReportedCall:
-    evidence, arguments, guessed = found.read()
-    call = AttemptedCall(found.named.name, arguments, found.raw_arguments, found.range, recovered=arguments is not None)
-    slip = f" {found.named.slip}" if found.named.slip else ""
-    is_sure = found.position is CallPosition.WHOLE and evidence is Evidence.STRONG and not guessed
-    return _ReportedCall(call, found.container, ATTEMPTED_CALL, f"{found.shape}{slip}", is_guess=not is_sure)
+def _shape(attempt: Attempt) -> _ReportedCall:
+    evidence, arguments, guessed = attempt.read()
+    call = AttemptedCall(
+        attempt.named.name, arguments, attempt.raw_arguments, attempt.range, recovered=arguments is not None
+    )
+    slip = f" {attempt.named.slip}" if attempt.named.slip else ""
+    is_sure = attempt.position is CallPosition.WHOLE and evidence is Evidence.STRONG and not guessed
+    return _ReportedCall(call, attempt.container, ATTEMPTED_CALL, f"{attempt.shape}{slip}", is_guess=not is_sure)
 
 
 def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
@@ -346,8 +348,8 @@ def _call_in_code(found: _ReportedCall, code: ToolCall, start: int) -> ToolCall:
     )
 
 
-def _place(found: _ReportedCall) -> Range:
-    return found.container
+def _place(call: _ReportedCall) -> Range:
+    return call.container
 
 
 def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[Fault]:
@@ -392,31 +394,31 @@ def attempted_calls(text: str, names: ToolNames, taken: Sequence[Range] = ()) ->
     """
     heads = names.heads(text) if may_hold_name(text) else []
     values = call_shapes.may_hold_values(text) and names.occur_in(text)
-    found = list(_outside(taken, call_shapes.tag_calls(text, names))) if "<" in text and "</" in text else []
+    attempts = list(_outside(taken, call_shapes.tag_calls(text, names))) if "<" in text and "</" in text else []
     labels = names.occurrences(text) if values or may_hold_labels(text) else []
     if not (heads or values or labels):
-        return judged_attempts(text, found) if found else []
+        return judged_attempts(text, attempts) if attempts else []
     brackets = call_shapes.Brackets(text)
     labelled = list(labelled_calls(text, labels, brackets)) if labels else []
-    if not (values or labelled or found or may_count(text, heads)):
+    if not (values or labelled or attempts or may_count(text, heads)):
         return []
     if values:
-        found += call_shapes.json_calls(text, names, brackets, _with(taken, found))
+        attempts += call_shapes.json_calls(text, names, brackets, _with(taken, attempts))
     if labelled:
-        found += _outside(_with(taken, found), labelled)
+        attempts += _outside(_with(taken, attempts), labelled)
     if values:
-        found += _outside(_with(taken, found), call_shapes.named_objects(text, names, brackets))
+        attempts += _outside(_with(taken, attempts), call_shapes.named_objects(text, names, brackets))
     calls = list(call_shapes.python_calls(text, heads, brackets)) if heads else []
     if values:
         calls += call_shapes.named_lists(text, names, brackets)
         calls.sort(key=_start)
-    found += _outside(_with(taken, found), calls) if calls else ()
-    return judged_attempts(text, _without_overlaps(found)) if found else []
+    attempts += _outside(_with(taken, attempts), calls) if calls else ()
+    return judged_attempts(text, _without_overlaps(attempts)) if attempts else []
 
 
-def _with(taken: Sequence[Range], found: Sequence[Attempt]) -> Sequence[Range]:
+def _with(taken: Sequence[Range], attempts: Sequence[Attempt]) -> Sequence[Range]:
     """The known ranges and those of the attempts found since, in order."""
-    return sorted([*taken, *(one.range for one in found)]) if found else taken
+    return sorted([*taken, *(attempt.range for attempt in attempts)]) if attempts else taken
 
 
 def _start(attempt: Attempt) -> Range:

@@ -227,8 +227,8 @@ class Brackets:
             return end + 3 if end >= 0 else at + 3
         if sign == "'" and text[at - 1 : at].isalnum() and at:
             return at + 1
-        found = _STRINGS[sign].match(text, at, limit)
-        return found.end() if found is not None else at + 1
+        match = _STRINGS[sign].match(text, at, limit)
+        return match.end() if match is not None else at + 1
 
 
 def may_hold_values(text: str) -> bool:
@@ -248,7 +248,7 @@ class _Payload(Struct):
 
 def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[Range]) -> Iterator[Attempt]:
     """The calls in the JSON of `text`, in order; none begins within a range in `taken`, which are in order."""
-    named = [found.start() for found in _QUOTED.finditer(text) if names.find(found[1]) is not None]
+    named = [match.start() for match in _QUOTED.finditer(text) if names.find(match[1]) is not None]
     if not named:
         return
     at, ranges = 0, iter(taken)
@@ -272,8 +272,8 @@ def json_calls(text: str, names: ToolNames, brackets: Brackets, taken: Sequence[
         if bisect_left(named, end) > bisect_left(named, start):
             nodes = (strict,) if strict is not None else read_values(text, Range(start, end), call=True)
             payload = _Payload(text, names, strict is not None)
-            found = list(_calls(nodes[0], payload, 0)) if nodes else []
-            for attempt in found:
+            attempts = list(_calls(nodes[0], payload, 0)) if nodes else []
+            for attempt in attempts:
                 attempt.container = Range(start, min(end, max(nodes[0].range.end, attempt.range.end)))
                 at = max(at, attempt.range.end)
                 yield attempt
@@ -285,19 +285,19 @@ def named_objects(text: str, names: ToolNames, brackets: Brackets) -> Iterator[A
     Every argument must be a parameter of the tool, so that a label before some other object does not count.
     """
     for opener in _OBJECT.finditer(text):
-        found = name_before_object(text, opener.start())
-        if found is None:
+        match = name_before_object(text, opener.start())
+        if match is None:
             continue
-        before = names.before(text, found.start() + 1)
-        end = brackets.end(found.start(2)) if before is not None and before[1].has_schema else None
+        before = names.before(text, match.start() + 1)
+        end = brackets.end(match.start(2)) if before is not None and before[1].has_schema else None
         if before is None or end is None:
             continue
         start, named = before
-        place = Range(found.start(2), end)
+        place = Range(match.start(2), end)
         nodes = read_values(text, place)
         value = nodes[0].value() if nodes else None
         if isinstance(value, dict) and value and named.properties.keys() >= value.keys():
-            closing = _FENCE_END.match(text, end) if found[1] else None
+            closing = _FENCE_END.match(text, end) if match[1] else None
             first = len(text[max(start - 3, 0) : start].rstrip("`*")) + max(start - 3, 0)
             whole = Range(first, end if closing is None else closing.end())
             read = ReadArguments(Evidence.STRONG, value, guessed=True)
@@ -309,10 +309,10 @@ def name_before_object(text: str, at: int) -> re.Match[str] | None:
     first = max(at - _MAX_BEFORE_CHARS, 0)
     words = text[first:at].rstrip(_BESIDE_NAME)
     before = words.removesuffix("```json").rstrip(_BESIDE_NAME)
-    for one in dict.fromkeys((before, words)):
-        found = _NAME_BEFORE.match(text, first + len(one) - 1, at + 1) if one else None
-        if found is not None:
-            return found
+    for part in dict.fromkeys((before, words)):
+        match = _NAME_BEFORE.match(text, first + len(part) - 1, at + 1) if part else None
+        if match is not None:
+            return match
     return None
 
 
@@ -332,9 +332,9 @@ def _calls(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
 
 
 def _in_object(node: JsonNode, payload: _Payload, depth: int) -> Iterator[Attempt]:
-    found = _named_object(node, payload) or _keyed_objects(node, payload)
-    if found:
-        yield from found
+    attempts = _named_object(node, payload) or _keyed_objects(node, payload)
+    if attempts:
+        yield from attempts
         return
     for member in node.members:
         if member.key in _WRAPPERS:
@@ -401,7 +401,7 @@ def _beside_name(named: NamedTool, node: JsonNode, key: str, text: str, shape: s
 
 def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
     """The calls of `{"f": {...}}`: every key a tool's name, every value its arguments."""
-    found: list[Attempt] = []
+    attempts: list[Attempt] = []
     for member in node.members:
         named = payload.names.find(member.key)
         if named is None or member.value.kind is not JsonKind.OBJECT:
@@ -414,8 +414,8 @@ def _keyed_objects(node: JsonNode, payload: _Payload) -> list[Attempt]:
         if not read.values and named.has_required:
             return []
         attempt.range, attempt.arguments = place, read._replace(guessed=True)
-        found.append(attempt)
-    return found
+        attempts.append(attempt)
+    return attempts
 
 
 def _with_arguments(
@@ -521,7 +521,7 @@ def _arguments(written: str, named: NamedTool) -> tuple[Evidence, dict[str, Json
     if _SIGNATURE.match(written):
         return Evidence.NONE, None, True
     call = read_calls(f"f({written})").calls[0]
-    keywords = [one for one in call.parameters if one.name]
+    keywords = [parameter for parameter in call.parameters if parameter.name]
     positional = [one for one in call.parameters if not one.name]
     arguments = call.arguments if isinstance(call.arguments, dict) and not positional else None
     guessed = not call.valid
@@ -539,7 +539,7 @@ def _evidence(
         return Evidence.STRONG if is_known else Evidence.MEDIUM
     if not keywords and not positional:
         return Evidence.NONE
-    if keywords and named.knows(one.name for one in keywords):
+    if keywords and named.knows(keyword.name for keyword in keywords):
         has_literal = any(not _WORD.match(one.text) or _LITERAL.match(one.text) for one in keywords)
         return Evidence.STRONG if has_literal else Evidence.MEDIUM
     if keywords:
@@ -560,7 +560,7 @@ def _by_order(positional: list[Parameter], keywords: list[Parameter], named: Nam
     if len(positional) > len(order):
         return None
     written = [f"{name}={one.text}" for name, one in zip(order, positional, strict=False)]
-    written += (f"{one.name}={one.text}" for one in keywords)
+    written += (f"{keyword.name}={keyword.text}" for keyword in keywords)
     call = read_calls(f"f({', '.join(written)})").calls[0]
     return call.arguments if isinstance(call.arguments, dict) else None
 
@@ -621,7 +621,7 @@ def arguments_in_tags(text: str, at: int, named: NamedTool) -> tuple[dict[str, J
 
 def typed_values(parameters: Sequence[Parameter], named: NamedTool, written: str) -> dict[str, Json] | None:
     """The values of arguments written as plain text, by the types of the tool's parameters."""
-    arguments: Json = {one.name: one.text for one in parameters}
+    arguments: Json = {parameter.name: parameter.text for parameter in parameters}
     place = Range(0, len(written))
     call = ToolCall(named.name, arguments, written, valid=True, range=place, parameters=tuple(parameters))
     found = typed(call, named.tool.parameters).call.arguments

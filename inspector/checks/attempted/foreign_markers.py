@@ -82,7 +82,7 @@ class ForeignCalls:
         self._own = own
         self._signs = _call_syntaxes(own, formats())
         self._whole_signs = _whole_text_syntaxes(own, formats())
-        self.signs = frozenset((one.sign, one.literal) for one in self._signs)
+        self.signs = frozenset((sign.sign, sign.literal) for sign in self._signs)
         """Pairs of literals: a text without brackets, and without both literals of any pair, has no such call."""
 
     def find(self, text: str, offered: Callable[[str | None], object] | None = None) -> list[ForeignCall]:
@@ -94,7 +94,7 @@ class ForeignCalls:
         if len(text) < _SHORTEST:
             return []
         found = self._whole(text)
-        present = [one for one in self._signs if one.sign in text and one.literal in text] if not found else ()
+        present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not found else ()
         if not present:
             return found
         found = _marked(text, present, quoted=False)
@@ -110,17 +110,17 @@ class ForeignCalls:
         whole = Range(first := text.index(content), first + len(content))
         for sign in self._whole_signs:
             calls = _calls(text, 0, sign.format) if sign.pattern.match(text) else []
-            if calls and all(one.whole == whole for one in calls):
+            if calls and all(call.whole == whole for call in calls):
                 return calls
         return []
 
 
 def _marked(text: str, syntaxes: Sequence[_CallSyntaxes], *, quoted: bool) -> list[ForeignCall]:
     """The calls from the first sign of another format on, which may be in a code fence only if `quoted`."""
-    found = [first for one in syntaxes if (first := one.first(text, quoted=quoted)) is not None]
-    if not found:
+    firsts = [first for syntax in syntaxes if (first := syntax.first(text, quoted=quoted)) is not None]
+    if not firsts:
         return []
-    at, dialect = min(found, key=lambda first: first[0])
+    at, dialect = min(firsts, key=lambda first: first[0])
     return _calls(text, _opener_before(text, at, dialect), dialect)
 
 
@@ -128,7 +128,8 @@ def _opener_before(text: str, at: int, dialect: Format) -> int:
     """The start of the marker that opens the call whose sign is at `at`, else `at`."""
     first = max(at - _LONGEST_OPENER, 0)
     return min(
-        (begin for one in markers_of(dialect).call_openers if (begin := text.rfind(one, first, at)) >= 0), default=at
+        (begin for opener in markers_of(dialect).call_openers if (begin := text.rfind(opener, first, at)) >= 0),
+        default=at,
     )
 
 
@@ -233,9 +234,9 @@ def _any_of(first: str, patterns: list[str]) -> str:
     return re.escape(first) + "(?:" + "|".join(skipped) + ")"
 
 
-def _patterns(one: Format) -> tuple[str, ...]:
+def _patterns(format_: Format) -> tuple[str, ...]:
     """The patterns of a format's calls, without the anchor to the start of a line."""
-    signs = one.confidence
+    signs = format_.confidence
     return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
 
 
@@ -287,15 +288,15 @@ class NearMarkers:
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
         """What is nearly a marker in `text` up to `end`: one fault for each opener that was meant."""
-        found: list[Fault] = []
+        faults: list[Fault] = []
         for sign, opener in self._near_calls:
             match = sign.search(text)
             if match is not None and not is_quoted(text, match.start()):
-                found.append(self._near(Range(*match.span()), match[0], opener))
+                faults.append(self._near(Range(*match.span()), match[0], opener))
         barred = self._other_bars.search(text, 0, end) if self._other_bars is not None else None
         if barred is not None and not is_quoted(text, barred.start()):
             near = barred[0]
-            found.append(self._near(Range(*barred.span()), near, self._meant(near, self._openers[0])))
+            faults.append(self._near(Range(*barred.span()), near, self._meant(near, self._openers[0])))
         stems = self._stems if barred is None else ()
         present = [(text.find(stem), stem, opener) for stem, opener in stems if stem in text]
         reported: set[str] = set()
@@ -303,13 +304,13 @@ class NearMarkers:
             if at >= end or opener in reported or is_quoted(text, at):
                 continue
             word = _found(_WORD, text, at)
-            if any(word.startswith(one) for one in self._markers) or self._begins_another(word, opener):
+            if any(word.startswith(marker) for marker in self._markers) or self._begins_another(word, opener):
                 continue
             near = self._near_tag(text, at, stem, opener)
             reported.add(opener)
-            if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in found):
-                found.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
-        return found
+            if not any(fault.range.start < at + len(near) and at < fault.range.end for fault in faults):
+                faults.append(self._near(Range(at, at + len(near)), near, self._meant(near, opener)))
+        return faults
 
     def _near(self, place: Range, near: str, marker: str) -> Fault:
         message = f"{shown(near)} is nearly `{marker}`, but not that marker; it is read as text here."
@@ -325,11 +326,11 @@ class NearMarkers:
 
     def _meant(self, near: str, opener: str) -> str:
         """The marker that was meant: `opener`, or the most similar one of those that open calls, or close anything."""
-        alike = [one for one in self._markers if "/" in one] if "/" in near else self._beginnings
+        alike = [marker for marker in self._markers if "/" in marker] if "/" in near else self._beginnings
         return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one, near).ratio())
 
     def _begins_another(self, word: str, opener: str) -> bool:
-        return not opener.startswith(word) and any(one.startswith(word) for one in self._markers)
+        return not opener.startswith(word) and any(marker.startswith(word) for marker in self._markers)
 
     def _cut_value(self, text: str) -> str:
         """The text, if it is only the distinctive beginning of a call without an opening marker, else `""`."""
@@ -342,8 +343,8 @@ class NearMarkers:
 
 
 def _found(sign: re.Pattern[str], text: str, at: int) -> str:
-    found = sign.match(text, at)
-    return found[0] if found is not None else ""
+    match = sign.match(text, at)
+    return match[0] if match is not None else ""
 
 
 def _is_distinctive(beginning: str) -> bool:
@@ -356,7 +357,7 @@ def _is_distinctive(beginning: str) -> bool:
 def _first_signs(beginnings: Sequence[str]) -> frozenset[tuple[str, str]]:
     """For each opener's beginning, a pair for its first character that is not part of a word."""
     firsts = (next(one for one in beginning if not (one.isalnum() or one == " ")) for beginning in beginnings)
-    return frozenset((one, one) for one in firsts)
+    return frozenset((first, first) for first in firsts)
 
 
 def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -388,7 +389,7 @@ def _with_any_bars(opener: str) -> str:
 
 def _cut_openers(openers: Sequence[str]) -> tuple[str, ...]:
     """Every beginning of an opener that no word begins with, the longest first."""
-    beginnings = {one[:length] for one in openers for length in range(_SHORTEST_CUT, len(one))}
+    beginnings = {opener[:length] for opener in openers for length in range(_SHORTEST_CUT, len(opener))}
     return tuple(sorted(filter(_is_distinctive, beginnings), key=lambda beginning: (-len(beginning), beginning)))
 
 

@@ -146,8 +146,8 @@ def _in_attributes(name: _Name) -> Attempt | None:
     if written is None:
         return None
     parameters = [
-        Parameter(one[1], unescape(one[2] or one[3] or ""), Range(*one.span()))
-        for one in _ATTRIBUTE.finditer(written[0])
+        Parameter(match[1], unescape(match[2] or match[3] or ""), Range(*match.span()))
+        for match in _ATTRIBUTE.finditer(written[0])
     ]
     values = call_shapes.typed_values(parameters, name.named, written[0])
     if values is None or not name.knows(values):
@@ -165,10 +165,10 @@ def _after_glue(name: _Name, brackets: call_shapes.Brackets) -> Attempt | None:
         return None
     at, limit = end, min(len(text), end + _LONGEST_GLUE)
     while at < limit and text.count("\n", end, at) <= _MOST_LINES:
-        found = _labelled(name, at, _arguments_at(name, at, brackets))
-        between = _GLUE.match(text, at, limit) if found is None else None
+        attempt = _labelled(name, at, _arguments_at(name, at, brackets))
+        between = _GLUE.match(text, at, limit) if attempt is None else None
         if between is None:
-            return found
+            return attempt
         at = between.end()
     return None
 
@@ -299,9 +299,9 @@ def _unquoted(written: str) -> str:
 def _bare_call(name: _Name, at: int) -> _BareCall | None:
     """The format whose calls look like this without special tokens, for arguments that begin at `at`."""
     between = _NUMBER.sub("0", name.text[name.range.end : at])
-    for one in _bare_calls(registered_formats()):
-        if one.glue == between and name.text.endswith(one.lead, 0, name.range.start):
-            return one
+    for call in _bare_calls(registered_formats()):
+        if call.glue == between and name.text.endswith(call.lead, 0, name.range.start):
+            return call
     return None
 
 
@@ -312,11 +312,11 @@ def _bare_calls(registered: tuple[Format, ...]) -> tuple[_BareCall, ...]:
     `registered` is only the cache key: a registration changes the formats.
     """
     probe = ToolCall("zq", {"k": "v"}, "", valid=True, range=Range(0, 0))
-    found: list[_BareCall] = []
+    calls: list[_BareCall] = []
     for one in formats():
         written = one.write_calls([probe]) if one.expresses(probe) else ""
         lead, name, rest = _SPECIAL.sub("", written).partition("zq")
         glue, brace, _ = rest.partition("{")
         if name and brace and lead.strip() and "{" not in lead and _SPECIAL.search(written) is not None:
-            found.append(_BareCall(one.name, lead.lstrip(), glue))
-    return tuple(found)
+            calls.append(_BareCall(one.name, lead.lstrip(), glue))
+    return tuple(calls)

@@ -208,42 +208,42 @@ def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[Ver
     ]
 
 
-def _as_candidate(one: verified_rows.VerifiedRow, options: verified_rows.VerifyOptions) -> VerifiedCandidate:
-    verdict: JsonObject = {"verifiers": list(options.verifiers), "passed": one.passed, "codes": list(one.codes)}
+def _as_candidate(row: verified_rows.VerifiedRow, options: verified_rows.VerifyOptions) -> VerifiedCandidate:
+    verdict: JsonObject = {"verifiers": list(options.verifiers), "passed": row.passed, "codes": list(row.codes)}
     verdicts: list[JsonObject] = []
     lines: list[str] = []
-    for verifier, found in one.verdicts:
+    for verifier, found in row.verdicts:
         diagnostics: list[JsonObject] = []
         for diagnostic in found:
-            turn = one.trace.turns[diagnostic.location.turn - 1] if one.trace.turns else None
+            turn = row.trace.turns[diagnostic.location.turn - 1] if row.trace.turns else None
             part = turn.part(diagnostic.location.part) if turn is not None else None
             text = part.text if part is not None else ""
             shown = _clean(text, cast("JsonObject", diagnostic_object(diagnostic, LineIndex(text))))
             diagnostics.append({"turn": diagnostic.location.turn, "part": diagnostic.location.part, **shown})
             place = f"turn {diagnostic.location.turn}:{shown['line']}:{shown['column']}"
-            lines.append(f"{one.row.reference}: {verifier}: {place}: {diagnostic.rule}: {shown['message']}")
+            lines.append(f"{row.row.reference}: {verifier}: {place}: {diagnostic.rule}: {shown['message']}")
         verdicts.append(
             {
-                "id": one.id,
-                "record": one.row.record,
+                "id": row.id,
+                "record": row.row.record,
                 "verifier": verifier,
                 "passed": not found,
                 "diagnostics": list(diagnostics),
-                "file": one.row.file,
-                "group": one.group,
+                "file": row.row.file,
+                "group": row.group,
             }
         )
     return VerifiedCandidate(
-        one.row.value,
-        one.group,
-        one.score,
-        one.codes,
-        one.passed,
+        row.row.value,
+        row.group,
+        row.score,
+        row.codes,
+        row.passed,
         verdict,
         tuple(verdicts),
         tuple(lines),
-        one.calls,
-        one.offers_tools,
+        row.calls,
+        row.offers_tools,
     )
 
 
@@ -260,11 +260,11 @@ def _clean_value(text: str, value: Json) -> Json:
     return _clean(text, value) if isinstance(value, dict) else value
 
 
-def _print(one: VerifiedCandidate, *, as_json: bool) -> None:
+def _print(candidate: VerifiedCandidate, *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.writelines(write_json(verdict) + "\n" for verdict in one.verdicts)
+        sys.stdout.writelines(write_json(verdict) + "\n" for verdict in candidate.verdicts)
     else:
-        sys.stdout.writelines(visible_line(line) + "\n" for line in one.lines)
+        sys.stdout.writelines(visible_line(line) + "\n" for line in candidate.lines)
 
 
 class _Outputs:
@@ -312,7 +312,7 @@ class _Sampling:
         """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
         best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
-        for place in sorted(one.row for group in self._groups.values() for one in group.candidates):
+        for place in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
             verdict, value = self._read(place)
             output.write(value, verdict, kept=place in best)
 
@@ -320,7 +320,7 @@ class _Sampling:
         """Write one scored group per prompt, in order of first candidates; `scores` are for passing and failing."""
         passed, failed = scores
         for group in self._groups.values():
-            rows = [self._read(one.row)[1] for one in group.candidates]
+            rows = [self._read(candidate.row)[1] for candidate in group.candidates]
             writer.write(
                 verified_rows.scored_group(rows, [passed if one.passed else failed for one in group.candidates])
             )
