@@ -288,11 +288,16 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
+    """What all rows about a text say; one that knows only the names leaves the arguments to the others."""
     rows = [row for row in parser.rows if row.covers(kind)]
     exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
-    first = made[0] if made else None
-    return first if first is not None and all(one is not None and one.calls == first.calls for one in made) else None
+    if not made or None in made:
+        return None
+    agreed = [one for one in made if one is not None]
+    telling = [one for one in agreed if one.outcome is not ParserOutcome.NAMES] or agreed
+    is_agreed = len({tuple(name for name, _ in one.calls) for one in agreed}) == 1
+    return telling[0] if is_agreed and len({one.calls for one in telling}) == 1 else None
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
