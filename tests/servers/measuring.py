@@ -22,6 +22,7 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from fcntl import LOCK_EX, flock
 from functools import cache, partial
 from hashlib import sha256
@@ -44,7 +45,7 @@ from weaklink.inspector.formats.server_parsers import (
     predictions,
     text_kind,
 )
-from weaklink.inspector.rules.markers import FOREIGN_FORMAT
+from weaklink.inspector.rules.markers import CALL_INSIDE_REASONING, FOREIGN_FORMAT
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
 
@@ -327,7 +328,8 @@ def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: 
 
 def _unvaried(group: Sequence[Observation], facts: Iterable[str]) -> Iterator[str]:
     """The facts that hold for nearly all or nearly none of the texts: what happens otherwise is not known."""
-    considered = [fact for fact in FACTS if fact != "written" or not group[0].kind.codes]
+    may_be_written = group[0].kind.codes in ("", CALL_INSIDE_REASONING.code)
+    considered = [fact for fact in FACTS if fact != "written" or may_be_written]
     for fact in considered:
         having = sum(fact in one.facts for one in group)
         if fact not in _plain(facts) and min(having, len(group) - having) < FEWEST_OTHERS:
@@ -359,11 +361,20 @@ def write_table(found: Iterable[Observation], checked: Iterable[Observation], *,
         texts[one.parser].append(one)
     for one in checked:
         others[one.parser].append(one)
-    rows = _stored_rows()
-    for parser, group in texts.items():
-        known = _confirmed(rows[parser], [*group, *others[parser]]) if adds else []
-        rows[parser] = [*known, *_settled(partial(_worded, rows=known) if adds else rows_of, group, others[parser])]
-    _write_blocks(rows)
+    with _changed_rows() as rows:
+        for parser, group in texts.items():
+            known = _confirmed(rows[parser], [*group, *others[parser]]) if adds else []
+            rows[parser] = [*known, *_settled(partial(_worded, rows=known) if adds else rows_of, group, others[parser])]
+
+
+@contextmanager
+def _changed_rows() -> Iterator[dict[MeasuredParser, list[RowValue]]]:
+    """The stored rows, written again at the end; another run that changes them waits."""
+    with TABLE.open("rb") as file:
+        flock(file, LOCK_EX)
+        rows = _stored_rows()
+        yield rows
+        _write_blocks(rows)
 
 
 def _stored_rows() -> dict[MeasuredParser, list[RowValue]]:
@@ -581,10 +592,9 @@ def _unmeasured(format: str, seed: str, count: int) -> list[str]:
 def _check(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Drops the rows, or the outcomes of rows, that other texts contradict."""
     found = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
-    table = _stored_rows()
-    for parser in parsers:
-        table[parser] = _confirmed(table[parser], [one for one in found if one.parser == parser])
-    _write_blocks(table)
+    with _changed_rows() as rows:
+        for parser in parsers:
+            rows[parser] = _confirmed(rows[parser], [one for one in found if one.parser == parser])
     sys.stdout.write(f"{format}: {len(found)} results\n")
     sys.stdout.flush()
     return Counter(results=len(found))

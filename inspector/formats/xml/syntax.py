@@ -90,6 +90,12 @@ class XmlSyntax(Struct, frozen=True, dict=True):
         return re.compile(f"{first}(?:({opens[len(first) :]})|{closes[len(first) :]})")
 
     @cached_property
+    def other_parameter(self) -> re.Pattern[str] | None:
+        """Matches a parameter's tag with another word in place of `parameter`, group `word`; None if tags lack it."""
+        before, word, after = self.parameter.expression.partition("parameter")
+        return re.compile(rf"{before}(?!{word}\b)(?P<word>[A-Za-z_][\w-]{{0,63}}){after}") if word else None
+
+    @cached_property
     def longest(self) -> int:
         """The length of the longest tag, in characters."""
         call = self.call.longest if self.call is not None else 0

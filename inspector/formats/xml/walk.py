@@ -137,6 +137,8 @@ class _Walker:
         end = self._tags[0].start() if self._tags else len(self._text)
         if self._tags and self._tags[0].lastgroup == "headless":
             end = self._text.rfind("\n", 0, len(self._text[:end].rstrip())) + 1 or end
+        other = self._syntax.other_parameter.search(self._text, 0, end) if self._syntax.other_parameter else None
+        end = other.start() if other is not None else end
         head = self._text[:end]
         name = head.strip()
         line_end = name.find("\n")
@@ -215,18 +217,24 @@ class _Walker:
         return not before.rpartition("\n")[2].strip(" \t")
 
     def _structure_follows(self, at: int) -> bool:
-        space = _SPACE.match(self._text, at)
-        at = space.end() if space is not None else at
+        at = self._skipped(at)
         if at == len(self._text):
             return True
         tag = self._syntax.tags.match(self._text, at)
         if tag is None:
-            return not self._is_strict and self._is_cut_closer(at)
+            other = self._syntax.other_parameter
+            is_other = other is not None and other.match(self._text, at) is not None
+            return is_other or (not self._is_strict and self._is_cut_closer(at))
         if self._is_strict and self._key_wrongly_closed(at) is not None:
             return True
         if self._is_strict and tag.lastgroup == "call_end":
             return self._call_may_follow(tag.end())
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
+
+    def _skipped(self, at: int) -> int:
+        """The end of the white space that begins at `at`."""
+        space = _SPACE.match(self._text, at)
+        return space.end() if space is not None else at
 
     def _key_wrongly_closed(self, at: int) -> re.Match[str] | None:
         """The pair that begins at `at` with a name that the closing tag of a value closes: groups name and tag."""
@@ -235,8 +243,7 @@ class _Walker:
 
     def _call_may_follow(self, at: int) -> bool:
         """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
-        space = _SPACE.match(self._text, at)
-        at = space.end() if space is not None else at
+        at = self._skipped(at)
         tag = self._syntax.tags.match(self._text, at)
         return at == len(self._text) or (tag is not None and tag.lastgroup == "call")
 
@@ -285,6 +292,8 @@ class _Walker:
     def _outside_values(self, at: int, tag: re.Match[str]) -> None:
         if tag.lastgroup == "headless" and self._begin_without_key(tag):
             return
+        if tag.lastgroup == "end" and self._is_other_word(tag.start(), tag.end()):
+            return
         self._pass_over(tag.start())
         match tag.lastgroup:
             case "call":
@@ -306,6 +315,8 @@ class _Walker:
 
     def _pass_over(self, to: int) -> None:
         """Flag the text between tags, unless it is white space."""
+        while self._is_other_word(to, to):
+            pass
         stray = self._text[self._read_to : to].strip()
         start = self._text.index(stray, self._read_to)
         if stray and self._is_other_parameter(start, start + len(stray)):
@@ -328,6 +339,25 @@ class _Walker:
             assert self._parameter is not None
             self._parameter.value = Range(match.start(2), match.end(2))
             self._end_value(match.end(2), match.end())
+        return True
+
+    def _is_other_word(self, end: int, after: int) -> bool:
+        """Add the next parameter before `end` if its tags have another word, as `<param name="NAME">`.
+
+        A closing tag with the same word ends the value, or else the whole one from `end` to `after`, if there is one.
+        """
+        pattern, start = self._syntax.other_parameter, self._skipped(self._read_to)
+        found = pattern.match(self._text, start, end) if pattern is not None and self._call is not None else None
+        if pattern is None or found is None:
+            return False
+        closes = self._syntax.parameter_end.replace("parameter", found["word"])
+        at = self._text.find(closes, found.end(), end)
+        if at < 0 and (after == end or pattern.search(self._text, found.end(), end)):
+            return False
+        kind = found[pattern.groups] if self._syntax.text_type else ""
+        self._add_parameter(found[2].strip(), Range(*found.span(2)), kind, Range(*found.span()))
+        self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*found.span()), self._parameter))
+        self._end_value(*((at, at + len(closes)) if at >= 0 else (end, after)))
         return True
 
     def _begin_call(self, tag: re.Match[str]) -> None:
