@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.errors import UnreadableFileError
+from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.model import Trace, Turn
 
 _CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -58,3 +59,16 @@ def test_a_foreign_row_first_does_not_hide_the_messages_that_are_rows(log: str, 
     varied = tmp_path / path.name
     varied.write_bytes(b'{"level": "info", "msg": "started"}\n' + path.read_bytes())
     assert _conversations(varied) == _conversations(path)
+
+
+@pytest.mark.parametrize("path", sorted(_CASES.rglob("*.json")), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_document_that_ends_in_the_middle_is_reported(path: Path, tmp_path: Path) -> None:
+    cut = tmp_path / path.name
+    cut.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+    try:
+        reading = read_source(cut)
+    except UnreadableFileError:
+        return
+    records = list(reading.records)
+    is_answer = reading.source in ("api-captures", "chat-completions")  # that a stream ended early is told in its trace
+    assert is_answer or any(isinstance(record, Skipped) and not record.is_irrelevant for record in records)
