@@ -59,7 +59,7 @@ _NAME = lazy_pattern(r"[\w./-]+")
 _OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
 """Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
 _QUOTED = lazy_pattern(r"`[^`]*`")
-_COUNT = lazy_pattern(r"\b\d+\b")
+_COUNT = lazy_pattern(r"\b\d+\b(?: \w+)* (?:is|are)\b|\b\d+\b")
 _PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
 
 FACTS = {
