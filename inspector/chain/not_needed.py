@@ -236,7 +236,7 @@ _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
 # What a user begins with who no longer wants it.
 _WAIVES = lazy_pattern(
-    r"\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
+    r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
     r"(?:never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
     r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
     r"(?:(?:yes|yeah|sure|fine|go ahead|go on|do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|"

@@ -333,7 +333,7 @@ def _kind(
     effect = main_effect(effects)
     if effect is None:
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
-    last = effects[-1]
+    last = _deciding(effects)
     decides = _decides_alone(effects) or _finds_nothing(last, text)
     is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not _is_refused(text)
     if is_answer and not _is_shell_error(text, last):
@@ -527,10 +527,22 @@ _ASKS_FOR_PROGRAMS = frozenset(
 )
 
 
+_NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq wc cut tr tee nl column sed awk"
+_NEVER_SAYS_NO = frozenset(_NEVER_SAYS_NO_TABLE.split())
+
+
+def _deciding(effects: tuple[Effect, ...]) -> Effect:
+    """The program whose answer the exit code is: not what only shows its output (`grep x y | tail`, with pipefail)."""
+    shown = len(effects)
+    while shown > 1 and effects[shown - 1].connector == "|" and effects[shown - 1].subject in _NEVER_SAYS_NO:
+        shown -= 1
+    return effects[shown - 1]
+
+
 def _decides_alone(effects: tuple[Effect, ...]) -> bool:
     """Whether the exit code is that of the last program: no program before it had to succeed for it to run."""
     weak = (EffectKind.NOTHING, EffectKind.PROBE, EffectKind.READ)
-    return effects[-1].connector != "&&" or all(effect.kind in weak for effect in effects)
+    return _deciding(effects).connector != "&&" or all(effect.kind in weak for effect in effects)
 
 
 def _is_local(effect: Effect) -> bool:

@@ -276,7 +276,7 @@ def asks_to_explain(request: str) -> bool:
 
 
 _ASKS = lazy_pattern(
-    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
+    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|"
     r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
     r"\btell me (?:the|if|whether|what|which)\b"
 )

@@ -32,6 +32,7 @@ from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
+_MAX_PREAMBLE = 2  # the sentences among which a yes or no is looked for
 _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
@@ -152,7 +153,18 @@ def sentences_of(text: str) -> Iterator[str]:
     own = _FENCE.sub("\n", _words_in_json(text[:SPEECH_LIMIT]))
     lines = (line[0] for line in _SENTENCE.finditer(own) if not _NO_SENTENCE.match(line[0]))
     pieces = (piece.strip() for line in lines for piece in _SENTENCE_END.split(line))
-    return islice((piece for piece in pieces if len(piece) > 2), _MAX_SENTENCES)
+    words = (_LABEL.sub("", piece) for piece in pieces if _COURTESY.match(piece) is None)
+    return islice((piece for piece in words if len(piece) > 2), _MAX_SENTENCES)
+
+
+_LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
+# What is said to be polite, and states nothing.
+_COURTESY = lazy_pattern(
+    r"\W*(?:(?:please )?let me know if|feel free to|(?:i['’]m |i am )?happy to help|is there anything else|"
+    r"anything else\b|sag(?:t|en sie)? (?:mir )?(?:einfach |gern )?bescheid|melden sie sich|n['’]hésite[zs]? pas|"
+    r"no dudes? en|avísame si|fammi sapere se|qualquer coisa|дай(?:те)? знать|daj znać|如有|如果您?还有|何かあれば)",
+    re.IGNORECASE,
+)
 
 
 def _words_in_json(text: str) -> str:
@@ -218,11 +230,12 @@ class Statements:
         return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
 
     def direct_answer(self) -> Statement | None:
-        """The first sentence of the final statement if it answers with yes or no."""
+        """The first sentence of the final statement that answers with yes or no, if it comes early."""
         if self._final is None or not self._speeches:
             return None
-        first = next(iter(_cached_sentences(self._speeches[-1].text)), "")
-        return Statement(self._turns[-1], first, is_final=True) if _YES_OR_NO.match(first) else None
+        begin = _cached_sentences(self._speeches[-1].text)[:_MAX_PREAMBLE]
+        answer = next(filter(_YES_OR_NO.match, begin), None)
+        return None if answer is None else Statement(self._turns[-1], answer, is_final=True)
 
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
         """The first sentence of the final statement for which `decides` is true."""
