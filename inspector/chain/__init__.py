@@ -15,7 +15,7 @@ Theory of operation. A trace passes these stages, in this order; each has its th
 6. `statements`: what the agent said of it. `silent`: it does not mention the first attempt.
 7. `analysis`: the break is the first failed step without a recovery. There is none, and the status is `recovered`.
 
-`plain_chain` judges a trace in which nothing can have failed, without the analysis of failures. Every decision names its
-rule (`verdict_rules`). `faults` and `layers` report what is wrong on the way as diagnostics, `metrics` counts it over
-many traces, and `alignment` compares the steps of several runs.
+`plain_chain` judges a trace in which nothing can have failed, without the analysis of failures. Every decision names
+its rule (`verdict_rules`). `faults` and `layers` report what is wrong on the way as diagnostics, `metrics` counts it
+over many traces, and `alignment` compares the steps of several runs.
 """
