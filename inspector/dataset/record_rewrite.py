@@ -188,7 +188,7 @@ def _all_within(slot: Slot, changes: Iterable[AppliedRepair]) -> bool:
 
 def _rewritten(record: str, slot: Slot, changes: Sequence[AppliedRepair]) -> tuple[Range, str]:
     """The range of the record to replace, and its new text."""
-    rounds = [_edits_of(group, slot.before) for _, group in groupby(changes, key=_round)]
+    rounds = [_edits_of(group, slot.before) for _, group in groupby(changes, key=lambda change: change.round)]
     node = slot.node
     if node.kind is not JsonKind.STRING:
         text = changes[0].text
@@ -218,10 +218,6 @@ def _edits_of(changes: Iterable[AppliedRepair], before: int) -> list[Edit]:
 
 def _range(edit: Edit) -> Range:
     return edit.range
-
-
-def _round(change: AppliedRepair) -> int:
-    return change.round
 
 
 class RecordPart:

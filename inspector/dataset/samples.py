@@ -259,7 +259,7 @@ def read_sample(row: DataRow, *, format: str = AUTO, is_public: bool = True) -> 
         Row(unit, int(number) if number.isdecimal() else row.number, row.value, raw), is_public=is_public
     )
     if read is None:
-        return Sample(row, None, _no_trace(row), format=format)
+        return Sample(row, None, _placed(Trace(()), row), format=format)
     row = row if read.public is None else structs.replace(row, value=read.public)
     shape, value, messages, trace = read.shape, read.value, read.messages, read.trace
     before = len(trace.turns) - len(messages) if messages else 0
@@ -286,10 +286,6 @@ def inspected_sample(sample: Sample, inspection: Inspection) -> Sample:
     kept = structs.replace(sample)
     vars(kept)["inspection"] = inspection  # fills the property's cache, so that nothing is inspected twice
     return kept
-
-
-def _no_trace(row: DataRow) -> Trace:
-    return _placed(Trace(()), row)
 
 
 def _placed(trace: Trace, row: DataRow) -> Trace:

@@ -60,7 +60,7 @@ class DraftFinder:
         )
         for bare in self._bare:
             found += _outside(found, _bare(bare, text))
-            found.sort(key=_start)
+            found.sort(key=lambda draft: draft.range.start)
         return found
 
     def _marked(self, text: str) -> Iterator[DraftedCall]:
@@ -118,10 +118,6 @@ def _outside(others: list[DraftedCall], drafts: Iterator[DraftedCall]) -> Iterat
             other = next(ends)
         if other is None or other.range.start >= draft.range.end:
             yield draft
-
-
-def _start(draft: DraftedCall) -> int:
-    return draft.range.start
 
 
 class ReasoningReader:

@@ -427,7 +427,7 @@ def agent_comment(trace: Trace, inspection: Inspection) -> tuple[int, str] | Non
         return None
     step = chain.steps[chain.broken.step - 1]
     known = (step.result_location or step.location).turn
-    first = bisect_right(inspection.parts, known, key=_turn_name)
+    first = bisect_right(inspection.parts, known, key=lambda part: part.turn)
     last = next(_comments(trace, inspection, range(len(inspection.parts) - 1, first - 1, -1)), None)
     if last is None or chain.broken.reaction is not Reaction.REPORTED:
         return last
@@ -478,7 +478,3 @@ def _beginning(text: str, spans: Iterable[Span]) -> str:
             texts.append(text[span.inner.start : min(span.inner.end, span.inner.start + room)])
             room -= len(texts[-1])
     return "".join(texts)
-
-
-def _turn_name(part: PartInspection) -> int:
-    return part.turn

@@ -179,7 +179,12 @@ class TraceLayers:
         """Both places of each difference that has this place on one of its sides."""
         found = (one for diagnostics in self.differences.values() for one in diagnostics)
         sides = ((one.place_in_turn, one.location) for one in found)
-        return [side for both in sides if any(_is_same_part(place, one) for one in both) for side in both]
+        return [
+            side
+            for both in sides
+            if any(((place.turn, place.part) == (one.turn, one.part)) for one in both)
+            for side in both
+        ]
 
     def emitted_at(self, place: Location) -> Step | None:
         """The step whose call the model wrote at a place, if the server's reply also has the call."""
@@ -348,10 +353,6 @@ def _run_layer(name: Layer, run: RecordedRun | None, place: Location | None) -> 
     where = Location(place.turn, RUN_ARGUMENTS if is_call else RUN_RESULT, Range(0, len(text)))
     basis = "" if is_comparable else NOT_COMPARABLE
     return CallLayer(name, text, where, basis, is_comparable=is_comparable)
-
-
-def _is_same_part(one: Location, other: Location) -> bool:
-    return (one.turn, one.part) == (other.turn, other.part)
 
 
 def _sent_call(version: Turn, step: Step) -> Part | None:

@@ -127,14 +127,14 @@ def verdict_lines(
     quoted_turn = facts.words[0] if facts.words is not None else None
     if answer is not None and answer[0] != quoted_turn:  # the break's lines quote the words of that turn
         turn, words = answer
-        yield from _fact("answer", (Run(f"(turn {turn}) ", Style.DIM), Run(_short_answer(words))), width)
+        yield from _fact(
+            "answer",
+            (Run(f"(turn {turn}) ", Style.DIM), Run(folded_middle(" ".join(words.split()), _LONGEST_ANSWER))),
+            width,
+        )
     if chain.broken is not None:
         yield ()
         yield from break_lines(trace, inspection, width, gist=facts)
-
-
-def _short_answer(words: str) -> str:
-    return folded_middle(" ".join(words.split()), _LONGEST_ANSWER)
 
 
 def title_of(trace: Trace) -> str:

@@ -137,7 +137,7 @@ class XmlCallReader(Struct, frozen=True):
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
-        return ParseResult(calls=calls, faults=tuple(sorted(faults, key=_by_range)), complete=complete)
+        return ParseResult(calls=calls, faults=tuple(sorted(faults, key=lambda fault: fault.range)), complete=complete)
 
     def _call(self, text: str, call: XmlCallText, faults: list[Fault], errors: list[Range]) -> ToolCall:
         """The call; faults of its parameters are added to `faults`. `errors` are the ranges of the errors so far."""
@@ -304,10 +304,6 @@ def _ends_in_header(walked: XmlWalk, text: str) -> bool:
     if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
         return False
     return _CUT_TAG.fullmatch(text, first.range.end) is not None
-
-
-def _by_range(fault: Fault) -> Range:
-    return fault.range
 
 
 def _within(fault: Fault, tag: Range) -> Fault:

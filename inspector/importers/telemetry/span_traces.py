@@ -203,10 +203,6 @@ def _answer_key(answer: model.Turn) -> tuple[bytes, int]:
     return message_digest(answer), sum(part.name.startswith("choice") for part in answer.parts)
 
 
-def _is_by_model(turn: model.Turn) -> bool:
-    return turn.role is model.Role.ASSISTANT
-
-
 class _PendingRequest(Struct):
     """A request whose answer comes later."""
 
@@ -278,7 +274,7 @@ class _RequestPlacer:
     def _as_answered(self, messages: tuple[model.Turn, ...]) -> tuple[model.Turn, ...]:
         """A request's messages, in which the messages of an earlier answer are joined to that answer again."""
         turns: list[model.Turn] = []
-        for by_model, run in groupby(messages, key=_is_by_model):
+        for by_model, run in groupby(messages, key=lambda turn: turn.role is model.Role.ASSISTANT):
             run_turns = list(run)
             joined = one_answer(run_turns) if by_model and len(run_turns) > 1 else None
             turns += [joined] if joined is not None and _answer_key(joined) in self._answers else run_turns

@@ -211,14 +211,10 @@ def _result_values(
     part: DissectedPart, result: ToolResult, key: tuple[str | int, ...], step: int | None
 ) -> Iterator[TreeRow]:
     start = result.range.start
-    rows = JsonRows(part, result.content, lambda within: _moved(within, start), step, is_argument=False)
+    rows = JsonRows(part, result.content, lambda within: within.moved(start), step, is_argument=False)
     for index, node in enumerate(read_json(result.content).nodes):
         if node.kind in (JsonKind.OBJECT, JsonKind.ARRAY):
             yield from rows.children((*key, index), node, "")
-
-
-def _moved(within: Range, distance: int) -> Range:
-    return within.moved(distance)
 
 
 class JsonRows(Struct, frozen=True):

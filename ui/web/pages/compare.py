@@ -179,7 +179,10 @@ def _in_address(group: GroupFigures) -> str:
 def _differences(found: Statistics) -> None:
     put_summary(comparison_sentence(found, page_number_text))
     judged = [one for one in found.comparisons if one.difference is not None]
-    rows = [_difference(str(index), found, one) for index, one in enumerate(sorted(judged, key=_certainty))]
+    rows = [
+        _difference(str(index), found, one)
+        for index, one in enumerate(sorted(judged, key=lambda one: 1.0 if one.adjusted_p is None else one.adjusted_p))
+    ]
     if rows:
         heads = (
             ListingColumn("group"),
@@ -193,10 +196,6 @@ def _differences(found: Statistics) -> None:
             ListingColumn("p", "end", room=MinimumWidth.MEDIUM),
         )
         listing((*heads, *tail), rows, key="weaklink_differences", label="Differences", is_stacked=True)
-
-
-def _certainty(one: MeasureComparison) -> float:
-    return 1.0 if one.adjusted_p is None else one.adjusted_p
 
 
 def _difference(key: str, found: Statistics, one: MeasureComparison) -> ListingRow:

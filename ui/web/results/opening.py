@@ -195,7 +195,7 @@ def results_folder() -> ResultsFolder:
 def query_rows(statement: str, *parameters: Value, limit: int = 1_000) -> QueryResult:
     """The rows of one of our own statements, cached until another block is finished."""
     folder = results_folder()
-    return _cached_rows(folder.where, _version(folder), statement, json.dumps(parameters), limit)
+    return _cached_rows(folder.where, str(len(folder.entries())), statement, json.dumps(parameters), limit)
 
 
 @st.cache_resource(show_spinner="Reading the results …", max_entries=_COUNTS_KEPT, ttl=_FRESH_S)
@@ -224,10 +224,6 @@ def _results_tables() -> Iterator[dict[str, Any]]:
         yield {name: folder.dataset(name) for name in TABLES}
     except ImportError as error:
         raise StoreError("`weaklink web --on` needs `duckdb` and `pyarrow`: pip install 'weaklink[duckdb]'") from error
-
-
-def _version(folder: ResultsFolder) -> str:
-    return str(len(folder.entries()))
 
 
 # ---------------------------------------------------------------- selections
