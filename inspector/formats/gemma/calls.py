@@ -17,7 +17,7 @@ from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.python.writing import is_shallow
-from weaklink.inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.scanning import lazy_pattern
@@ -65,11 +65,10 @@ class GemmaCallReader(Struct, frozen=True):
             found = GemmaReader(text, match.end(), self.delimiter).read()
             more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
             faults += (*found.faults, *more)
-            calls.append(_call(text, match, found, valid=not found.breaks and not more, start=start))
+            calls.append(_call(text, match, found, valid=not found.breaks and not more))
             is_cut = found.is_cut
             match = _NEXT_CALL.match(text, found.range.end)
-        moved = tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range))
-        return ParseResult(calls=tuple(calls), faults=moved, complete=not is_cut)
+        return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(start)
 
 
 @cache
@@ -115,30 +114,20 @@ def _second_call(match: re.Match[str]) -> Fault:
     )
 
 
-def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool, start: int) -> ToolCall:
+def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool) -> ToolCall:
     raw = found.range.of(text)
     readable = valid or not found.hopeless
-    parameters = (
-        Parameter(
-            parameter.name,
-            parameter.text,
-            parameter.range.moved(start),
-            parameter.name_range.moved(start) if parameter.name_range else None,
-            parameter.typed,
-        )
-        for parameter in found.parameters
-    )
     first = match.start(1) if match[1] is not None else match.start(2)
     return ToolCall(
         match[2],
         found.value if readable else raw,
         raw,
         valid=valid,
-        range=Range(first, found.range.end).moved(start),
+        range=Range(first, found.range.end),
         recovered=readable and not valid,
-        name_range=Range(*match.span(2)).moved(start),
-        arguments_range=found.range.moved(start),
-        parameters=tuple(parameters),
+        name_range=Range(*match.span(2)),
+        arguments_range=found.range,
+        parameters=found.parameters,
     )
 
 

@@ -230,14 +230,10 @@ class SharedOpenerReader(Struct, frozen=True):
         return self.own(closed)
 
     def _read_as(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
-        reading = family.reader(closed)
         message = f"The call is written as `{family.format}` writes it; this format expects {self.expected} here."
         hint = f"Serve the model with the parser for `{family.format}`, or with the chat template of this format."
         fault = Fault(FOREIGN_FORMAT, Range(*begins.span(1)).moved(closed.span.inner.start), message, hint)
-        calls = tuple(
-            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-        )
-        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+        return family.reader(closed).recovered(fault)
 
 
 def shared_function_reader(tags: FunctionTags) -> SharedOpenerReader:
