@@ -12,7 +12,7 @@ from functools import cache
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.python.calls import empty_call
@@ -29,6 +29,7 @@ _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = lazy_pattern(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _RESPONSE = lazy_pattern(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
 _DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_IN_PARENTHESES = lazy_pattern(r"\s*call[ \t]*:\s*[\w.\-/]{1,128}(\()[\s\S]*(\))\s*\Z")
 _NAMED = lazy_pattern(r"call[ \t]*:\s*([\w.\-/]+)")
 _NAME = lazy_pattern(r"[\w.\-/]+")
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
@@ -44,6 +45,9 @@ class GemmaCallReader(Struct, frozen=True):
         reading = self._read(closed)
         if not reading.faults:
             return reading
+        called = _IN_PARENTHESES.match(closed.inner_text)
+        if called is not None:
+            return read_slip(closed, self._read, _parentheses(called))
         slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
         once = read_slip(closed, self._read, slip) if slip is not None else reading
         return once if len(once.faults) <= len(reading.faults) else reading
@@ -69,6 +73,13 @@ class GemmaCallReader(Struct, frozen=True):
             is_cut = found.is_cut
             match = _NEXT_CALL.match(text, found.range.end)
         return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(start)
+
+
+def _parentheses(called: re.Match[str]) -> Slip:
+    """The slip of a call whose arguments are in parentheses."""
+    edits = (Edit(Range(*called.span(1)), "{"), Edit(Range(*called.span(2)), "}"))
+    message = "The arguments are in parentheses; expected `call:NAME{...}`."
+    return Slip(rules.UNBALANCED_BRACKET, message, "Write braces around them.", edits)
 
 
 @cache

@@ -28,7 +28,7 @@ from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")
@@ -56,22 +56,23 @@ class XmlCallReader(Struct, frozen=True):
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         reading = self._read_span(closed)
-        slip = self._wrong_quotes(closed.inner_text) if reading.faults else None
+        slip = self._slip(closed.inner_text) if reading.faults else None
         if slip is None:
             return reading
-        quoted = read_slip(closed, self._read_span, slip)
-        return quoted if len(quoted.faults) <= len(reading.faults) else reading
+        other = read_slip(closed, self._read_span, slip)
+        return other if len(other.faults) <= len(reading.faults) else reading
 
-    def _wrong_quotes(self, text: str) -> Slip | None:
-        """The slip of names in tags that are not in double quotes; None if there are none."""
-        pattern = self.syntax.unquoted
-        found = list(pattern.finditer(text)) if pattern is not None else []
+    def _slip(self, text: str) -> Slip | None:
+        """The tags of a text that are not quite the format's; None if there are none."""
+        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(text)]
         if not found:
             return None
-        edits = tuple(Edit(Range(*match.span(1)), f'"{match[2]}"') for match in found)
-        tag = self.syntax.shown_parameter if found[0].start(1) else self.syntax.shown_call
-        message = f"The name `{found[0][2]}` is not in double quotes; expected `{tag}`."
-        return Slip(rules.MALFORMED_PARAMETERS, message, "Write names in double quotes.", edits)
+        found.sort(key=lambda each: each[0].start(1))
+        first, tag = found[0]
+        edits = tuple(Edit(Range(*match.span(1)), match.expand(tag.replacement)) for match, tag in found)
+        message = f"{shown(first[0].strip())} {tag.problem}; expected `{self.syntax.shown_call}` and "
+        message += f"`{self.syntax.shown_parameter}`."
+        return Slip(rules.MALFORMED_PARAMETERS, message, "Write the tags of this format.", edits)
 
     def _read_span(self, closed: SpanClosed) -> ParseResult:
         lead = self.syntax.lead

@@ -99,10 +99,10 @@ def _inserted(place: Range, at: int, tag: str, problem: str) -> Fault:
 
 
 def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlSyntax) -> Fault:
-    """The fault of `<NAME>VALUE</NAME>` in place of a parameter's tags."""
+    """The fault of `<NAME>VALUE</NAME>` or `<TAG name="NAME">VALUE</TAG>` in place of a parameter's tags."""
     opener = syntax.shown_parameter.replace("NAME", found.name)
     closes = syntax.closes_value_of(found.name)
-    end = Range(found.value.end, found.value.end + len(f"</{found.name}>"))
+    end = Range(found.value.end, text.index(">", found.value.end) + 1)
     fix = Fix((Edit(place, opener), Edit(end, closes)), safe=False)
     message = f"{_quoted(text, place)} is not a parameter's tag; expected `{opener}`."
     return Fault(
