@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import (
-    ResultDifference,
     SameTexts,
     result_difference,
     same_arguments,

@@ -12,7 +12,7 @@ import msgspec
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
-from weaklink.inspector.formats.json.calls import shifted_call, strict_object
+from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
@@ -93,11 +93,7 @@ def _read_span(closed: SpanClosed) -> ParseResult:
     else:
         cut = _read_cut(text, head) if closed.ended_at is None else None
         reading = cut if cut is not None else _read_alone(text, head)
-    return ParseResult(
-        calls=tuple(shifted_call(call, start) for call in reading.calls),
-        faults=tuple(fault.moved(start) for fault in reading.faults),
-        complete=reading.complete,
-    )
+    return reading.moved(start)
 
 
 def read_react_answer(closed: SpanClosed) -> ParseResult:
@@ -318,11 +314,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
             faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
-    return ParseResult(
-        calls=tuple(shifted_call(call, place.start) for call in calls),
-        faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
-        complete=not is_cut,
-    )
+    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
 def _open_fence(end: int) -> Fault:
