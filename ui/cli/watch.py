@@ -30,6 +30,7 @@ from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
+from weaklink.ui.cli.discovery import notice_unknown_agents
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
@@ -288,6 +289,7 @@ def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs
 
     try:
         interrupt_on_signals()
+        notice_unknown_agents(paths)
         live = LiveImport(store, watched_paths(paths), options, jobs)
         print_notice(f"watching {', '.join(paths) or 'the usual places'}; Ctrl-C ends it")
         while True:
@@ -338,6 +340,7 @@ def watch(
         interrupt_on_signals()
         with _opened(where) as store:
             live = LiveImport(store, watched_paths(paths), options)  # what is written from now on is new
+            notice_unknown_agents(paths)
             watched = visible_line(", ".join(paths)) or f"the usual places of {', '.join(sources_with_places())}"
             print_notice(f"watching {watched}; Ctrl-C ends it")
             _print_breaks(store, live, color)
