@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import (
+    ResultDifference,
     result_difference,
     same_arguments,
     same_text,
@@ -211,10 +212,14 @@ def _result(place: _Difference, version: Turn, turns: Sequence[Turn]) -> Iterato
         yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
         return
     rule, message = found.described(tool, f"turn {place.number} has")
-    where = Range(*found.other)
+    where = _range(found)
     yield place.at(
         rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*found.read)
     )
+
+
+def _range(found: ResultDifference) -> Range:
+    return Range(*found.other)
 
 
 def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:

@@ -11,7 +11,7 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
-from weaklink.inspector.formats.json.calls import shifted_call, strict_object
+from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
@@ -86,7 +86,7 @@ def read_react_calls(closed: SpanClosed) -> ParseResult:
         cut = _read_cut(text, head) if closed.ended_at is None else None
         reading = cut if cut is not None else _read_alone(text, head)
     return ParseResult(
-        calls=tuple(shifted_call(call, start) for call in reading.calls),
+        calls=tuple(_moved(call, start) for call in reading.calls),
         faults=tuple(fault.moved(start) for fault in reading.faults),
         complete=reading.complete,
     )
@@ -311,7 +311,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         if not faults:
             faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
     return ParseResult(
-        calls=tuple(shifted_call(call, place.start) for call in calls),
+        calls=tuple(_moved(call, place.start) for call in calls),
         faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
         complete=not is_cut,
     )
@@ -366,4 +366,13 @@ def _wrong_key(member: JsonMember) -> Fault:
         f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
         "Rename it to `action_input`.",
         Fix((Edit(member.key_range, '"action_input"'),), safe=True),
+    )
+
+
+def _moved(call: ToolCall, distance: int) -> ToolCall:
+    return msgspec.structs.replace(
+        call,
+        range=call.range.moved(distance),
+        name_range=call.name_range.moved(distance) if call.name_range else None,
+        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
     )
