@@ -35,7 +35,7 @@ def check_arguments(call: ToolCall, offered: OfferedTools, builtin_tools: Contai
         yield from unknown_tool(call, offered, builtin_tools)
         return
     schema = offered.schema_of(tool)
-    if schema.problems:
+    if schema.faults:
         yield from check_structured_definition(tool, call, offered)
     yield from _faults(call, tool, schema)
 

@@ -26,7 +26,7 @@ Path = tuple[str | int, ...]
 """Keys and indexes from a schema's root, or a value's, to a place in it."""
 
 
-class Problem(Struct, frozen=True):
+class DefinitionFault(Struct, frozen=True):
     """A fault in a schema: the rule, the place in `parameters`, one sentence, and the smallest repair."""
 
     rule: Rule

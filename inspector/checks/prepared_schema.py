@@ -3,7 +3,7 @@
 An invalid JSON Schema is repaired into the one that was meant: keywords that break the meta-schema, bare maps of
 parameters, reference cycles, references without a target.
 
-Each fault becomes a problem with its place; it is corrected if its meaning is clear, and removed if it is not.
+Each fault becomes a fault with its place; it is corrected if its meaning is clear, and removed if it is not.
 """
 
 import copy
@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from weaklink.inspector.checks import json_schema
-from weaklink.inspector.checks.json_schema import Path, Problem, Violation, parent, places, short, violation_of
+from weaklink.inspector.checks.json_schema import DefinitionFault, Path, Violation, parent, places, short, violation_of
 from weaklink.inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
@@ -87,13 +87,13 @@ class UncheckedValue(Struct, frozen=True):
 
 
 class PreparedSchema(Struct, frozen=True):
-    """A tool's `parameters`, ready to check values; `problems` are what is wrong with the schema itself.
+    """A tool's `parameters`, ready to check values; `faults` are what is wrong with the schema itself.
 
     `takes_objects` is true for a usual tool schema, whose arguments are an object. `schema` is the schema for checks:
-    `parameters` with its problems repaired; None if nothing can be checked.
+    `parameters` with its faults repaired; None if nothing can be checked.
     """
 
-    problems: tuple[Problem, ...]
+    faults: tuple[DefinitionFault, ...]
     takes_objects: bool
     schema: Json
     _validator: json_schema.Validator | None = None
@@ -194,17 +194,19 @@ def _prepare(parameters: Json, text: str) -> PreparedSchema:
         return PreparedSchema((), takes_objects=True, schema=None)
     refusal = screen_schema(parameters)
     if refusal is not None:
-        return PreparedSchema((Problem(rules.SCHEMA_NOT_CHECKED, (), refusal),), takes_objects=False, schema=None)
+        return PreparedSchema(
+            (DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), refusal),), takes_objects=False, schema=None
+        )
     reading = repair_schema(parameters)
     if reading.validator is None:
-        return PreparedSchema(reading.problems, reading.takes_objects, schema=None)
+        return PreparedSchema(reading.faults, reading.takes_objects, schema=None)
     work = _bounded_work(reading.schema)
     if work is None:
         why = "its references multiply or nest too deep, so checking might never finish"
-        problem = Problem(rules.SCHEMA_NOT_CHECKED, (), f"The schema was ignored: {why}.")
-        return PreparedSchema((*reading.problems, problem), reading.takes_objects, schema=None)
+        fault = DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), f"The schema was ignored: {why}.")
+        return PreparedSchema((*reading.faults, fault), reading.takes_objects, schema=None)
     formats = json_schema.build_for_formats(reading.schema) if _FORMAT in text else None
-    return PreparedSchema(reading.problems, reading.takes_objects, reading.schema, reading.validator, formats, work)
+    return PreparedSchema(reading.faults, reading.takes_objects, reading.schema, reading.validator, formats, work)
 
 
 def _bounded_work(schema: Json) -> SchemaWork | None:
@@ -223,7 +225,7 @@ def takes_objects(schema: Json) -> bool:
     return named == "object" or (isinstance(named, list) and "object" in named)
 
 
-def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
+def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[DefinitionFault]]:
     """The object schema that a definition means, unchanged if it declares its dialect by `$schema`.
 
     `schema` itself is not modified.
@@ -236,7 +238,7 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
             f"`parameters` is a bare map of parameters ({names}); expected `type: object` with these as `properties`."
         )
         hint = "Put them under `properties`, next to `type: object`."
-        return {"type": "object", "properties": schema}, [Problem(rules.INVALID_TOOL_SCHEMA, (), message, hint)]
+        return {"type": "object", "properties": schema}, [DefinitionFault(rules.INVALID_TOOL_SCHEMA, (), message, hint)]
     if "type" not in schema and not any(key in schema for key in _COMPOSED):
         if schema and "properties" not in schema:
             message = "`parameters` has neither `type: object` nor `properties`."
@@ -244,18 +246,18 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[Problem]]:
             message = "`parameters` is an empty schema: expected `type: object` with `properties`."
         else:
             message = "`parameters` has `properties` but no `type: object`."
-        problem = Problem(
+        fault = DefinitionFault(
             rules.INVALID_TOOL_SCHEMA, (), message, "Add `type: object`; servers reject the tool without it."
         )
-        return {"type": "object", **schema} if "properties" in schema else schema, [problem]
+        return {"type": "object", **schema} if "properties" in schema else schema, [fault]
     if schema.get("type") == "object" and "properties" not in schema:
         stray = [key for key, inner in schema.items() if key not in _KEYWORDS and _looks_like_schema(inner)]
         if stray:
             names = ", ".join(f"`{short(name)}`" for name in stray[:4])
             message = f"Parameters appear next to `type: object` ({names}); expected them under `properties`."
             kept = {key: inner for key, inner in schema.items() if key not in stray}
-            problem = Problem(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
-            return {**kept, "properties": {key: schema[key] for key in stray}}, [problem]
+            fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
+            return {**kept, "properties": {key: schema[key] for key in stray}}, [fault]
     return schema, []
 
 
@@ -272,12 +274,12 @@ def _looks_like_schema(inner: Json) -> bool:
 
 
 class RepairedSchema(Struct, frozen=True):
-    """A schema with its validator, both None if there is none, and its problems.
+    """A schema with its validator, both None if there is none, and its faults.
 
     `takes_objects` is true for a usual tool schema, whose arguments are an object.
     """
 
-    problems: tuple[Problem, ...]
+    faults: tuple[DefinitionFault, ...]
     takes_objects: bool
     schema: Json = None
     validator: json_schema.Validator | None = None
@@ -296,37 +298,37 @@ def repair_schema(parameters: Json) -> RepairedSchema:
     """
     if not isinstance(parameters, dict | bool):
         message = f"`parameters` is {_article(parameters)}, not a schema; weaklink cannot check arguments against it."
-        problem = Problem(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
-        return RepairedSchema((problem,), takes_objects=True)
-    problems: list[Problem] = []
+        fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
+        return RepairedSchema((fault,), takes_objects=True)
+    faults: list[DefinitionFault] = []
     schema: Json = parameters
     if isinstance(parameters, dict):
-        schema, problems = as_object_schema(parameters)
-    problems += reference_cycles(schema)
+        schema, faults = as_object_schema(parameters)
+    faults += reference_cycles(schema)
     is_usual = takes_objects(schema)
     for at in range(_ROUNDS):
         built = json_schema.build(schema)
         if not isinstance(built, json_schema.SchemaFaults):
-            return RepairedSchema(tuple(dict.fromkeys(problems)), is_usual, schema, built)
+            return RepairedSchema(tuple(dict.fromkeys(faults)), is_usual, schema, built)
         schema = copy.deepcopy(schema) if at == 0 else schema
         found, is_lost = _remove_faulty(schema, built)
-        problems += found
+        faults += found
         if is_lost:
-            return RepairedSchema(tuple(problems), is_usual)
+            return RepairedSchema(tuple(faults), is_usual)
     message = "The schema has too many faults; weaklink does not check arguments against it."
-    return RepairedSchema((*problems, Problem(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
+    return RepairedSchema((*faults, DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
 
 
-def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[Problem], bool]:
-    """Remove the faults from `schema`. Returns them as problems, and whether no schema is left."""
+def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[DefinitionFault], bool]:
+    """Remove the faults from `schema`. Returns them as faults of the definition, and whether no schema is left."""
     if faults.refused:
         message = f"The schema was ignored: the schema library rejects it ({faults.refused})."
-        return [Problem(rules.SCHEMA_NOT_CHECKED, (), message)], True
+        return [DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), message)], True
     if faults.paths:
         return list(repair_keywords(schema, faults.paths)), faults.paths == ((),)
     dropped = list(without_reference(schema, faults.unresolved))
     return dropped or [
-        Problem(rules.UNRESOLVABLE_REFERENCE, (), unresolvable_reference(faults.unresolved))
+        DefinitionFault(rules.UNRESOLVABLE_REFERENCE, (), unresolvable_reference(faults.unresolved))
     ], not dropped
 
 
@@ -335,12 +337,12 @@ def _article(value: Json) -> str:
     return "null" if value is None else names.get(type(value), "a number")
 
 
-def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
+def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[DefinitionFault]:
     """Repair or remove the keywords at these places of `schema`, in place; deepest first."""
     for path in sorted(paths, key=lambda path: (-len(path), [str(step) for step in path])):
         if not path:
             if len(paths) == 1:
-                yield Problem(
+                yield DefinitionFault(
                     rules.INVALID_TOOL_SCHEMA, (), "`parameters` as a whole violates the JSON Schema meta-schema."
                 )
             continue
@@ -348,7 +350,7 @@ def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[Problem]:
         if isinstance(holder, dict) and keyword in holder:
             yield _repair_keyword(schema, holder, str(keyword), path)
         elif isinstance(holder, list) and isinstance(keyword, int) and keyword < len(holder):
-            yield Problem(
+            yield DefinitionFault(
                 rules.INVALID_TOOL_SCHEMA,
                 path,
                 f"`{short(holder[keyword])}` is not allowed here in a schema; it is ignored.",
@@ -360,7 +362,7 @@ def _harmless(path: Path) -> Json:
     return "" if len(path) > 1 and path[-2] in ("required", "dependentRequired") else True
 
 
-def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path) -> Problem:
+def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path) -> DefinitionFault:
     value = holder.pop(keyword)
     message = f"`{short(keyword)}` cannot be `{short(value)}` in a schema; it is ignored."
     hint = None
@@ -383,7 +385,7 @@ def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: P
         holder["prefixItems"] = value
         message = "`items` is one schema since draft 2020-12; read as `prefixItems`."
         hint = "Rename it to `prefixItems`."
-    return Problem(rules.INVALID_TOOL_SCHEMA, path, message, hint)
+    return DefinitionFault(rules.INVALID_TOOL_SCHEMA, path, message, hint)
 
 
 def _require(schema: Json, path: Path) -> None:
@@ -406,8 +408,8 @@ def _intended_type(value: Json) -> Json:
     return None
 
 
-def reference_cycles(schema: Json) -> Iterator[Problem]:
-    """One problem for each cycle, at one of its `$ref`s; each place of the schema is visited once.
+def reference_cycles(schema: Json) -> Iterator[DefinitionFault]:
+    """One fault for each cycle, at one of its `$ref`s; each place of the schema is visited once.
 
     JSON Schema leaves the meaning of such a schema open (core, section 9.4.1); for a validator it is no constraint.
     """
@@ -423,7 +425,7 @@ def reference_cycles(schema: Json) -> Iterator[Problem]:
                 "no constraint, so nothing is checked."
             )
             hint = "Point it to a schema with a `type`."
-            yield Problem(rules.UNRESOLVABLE_REFERENCE, (*paths[id(node)], "$ref"), message, hint)
+            yield DefinitionFault(rules.UNRESOLVABLE_REFERENCE, (*paths[id(node)], "$ref"), message, hint)
 
 
 def _closing(schema: dict[str, Json], start: dict[str, Json], done: set[int]) -> Iterator[dict[str, Json]]:
@@ -476,7 +478,7 @@ def _steps(pointer: str) -> Path:
     return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
 
 
-def without_reference(schema: Json, words: str) -> Iterator[Problem]:
+def without_reference(schema: Json, words: str) -> Iterator[DefinitionFault]:
     """Remove the references (or the dialect) that the library's message names from `schema`."""
     named = [name for name in _QUOTED.findall(words) if name]
     for path, node in list(places(schema)):
@@ -485,7 +487,7 @@ def without_reference(schema: Json, words: str) -> Iterator[Problem]:
             if isinstance(value, str) and any(_is_named(value, name) for name in named):
                 del node[keyword]
                 rule = rules.INVALID_TOOL_SCHEMA if keyword == "$schema" else rules.UNRESOLVABLE_REFERENCE
-                yield Problem(rule, (*path, keyword), *_about(keyword, value))
+                yield DefinitionFault(rule, (*path, keyword), *_about(keyword, value))
 
 
 def unresolvable_reference(words: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
 from weaklink.inspector.apis.openai.tool_lists import callable_tools, has_unnamed_tools
-from weaklink.inspector.checks.json_schema import Path, Problem
+from weaklink.inspector.checks.json_schema import DefinitionFault, Path
 from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
 from weaklink.inspector.checks.wording import pointer, quoted
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
@@ -16,7 +16,7 @@ from weaklink.inspector.text import Range
 
 _MOST_NAMES = 500
 _LONGEST_NAME = 200
-_MOST_PROBLEMS = 10
+_MAX_FAULTS = 10
 
 
 class OfferedTools:
@@ -88,13 +88,13 @@ def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
     """The faults of a definition in a text, each at its place in that text."""
     if tool.range is None:
         return
-    problems = prepared_schema(tool.parameters).problems
-    if not problems:
+    faults = prepared_schema(tool.parameters).faults
+    if not faults:
         return
     nodes = read_json(tool.raw).nodes
-    for problem in problems[:_MOST_PROBLEMS]:
-        place = _place(nodes[0], problem.path) if nodes else None
-        yield _fault(tool, problem, place.moved(tool.range.start) if place else tool.range)
+    for fault in faults[:_MAX_FAULTS]:
+        place = _place(nodes[0], fault.path) if nodes else None
+        yield _fault(tool, fault, place.moved(tool.range.start) if place else tool.range)
 
 
 def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
@@ -102,8 +102,8 @@ def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: O
     if tool.range is not None or tool.name in offered.reported:
         return
     offered.reported.add(tool.name)
-    for problem in offered.schema_of(tool).problems[:_MOST_PROBLEMS]:
-        yield _fault(tool, problem, call.name_range or call.range)
+    for fault in offered.schema_of(tool).faults[:_MAX_FAULTS]:
+        yield _fault(tool, fault, call.name_range or call.range)
 
 
 def nearest_word(word: str, choices: list[str]) -> str | None:
@@ -120,9 +120,9 @@ def _folded(word: str) -> str:
     return word.casefold().replace("-", "_").replace(" ", "_").strip()
 
 
-def _fault(tool: ToolDefinition, problem: Problem, place: Range) -> Fault:
-    where = f" at `{pointer(problem.path)}`" if problem.path else ""
-    return Fault(problem.rule, place, f"Tool {quoted(tool.name)}{where}: {problem.message}", problem.hint)
+def _fault(tool: ToolDefinition, fault: DefinitionFault, place: Range) -> Fault:
+    where = f" at `{pointer(fault.path)}`" if fault.path else ""
+    return Fault(fault.rule, place, f"Tool {quoted(tool.name)}{where}: {fault.message}", fault.hint)
 
 
 def _place(definition: JsonNode, path: Path) -> Range | None:

@@ -223,8 +223,8 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     raw = node.range.of(payload)
     places = ArgumentPlaces(ToolCall(None, value, raw, valid=True, range=place, arguments_range=place))
     prepared = prepared_schema(schema_)
-    for problem in prepared.problems:
-        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The schema is not usable: {problem.message}", problem.hint)
+    for fault in prepared.faults:
+        yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The schema is not usable: {fault.message}", fault.hint)
     unsafe = unsafe_part(value)
     if unsafe is not None:
         yield Fault(schema.SCHEMA_NOT_CHECKED, places.of(unsafe.path), f"The answer was not checked: {unsafe.why}.")
@@ -236,7 +236,7 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     found = list(violation_faults(violations, value, places))
     yield from found
     reported = {fault.path for fault in found}
-    for one in invented_keys(value, prepared.schema if prepared.problems else schema_):
+    for one in invented_keys(value, prepared.schema if prepared.faults else schema_):
         at = pointer(one.path)
         if at not in reported:
             known = f"; it has {listed_names(one.known)}" if one.known else ""
@@ -499,7 +499,7 @@ def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
     answer = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
     # jsonschema-rs runs the expression in linear time, or with a limit on backtracking.
     checked = prepared_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
-    if checked.problems:
+    if checked.faults:
         message = f"The row's `answer_format` {quoted(pattern)} is not a supported regular expression."
     elif is_open or checked.violations(answer):
         message = f"The answer does not match {quoted(pattern)}."

@@ -46,7 +46,7 @@ class _QuotingStyle(Struct):
         return Fix(tuple(self.edits), safe=True)
 
 
-class PayloadFindings(Struct):
+class PayloadFaults(Struct):
     """Collects the faults of one payload; once it is `full`, the expensive checks are skipped."""
 
     text: str
@@ -242,7 +242,7 @@ class JsonCursor(Struct):
     text: str
     at: int
     end: int
-    found: PayloadFindings
+    found: PayloadFaults
     frames: list[Frame] = field(default_factory=list)
     cut: Truncation | None = None
     no_triple: set[str] = field(default_factory=set)

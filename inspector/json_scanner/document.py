@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from weaklink.inspector.diagnostics import Edit, Fault
 from weaklink.inspector.json_scanner import messages as say
 from weaklink.inspector.json_scanner.brackets import JsonMachine, balance, doubled_keys, open_missing_array
-from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFindings
+from weaklink.inspector.json_scanner.cursor import ExpectedToken, Frame, JsonCursor, PayloadFaults
 from weaklink.inspector.json_scanner.reader import read_on, read_value, skip_trivia
 from weaklink.inspector.json_scanner.values import NUMBER, JsonKind, JsonNode, JsonReading, read_strict
 from weaklink.inspector.json_scanner.words import result_of
@@ -42,7 +42,7 @@ def read_json(
     place = within if within is not None else Range(0, len(text))
     node, doubled = read_strict(text, place.start, place.end)
     if node:
-        findings = PayloadFindings(text)
+        findings = PayloadFaults(text)
         for each in doubled:
             for fault in doubled_keys(text, each):
                 findings.add(fault)
@@ -66,7 +66,7 @@ def _read_tolerantly(
 
 
 def _document(text: str, place: Range, *, call: bool, several_arrays: bool) -> "_Document":
-    cursor = JsonCursor(text, place.start, place.end, PayloadFindings(text))
+    cursor = JsonCursor(text, place.start, place.end, PayloadFaults(text))
     document = _Document(JsonMachine(cursor, call), several_arrays)
     document.read()
     return document

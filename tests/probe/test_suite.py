@@ -21,7 +21,7 @@ def test_every_right_answer_of_the_builtin_suite_follows_its_own_tools_schemas()
         tools = {object_of(tool["function"])["name"]: object_of(tool["function"]) for tool in _tools(request.body)}
         for call in request.expected.calls or ():
             prepared = prepared_schema(tools[call.name]["parameters"])
-            assert prepared.problems == ()
+            assert prepared.faults == ()
             assert prepared.violations(call.arguments) == (), request.id
         assert request.expected.calls is not None or request.expected.text or request.expected.json_schema
 

@@ -14,7 +14,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.ui.cli.files import open_output, read_text
-from weaklink.ui.reports.check_report import Finding, UnreadRecord
+from weaklink.ui.reports.check_report import CheckedDiagnostic, UnreadRecord
 
 _VERSION = 1
 _LONGEST_EXCERPT = 80
@@ -37,7 +37,7 @@ class KnownFault(Struct, frozen=True, order=True):
 
     @property
     def key(self) -> "_Key":
-        """What findings are looked up by."""
+        """What diagnostics are looked up by."""
         return self.fingerprint, self.severity
 
 
@@ -61,16 +61,16 @@ class Baseline:
         for fault in self.faults:
             self._left[fault.key] += fault.count
 
-    def knows(self, finding: Finding | UnreadRecord, *, breaks: bool = False) -> bool:
-        """Whether an unused entry matches a finding; uses the entry up. The finding is recorded as met either way.
+    def knows(self, checked: CheckedDiagnostic | UnreadRecord, *, breaks: bool = False) -> bool:
+        """Whether an unused entry matches a diagnostic; uses the entry up. It is recorded as met either way.
 
-        `breaks` says that the finding is the reason why its chain is broken.
+        `breaks` says that the diagnostic is the reason why its chain is broken.
         """
-        severity = _BROKEN if breaks else finding.fault.rule.severity.value
-        self._note(finding, severity)
+        severity = _BROKEN if breaks else checked.fault.rule.severity.value
+        self._note(checked, severity)
         for known in (*reversed(_WORST_FIRST[: _WORST_FIRST.index(severity) + 1]), ""):
-            if self._left[finding.fingerprint, known] > 0:
-                self._left[finding.fingerprint, known] -= 1
+            if self._left[checked.fingerprint, known] > 0:
+                self._left[checked.fingerprint, known] -= 1
                 return True
         return False
 
@@ -84,12 +84,12 @@ class Baseline:
         )
 
     def met(self) -> tuple[KnownFault, ...]:
-        """All findings of this run as the entries of a new baseline, sorted by path."""
+        """All diagnostics of this run as the entries of a new baseline, sorted by path."""
         return tuple(sorted(self._met.values()))
 
-    def _note(self, finding: Finding | UnreadRecord, severity: str) -> None:
-        code, text = finding.fault.rule.code, finding.words[:_LONGEST_EXCERPT]
-        new = KnownFault(finding.path, code, finding.fingerprint, 0, text, severity)
+    def _note(self, checked: CheckedDiagnostic | UnreadRecord, severity: str) -> None:
+        code, text = checked.fault.rule.code, checked.words[:_LONGEST_EXCERPT]
+        new = KnownFault(checked.path, code, checked.fingerprint, 0, text, severity)
         entry = self._met.get(new.key, new)
         self._met[new.key] = structs.replace(entry, count=entry.count + 1)
 

@@ -48,8 +48,8 @@ class CheckOptions(Struct, frozen=True):
     """How files are read, and which rules count: codes, names or code prefixes.
 
     `error_patterns`, `reasoning_budget` and `context_window` are passed to `inspect_trace`. With `allow_skipped`, what
-    cannot be read is noted and is not a finding. With `strict`, a file of an unknown source is a finding even if it was
-    only found in a folder.
+    cannot be read is noted and is not a diagnostic. With `strict`, a file of an unknown source is a diagnostic even if
+    it was only found in a folder.
     """
 
     source: str | None = None
@@ -75,21 +75,21 @@ class CheckOptions(Struct, frozen=True):
 
 
 class InspectedRecord(Struct, frozen=True):
-    """A trace of a file with all its findings; `chain` is the chain by which they are grouped.
+    """A trace of a file with all its diagnostics; `chain` is the chain by which they are grouped.
 
-    `broken_chain` is its break as a finding, if the break's rule is checked.
+    `broken_chain` is its break as a diagnostic, if the break's rule is checked.
     """
 
     place: str
     title: str
-    findings: tuple[check_report.Finding, ...]
+    diagnostics: tuple[check_report.CheckedDiagnostic, ...]
     chain: Chain | None = None
     broken: Break | None = None
-    broken_chain: check_report.Finding | None = None
+    broken_chain: check_report.CheckedDiagnostic | None = None
 
 
 class SkippedRecord(Struct, frozen=True):
-    """A record without a trace, redacted; `unread` is its finding, if it counts as one."""
+    """A record without a trace, redacted; `unread` is its diagnostic, if it counts as one."""
 
     skipped: Skipped
     unread: check_report.UnreadRecord | None = None
@@ -185,20 +185,23 @@ class FileTally:
         self._traces += 1
         reason = None
         if record.broken is not None and record.broken_chain is not None:
-            reason = check_report.break_reason(record.broken, record.broken_chain, record.findings)
-        new = tuple(one for one in record.findings if not self._baseline.knows(one, breaks=one is reason))
-        self._known += len(record.findings) - len(new)
-        self._diagnostics.update(finding.diagnostic.rule.code for finding in new)
-        self._severities.update(finding.diagnostic.rule.severity for finding in new)
-        by_cause = check_report.grouped_findings(new, record.chain) if record.chain is not None else new
+            reason = check_report.break_reason(record.broken, record.broken_chain, record.diagnostics)
+        new = tuple(one for one in record.diagnostics if not self._baseline.knows(one, breaks=one is reason))
+        self._known += len(record.diagnostics) - len(new)
+        self._diagnostics.update(checked.diagnostic.rule.code for checked in new)
+        self._severities.update(checked.diagnostic.rule.severity for checked in new)
+        by_cause = check_report.grouped_diagnostics(new, record.chain) if record.chain is not None else new
         broken_chain = self._new_break(record, reason, new)
         self._report.trace(
             check_report.CheckedTrace(self._name, record.place, record.title, by_cause, record.broken, broken_chain)
         )
 
     def _new_break(
-        self, record: InspectedRecord, reason: check_report.Finding | None, new: Iterable[check_report.Finding]
-    ) -> check_report.Finding | None:
+        self,
+        record: InspectedRecord,
+        reason: check_report.CheckedDiagnostic | None,
+        new: Iterable[check_report.CheckedDiagnostic],
+    ) -> check_report.CheckedDiagnostic | None:
         """The record's broken chain, counted; None if it has none, or one that the baseline knows.
 
         A break by an error is known if that error is; any other break has its own entry in a baseline.
@@ -207,7 +210,7 @@ class FileTally:
         if record.broken is None or broken_chain is None:
             return None
         if reason is not None:
-            is_known = all(finding is not reason for finding in new)
+            is_known = all(checked is not reason for checked in new)
         else:
             is_known = self._baseline.knows(broken_chain)
             self._known += is_known
@@ -243,7 +246,7 @@ class FileTally:
 
 
 class _Reported(Struct, frozen=True):
-    """The trace that findings refer to, without secrets, and where it was read from: see `findings_of`."""
+    """The trace that diagnostics refer to, without secrets, and where it was read from: see `checked_diagnostics`."""
 
     source: str
     trace: Trace
@@ -301,14 +304,16 @@ class _RecordReader:
 
     def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
         path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line
-        findings = tuple(check_report.findings_of(path, source, trace, found, line, written=reported.written))
+        diagnostics = tuple(
+            check_report.checked_diagnostics(path, source, trace, found, line, written=reported.written)
+        )
         broken = found.chain.broken
         is_checked = broken is not None and broken.code in self._codes
         return InspectedRecord(
             record.provenance.record,
             title_of(trace),
-            findings,
-            found.chain if findings else None,
+            diagnostics,
+            found.chain if diagnostics else None,
             broken,
             check_report.broken_chain(path, source, trace, found.chain, line, written=reported.written)
             if is_checked
@@ -316,7 +321,7 @@ class _RecordReader:
         )
 
     def refused(self, why: str, *, is_failure: bool) -> check_report.UnreadRecord | None:
-        """The finding for a refused file; None if the refusal does not count as one."""
+        """The diagnostic for a refused file; None if the refusal does not count as one."""
         only_found = self._file.is_walked and not is_failure
         if UNREADABLE_FILE not in self._unread_rules or (only_found and not self._options.strict):
             return None
@@ -402,7 +407,7 @@ class RecordText(Struct, frozen=True):
 
 
 def unreadable_record(path: str, skipped: Skipped, found: RecordText | None) -> check_report.UnreadRecord:
-    """The finding for a skipped record of a file; `found` is its text, None if the file has no lines."""
+    """The diagnostic for a skipped record of a file; `found` is its text, None if the file has no lines."""
     text = found.text if found is not None else ""
     if skipped.record == _END:
         skipped = structs.replace(skipped, offset=len(text))

@@ -20,7 +20,7 @@ from weaklink.ui.json_types.checks import (
     LintTotalsJson,
 )
 from weaklink.ui.json_types.diagnostics import RelatedJson
-from weaklink.ui.reports.check_report import CheckedFile, CheckedTrace, CheckTotals, Finding, UnreadRecord
+from weaklink.ui.reports.check_report import CheckedDiagnostic, CheckedFile, CheckedTrace, CheckTotals, UnreadRecord
 from weaklink.ui.views.diagnostic import Excerpt, diagnostic_lines
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import (
@@ -48,7 +48,7 @@ class CheckLines:
 
     def trace(self, trace: CheckedTrace) -> None:
         """Print the trace's position, the verdict, and each fault; nothing if there is neither fault nor break."""
-        if trace.findings or trace.broken_chain is not None:
+        if trace.diagnostics or trace.broken_chain is not None:
             self._put(trace_lines(trace, self._width))
 
     def unread(self, unread: UnreadRecord) -> None:
@@ -75,14 +75,14 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
         head = Run(f"✖ broke at step {trace.broken.step}", Style.ERROR)
         verdict = quoted(_verdict(trace, trace.broken))
         yield from wrapped((head, Run(f" (turn {trace.broken.turn}): "), *verdict), width, indent=2)
-    for finding in trace.findings:
-        yield from diagnostic_lines(finding.shown, finding.lines.text, width=width, lines=finding.lines)
+    for checked in trace.diagnostics:
+        yield from diagnostic_lines(checked.shown, checked.lines.text, width=width, lines=checked.lines)
     yield ()
 
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
-    """The break's message; only the call and its outcome if a finding below contains the reason."""
-    found = (finding.diagnostic for finding in trace.findings)
+    """The break's message; only the call and its outcome if a diagnostic below contains the reason."""
+    found = (checked.diagnostic for checked in trace.diagnostics)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
         one.location.turn == broken.turn and one.rule.code == broken.code for one in found
     ):
@@ -178,9 +178,9 @@ class CheckJson:
         self._files, self._diagnostics, self._broken = JsonArray(), JsonArray(), JsonArray()
 
     def trace(self, trace: CheckedTrace) -> None:
-        """Add its findings to `diagnostics`, and its break to `broken_chains`."""
-        for finding in trace.findings:
-            self._diagnostics.add(finding_object(finding))
+        """Add its diagnostics to `diagnostics`, and its break to `broken_chains`."""
+        for checked in trace.diagnostics:
+            self._diagnostics.add(checked_object(checked))
         if trace.broken is not None and trace.broken_chain is not None:
             self._broken.add(broken_object(trace.broken, trace.broken_chain))
 
@@ -205,29 +205,29 @@ class CheckJson:
         self._out.write(f', "totals": {write_json(totals_object(totals))}}}\n')
 
 
-def finding_object(finding: Finding) -> CheckedDiagnosticJson:
+def checked_object(checked: CheckedDiagnostic) -> CheckedDiagnosticJson:
     """A diagnostic with its position; `path` is the file's, `path_in_arguments` a JSON Pointer or null.
 
-    Later findings of the same cause are in `related`, each with its own position, `path_in_arguments` and
+    Later diagnostics of the same cause are in `related`, each with its own position, `path_in_arguments` and
     `fingerprint`.
     """
-    shown = _placed_object(finding, finding.shown)
-    more = [_placed_object(one, one.diagnostic) for one in finding.more]
+    shown = _placed_object(checked, checked.shown)
+    more = [_placed_object(one, one.diagnostic) for one in checked.more]
     members = dict[str, object](shown)
     related = [*shown.get("related", []), *more]
     del members["related"]  # which comes last
-    place = {"path": finding.path, "record": finding.record, "trace": finding.trace}
+    place = {"path": checked.path, "record": checked.record, "trace": checked.trace}
     return cast("CheckedDiagnosticJson", {**place, **members, "related": related})
 
 
-def broken_object(broken: Break, finding: Finding) -> BrokenChainJson:
+def broken_object(broken: Break, checked: CheckedDiagnostic) -> BrokenChainJson:
     """A broken chain: its step, its reason, and the position of the failed call or of its error, as in a diagnostic."""
-    place = finding.diagnostic.location
-    line, column = finding.lines.position(place.range.start)
+    place = checked.diagnostic.location
+    line, column = checked.lines.position(place.range.start)
     return {
-        "path": finding.path,
-        "record": finding.record,
-        "trace": finding.trace,
+        "path": checked.path,
+        "record": checked.record,
+        "trace": checked.trace,
         "step": broken.step,
         "tool": broken.tool,
         "outcome": broken.outcome.value,
@@ -240,16 +240,16 @@ def broken_object(broken: Break, finding: Finding) -> BrokenChainJson:
         "line": line,
         "column": column,
         "message": broken.message,
-        "fingerprint": finding.fingerprint,
+        "fingerprint": checked.fingerprint,
     }
 
 
-def _placed_object(finding: Finding, diagnostic: Diagnostic) -> RelatedJson:
+def _placed_object(checked: CheckedDiagnostic, diagnostic: Diagnostic) -> RelatedJson:
     """A diagnostic with its place and fingerprint; the path in its arguments has another name here."""
     place = diagnostic.location
-    members = dict[str, object](diagnostic_object(diagnostic, finding.lines))
+    members = dict[str, object](diagnostic_object(diagnostic, checked.lines))
     members["path_in_arguments"] = members.pop("path")
-    placed = {"turn": place.turn, "part": place.part, **members, "fingerprint": finding.fingerprint}
+    placed = {"turn": place.turn, "part": place.part, **members, "fingerprint": checked.fingerprint}
     return cast("RelatedJson", placed)
 
 

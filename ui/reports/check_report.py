@@ -142,12 +142,12 @@ def _corners(lines: LineIndex, place: Range) -> tuple[int, int, int, int]:
     return (*lines.position(place.start), *lines.position(place.end))
 
 
-class Finding(Struct, frozen=True):
+class CheckedDiagnostic(Struct, frozen=True):
     """One diagnostic of a trace: the file and record it was read from, the trace's title, and the lines around it.
 
     `place` is its position in the file, or None if unknown. `fingerprint` identifies the fault: it does not change if
-    the record moves, or if a later version of weaklink words the message differently. `more` are the later findings of
-    the same cause, if the trace is broken.
+    the record moves, or if a later version of weaklink words the message differently. `more` are the later diagnostics
+    of the same cause, if the trace is broken.
     """
 
     path: str
@@ -157,11 +157,11 @@ class Finding(Struct, frozen=True):
     lines: LineIndex
     place: FilePlace | None = None
     fingerprint: str = ""
-    more: tuple["Finding", ...] = ()
+    more: tuple["CheckedDiagnostic", ...] = ()
 
     @property
     def shown(self) -> Diagnostic:
-        """The diagnostic, with the number of `more` findings in its message."""
+        """The diagnostic, with the number of `more` diagnostics in its message."""
         return with_count(self.diagnostic, len(self.more))
 
     @property
@@ -197,32 +197,32 @@ class UnreadRecord(Struct, frozen=True):
 
 
 class CheckedTrace(Struct, frozen=True):
-    """One trace of a file: its record and title, its break if it has one, and its findings in the order of positions.
+    """One trace of a file: its record and title, its break if it has one, and its diagnostics in the order of places.
 
-    Findings that a baseline knows are left out. `broken_chain` is the break as a finding, if it can fail the check: its
-    rule is selected, and no baseline knows it.
+    Diagnostics that a baseline knows are left out. `broken_chain` is the break as a diagnostic, if it can fail the
+    check: its rule is selected, and no baseline knows it.
     """
 
     path: str
     record: str
     title: str
-    findings: tuple[Finding, ...] = ()
+    diagnostics: tuple[CheckedDiagnostic, ...] = ()
     broken: Break | None = None
-    broken_chain: Finding | None = None
+    broken_chain: CheckedDiagnostic | None = None
 
     @property
-    def unexplained_break(self) -> Finding | None:
-        """The broken chain, if no error among the findings is its reason: then only the break itself shows it."""
-        found = [one for finding in self.findings for one in (finding, *finding.more)]
+    def unexplained_break(self) -> CheckedDiagnostic | None:
+        """The broken chain, if no error among the diagnostics is its reason: then only the break itself shows it."""
+        found = [one for checked in self.diagnostics for one in (checked, *checked.more)]
         if self.broken is None or self.broken_chain is None or break_reason(self.broken, self.broken_chain, found):
             return None
         return self.broken_chain
 
     @property
-    def results(self) -> tuple[Finding, ...]:
-        """The findings, and before them the broken chain if none of them shows it as an error."""
+    def results(self) -> tuple[CheckedDiagnostic, ...]:
+        """The diagnostics, and before them the broken chain if none of them shows it as an error."""
         unexplained = self.unexplained_break
-        return self.findings if unexplained is None else (unexplained, *self.findings)
+        return self.diagnostics if unexplained is None else (unexplained, *self.diagnostics)
 
 
 class CheckedFile(Struct, frozen=True):
@@ -230,9 +230,9 @@ class CheckedFile(Struct, frozen=True):
 
     `refused` is the reason, in a sentence, if its format is not supported or reading failed; after a failure,
     `is_failure` is true and the other fields count what was read before. `skipped` counts the records without a trace,
-    `first_skipped` are the first of them, and `notes` are sentences on those that are not findings. `diagnostics`
-    counts the findings by code, `severities` by severity: a fault's severity may differ from its rule's. `broken`
-    counts the broken chains, `known` the further findings and broken chains that are in a baseline.
+    `first_skipped` are the first of them, and `notes` are sentences on those that are not diagnostics. `diagnostics`
+    counts the diagnostics by code, `severities` by severity: a fault's severity may differ from its rule's. `broken`
+    counts the broken chains, `known` the further diagnostics and broken chains that are in a baseline.
     """
 
     path: str
@@ -250,7 +250,7 @@ class CheckedFile(Struct, frozen=True):
 
 
 class CheckTotals(Struct):
-    """The totals of all files so far; `known` findings are in a baseline, `gone` ones are only in the baseline.
+    """The totals of all files so far; `known` diagnostics are in a baseline, `gone` ones are only in the baseline.
 
     `broken` counts the broken chains; it is 0 if `judges_chains` is false, as for training data.
     """
@@ -302,7 +302,7 @@ class CheckReporter(Protocol):
         ...
 
 
-def findings_of(
+def checked_diagnostics(
     path: str,
     source: str,
     trace: Trace,
@@ -310,8 +310,8 @@ def findings_of(
     line: str | None = None,
     *,
     written: Trace | None = None,
-) -> Iterator[Finding]:
-    """The findings of one trace, in the order of their positions.
+) -> Iterator[CheckedDiagnostic]:
+    """The diagnostics of one trace, in the order of their positions.
 
     `source` is the source that the file was read as, `line` the text of the line that the trace's record names, if any,
     and `written` the original trace if `trace` is redacted.
@@ -327,7 +327,7 @@ def findings_of(
         lines, in_turn = known[at], diagnostic.place_in_turn
         text = lines.text if in_turn is diagnostic.location else texts.at(in_turn)
         place, fingerprint = places.place(diagnostic), fingerprints.of(diagnostic, text)
-        yield Finding(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
+        yield CheckedDiagnostic(path, trace.provenance.record, title_of(trace), diagnostic, lines, place, fingerprint)
 
 
 def broken_chain(
@@ -338,12 +338,12 @@ def broken_chain(
     line: str | None = None,
     *,
     written: Trace | None = None,
-) -> Finding | None:
+) -> CheckedDiagnostic | None:
     """The break of a chain as an error at the call that failed, or at the result that was an error; None if unbroken.
 
     Its rule is that of the break, its fingerprint differs from that of the diagnostic that explains the break: a fault
     that an agent recovered from may be known, and the same fault that breaks the chain is new. The other parameters are
-    those of `findings_of`.
+    those of `checked_diagnostics`.
     """
     broken = chain.broken
     if broken is None:
@@ -356,22 +356,26 @@ def broken_chain(
     diagnostic, text = fault.at(location.turn, location.part), PlacedTexts(trace).at(location)
     place = FilePlaces(written or trace, source, line).place(diagnostic)
     fingerprint = Fingerprints(trace).of(diagnostic, text, kind=BROKEN)
-    return Finding(path, trace.provenance.record, title_of(trace), diagnostic, LineIndex(text), place, fingerprint)
+    return CheckedDiagnostic(
+        path, trace.provenance.record, title_of(trace), diagnostic, LineIndex(text), place, fingerprint
+    )
 
 
-def break_reason(broken: Break, broken_chain: Finding, findings: Iterable[Finding]) -> Finding | None:
-    """The first error among a trace's findings that is the reason of its break, None if there is none."""
+def break_reason(
+    broken: Break, broken_chain: CheckedDiagnostic, diagnostics: Iterable[CheckedDiagnostic]
+) -> CheckedDiagnostic | None:
+    """The first error among a trace's diagnostics that is the reason of its break, None if there is none."""
     turns = (broken.turn, broken_chain.diagnostic.location.turn)
-    for finding in findings:
-        rule = finding.diagnostic.rule
-        if rule.code == broken.code and rule.severity is Severity.ERROR and finding.diagnostic.location.turn in turns:
-            return finding
+    for checked in diagnostics:
+        rule = checked.diagnostic.rule
+        if rule.code == broken.code and rule.severity is Severity.ERROR and checked.diagnostic.location.turn in turns:
+            return checked
     return None
 
 
-def grouped_findings(findings: Sequence[Finding], chain: Chain) -> tuple[Finding, ...]:
-    """The first finding of each cause with the others as its `more`; in an unbroken trace, every finding separately."""
-    groups = by_cause(findings, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
+def grouped_diagnostics(diagnostics: Sequence[CheckedDiagnostic], chain: Chain) -> tuple[CheckedDiagnostic, ...]:
+    """The first diagnostic of each cause with the others as its `more`; in an unbroken trace, each separately."""
+    groups = by_cause(diagnostics, lambda one: one.diagnostic, is_broken=chain.status is Status.BROKEN)
     return tuple(structs.replace(first, more=tuple(more)) for first, *more in groups)
 
 

@@ -38,9 +38,9 @@ LEVELS: Mapping[Severity, str] = MappingProxyType(
 class CheckJunit:
     """Writes the suites to `out` at the end; until then they are on disk.
 
-    A case fails if `fails` is true for the severity of one of its findings, or for `BROKEN` if its chain is broken. An
-    unreadable record or file is a separate case that fails; a record that was left out without a finding is a skipped
-    case.
+    A case fails if `fails` is true for the severity of one of its diagnostics, or for `BROKEN` if its chain is broken.
+    An unreadable record or file is a separate case that fails; a record that was left out without a diagnostic is a
+    skipped case.
     """
 
     def __init__(self, out: TextIO, fails: Callable[[str], bool]) -> None:
@@ -51,7 +51,7 @@ class CheckJunit:
     def trace(self, trace: check_report.CheckedTrace) -> None:
         """Add a case to its file's suite."""
         self._tests += 1
-        wrong = [finding for finding in trace.findings if self._fails(finding.diagnostic.rule.severity)]
+        wrong = [checked for checked in trace.diagnostics if self._fails(checked.diagnostic.rule.severity)]
         if trace.broken_chain is not None and self._fails(check_report.BROKEN):
             wrong.append(trace.broken_chain)
         self._failures += bool(wrong)
@@ -90,7 +90,7 @@ class CheckJunit:
         self._out.write("</testsuites>\n")
 
 
-def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]) -> str:
+def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.CheckedDiagnostic]) -> str:
     """A failure element with the verdict, or else the first fault, and all faults in readable form."""
     first = wrong[0].shown.fault
     summary = (
@@ -101,14 +101,15 @@ def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.Finding]
 
 
 def _message_text(trace: check_report.CheckedTrace) -> str:
-    """Findings that do not make the case fail, as output."""
+    """Diagnostics that do not make the case fail, as output."""
     results = trace.results
     return f"<system-out>{xml_text(_shown(results))}</system-out>\n" if results else ""
 
 
-def _shown(findings: Iterable[check_report.Finding]) -> str:
+def _shown(diagnostics: Iterable[check_report.CheckedDiagnostic]) -> str:
     blocks = (
-        diagnostic_lines(finding.shown, finding.lines.text, width=_WIDTH, lines=finding.lines) for finding in findings
+        diagnostic_lines(checked.shown, checked.lines.text, width=_WIDTH, lines=checked.lines)
+        for checked in diagnostics
     )
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
 
@@ -158,15 +159,15 @@ _COMMANDS: Mapping[Severity, str] = MappingProxyType(
 
 
 class CheckGithub:
-    """Writes a workflow command for each finding to `out`; notes and totals go to `say`."""
+    """Writes a workflow command for each diagnostic to `out`; notes and totals go to `say`."""
 
     def __init__(self, out: TextIO, say: Callable[[str], None]) -> None:
         self._out, self._say = out, say
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Write its findings, one line each."""
-        for finding in trace.results:
-            self._out.write(annotation(finding) + "\n")
+        """Write its diagnostics, one line each."""
+        for checked in trace.results:
+            self._out.write(annotation(checked) + "\n")
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
         """Write one line."""
@@ -184,12 +185,12 @@ class CheckGithub:
             self._say(line)
 
 
-def annotation(finding: check_report.Finding) -> str:
+def annotation(checked: check_report.CheckedDiagnostic) -> str:
     """`::error file=...,line=...,title=...::message`, escaped as actions/toolkit does (packages/core: command.ts)."""
-    place = finding.diagnostic.location
-    line, column = finding.lines.position(place.range.start)
-    record = " ".join(word for word in (finding.record, finding.trace) if word)
-    return _command(finding, finding.shown.fault, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
+    place = checked.diagnostic.location
+    line, column = checked.lines.position(place.range.start)
+    record = " ".join(word for word in (checked.record, checked.trace) if word)
+    return _command(checked, checked.shown.fault, f"{record}, turn {place.turn}, {place.part} {line}:{column}")
 
 
 def unread_annotation(unread: check_report.UnreadRecord) -> str:
@@ -197,7 +198,7 @@ def unread_annotation(unread: check_report.UnreadRecord) -> str:
     return _command(unread, unread.fault, unread.record)
 
 
-def _command(found: check_report.Finding | check_report.UnreadRecord, fault: Fault, where: str) -> str:
+def _command(found: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault, where: str) -> str:
     at = [f"at {where}"] if where else []
     text = "\n".join([fault.message, *([f"help: {fault.hint}"] if fault.hint else []), *at])
     properties = {
@@ -236,9 +237,9 @@ class CheckSarif:
         self._notifications: list[Json] = []
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Write its findings as results."""
-        for finding in trace.results:
-            self._add(result_object(finding))
+        """Write its diagnostics as results."""
+        for checked in trace.results:
+            self._add(result_object(checked))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
         """Write it as a result."""
@@ -275,29 +276,29 @@ def _head() -> str:
     )
 
 
-def result_object(finding: check_report.Finding) -> JsonObject:
-    """One finding as a result.
+def result_object(checked: check_report.CheckedDiagnostic) -> JsonObject:
+    """One diagnostic as a result.
 
     Its position in the trace is a logical location; the position in the file, if known, is the physical location. The
     properties contain the position within the part, in code points, and the text at that position.
     """
-    fault = finding.shown.fault
+    fault = checked.shown.fault
     result: JsonObject = {
         "ruleId": fault.rule.code,
         "ruleIndex": RULE_INDEX[fault.rule.code],
         "level": LEVELS[fault.rule.severity],
         "message": {"text": visible(f"{fault.message} {fault.hint}" if fault.hint else fault.message)},
-        "locations": [_location(finding)],
-        "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
-        "properties": _properties(finding),
+        "locations": [_location(checked)],
+        "partialFingerprints": {_FINGERPRINT: checked.fingerprint},
+        "properties": _properties(checked),
     }
-    if finding.more:
-        result["relatedLocations"] = [_location(one) for one in finding.more]
+    if checked.more:
+        result["relatedLocations"] = [_location(one) for one in checked.more]
     if (against := fault.against) is not None:
-        other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(finding, against)}
-        result["relatedLocations"] = [other, *map(_location, finding.more)]
-    if finding.place is not None and finding.place.edits:
-        result["fixes"] = [_fix(finding, finding.place)]
+        other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(checked, against)}
+        result["relatedLocations"] = [other, *map(_location, checked.more)]
+    if checked.place is not None and checked.place.edits:
+        result["fixes"] = [_fix(checked, checked.place)]
     return result
 
 
@@ -328,39 +329,39 @@ def unread_object(unread: check_report.UnreadRecord) -> JsonObject:
     }
 
 
-def _location(finding: check_report.Finding, place: Location | None = None) -> JsonObject:
-    """The location of a finding, or of another place in its trace."""
-    physical: JsonObject = {"artifactLocation": _artifact(finding.path)}
-    if finding.place is not None:
-        physical["region"] = _region(finding.place)
-    place = place or finding.diagnostic.location
+def _location(checked: check_report.CheckedDiagnostic, place: Location | None = None) -> JsonObject:
+    """The location of a diagnostic, or of another place in its trace."""
+    physical: JsonObject = {"artifactLocation": _artifact(checked.path)}
+    if checked.place is not None:
+        physical["region"] = _region(checked.place)
+    place = place or checked.diagnostic.location
     logical: JsonObject = {
         "name": visible(place.part),
-        "fullyQualifiedName": visible(_logical_name(finding, place)),
+        "fullyQualifiedName": visible(_logical_name(checked, place)),
         "kind": "member",
     }
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
-def _logical_name(finding: check_report.Finding, place: Location) -> str:
-    record = "/".join(word for word in (finding.record, finding.trace) if word)
+def _logical_name(checked: check_report.CheckedDiagnostic, place: Location) -> str:
+    record = "/".join(word for word in (checked.record, checked.trace) if word)
     return f"{record}/turn {place.turn}/{place.part}"
 
 
-def _properties(finding: check_report.Finding) -> JsonObject:
-    place = finding.diagnostic.location
-    line, column = finding.lines.position(place.range.start)
+def _properties(checked: check_report.CheckedDiagnostic) -> JsonObject:
+    place = checked.diagnostic.location
+    line, column = checked.lines.position(place.range.start)
     shown = Range(place.range.start, min(place.range.end, place.range.start + _LONGEST_SNIPPET))
     return {
-        "record": visible(finding.record),
-        "trace": visible(finding.trace),
+        "record": visible(checked.record),
+        "trace": visible(checked.trace),
         "turn": place.turn,
         "part": visible(place.part),
         "charOffset": place.range.start,
         "charLength": len(place.range),
         "lineInPart": line,
         "columnInPart": column,
-        "snippet": visible(shown.of(finding.lines.text)),
+        "snippet": visible(shown.of(checked.lines.text)),
     }
 
 
@@ -369,7 +370,7 @@ def _region(place: check_report.FilePlace) -> JsonObject:
     return {"startLine": place.line, **{name: number for name, number in columns.items() if number is not None}}
 
 
-def _fix(finding: check_report.Finding, place: check_report.FilePlace) -> JsonObject:
+def _fix(checked: check_report.CheckedDiagnostic, place: check_report.FilePlace) -> JsonObject:
     replacements: list[Json] = [
         {
             "deletedRegion": {"startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column},
@@ -377,8 +378,8 @@ def _fix(finding: check_report.Finding, place: check_report.FilePlace) -> JsonOb
         }
         for line, column, end_line, end_column, text in place.edits
     ]
-    change: JsonObject = {"artifactLocation": _artifact(finding.path), "replacements": replacements}
-    hint = finding.diagnostic.fault.hint or finding.diagnostic.rule.summary
+    change: JsonObject = {"artifactLocation": _artifact(checked.path), "replacements": replacements}
+    hint = checked.diagnostic.fault.hint or checked.diagnostic.rule.summary
     return {"description": {"text": visible(hint)}, "artifactChanges": [change]}
 
 

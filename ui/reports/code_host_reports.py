@@ -30,16 +30,16 @@ SEVERITIES: Mapping[Severity, str] = MappingProxyType(
 """Our severities in GitLab's scale: info, minor, major, critical, blocker."""
 
 
-class _FindingReport(ABC):
-    """Takes each finding by itself; notes on files have no place in it."""
+class _DiagnosticReport(ABC):
+    """Takes each diagnostic by itself; notes on files have no place in it."""
 
     def trace(self, trace: check_report.CheckedTrace) -> None:
-        """Add its findings, and its broken chain if no error among them is the reason."""
-        for finding in trace.results:
-            self._add(finding, finding.shown.fault)
+        """Add its diagnostics, and its broken chain if no error among them is the reason."""
+        for checked in trace.results:
+            self._add(checked, checked.shown.fault)
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
-        """Add it as a finding."""
+        """Add it as a diagnostic."""
         self._add(unread, unread.fault)
 
     def file(self, file: check_report.CheckedFile) -> None:
@@ -47,10 +47,10 @@ class _FindingReport(ABC):
         del file
 
     @abstractmethod
-    def _add(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None: ...
+    def _add(self, result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault) -> None: ...
 
 
-class CheckGitlab(_FindingReport):
+class CheckGitlab(_DiagnosticReport):
     """Writes the array of Code Quality issues, each as it is found; notes and totals are not part of it.
 
     An issue has the fields that GitLab documents (docs.gitlab.com/ci/testing/code_quality, "Code Quality report
@@ -68,12 +68,12 @@ class CheckGitlab(_FindingReport):
         del totals
         self._out.write("\n]\n" if self._begun else "[]\n")
 
-    def _add(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None:
+    def _add(self, result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault) -> None:
         issue = self._issue(result, fault)
         self._out.write((",\n" if self._begun else "[\n") + write_json(issue))
         self._begun = True
 
-    def _issue(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> JsonObject:
+    def _issue(self, result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault) -> JsonObject:
         place = result.place
         lines: JsonObject = {"begin": place.line if place is not None else 1}
         if place is not None and place.end_line is not None:
@@ -92,8 +92,8 @@ class CheckGitlab(_FindingReport):
         return hashlib.sha256(f"{fingerprint} {number}".encode()).hexdigest()[:32] if number else fingerprint
 
 
-class CheckMarkdown(_FindingReport):
-    """Writes the totals in a sentence, then a table with a row for each of the first 200 findings."""
+class CheckMarkdown(_DiagnosticReport):
+    """Writes the totals in a sentence, then a table with a row for each of the first 200 diagnostics."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -109,7 +109,7 @@ class CheckMarkdown(_FindingReport):
         if self._more:
             self._out.write(f"\n{counted(self._more, 'more finding')}.\n")
 
-    def _add(self, result: check_report.Finding | check_report.UnreadRecord, fault: Fault) -> None:
+    def _add(self, result: check_report.CheckedDiagnostic | check_report.UnreadRecord, fault: Fault) -> None:
         if len(self._rows) == _MAX_ROWS:
             self._more += 1
             return

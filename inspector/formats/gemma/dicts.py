@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import MAX_DEPTH
-from weaklink.inspector.json_scanner.cursor import PayloadFindings
+from weaklink.inspector.json_scanner.cursor import PayloadFaults
 from weaklink.inspector.json_scanner.values import number_value
 from weaklink.inspector.model import Json, Parameter
 from weaklink.inspector.rules import json_syntax as rules
@@ -52,7 +52,7 @@ class GemmaValues:
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         self._text, self._at = text, start
         self._delimiter = delimiter
-        self._found = PayloadFindings(text)
+        self._found = PayloadFaults(text)
         self._quotes = QuoteSearch()
         self._breaks = self._hopeless = 0
         self._is_endless = False

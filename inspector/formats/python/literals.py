@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault
 from weaklink.inspector.formats.python import messages as say
-from weaklink.inspector.json_scanner.cursor import PayloadFindings
+from weaklink.inspector.json_scanner.cursor import PayloadFaults
 from weaklink.inspector.json_scanner.words import result_of
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import closing_quote, end_of_repeats, lazy_pattern, repeated
@@ -112,7 +112,7 @@ class PythonCursor:
     namespace: str = ""
     takes_json: bool = True
     """Whether JSON's `true`, `false` and `null` are literals here, as Python's own are."""
-    found: PayloadFindings = field(init=False)
+    found: PayloadFaults = field(init=False)
     breaks: int = 0
     hopeless: int = 0
     is_cut: bool = False
@@ -125,7 +125,7 @@ class PythonCursor:
     """For each kind of quotes the last section, up to a line end, in which a string was not closed."""
 
     def __post_init__(self) -> None:
-        self.found = PayloadFindings(self.text)
+        self.found = PayloadFaults(self.text)
 
     def skip(self) -> str:
         """Move over white space and comments; returns the next character, "" at the end."""

@@ -423,8 +423,8 @@ def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> N
     assert traces == [(whole.traces, whole.tally("broken").hits)]
     expected: dict[str, int] = {}
     for event in inspected_records(PlacedFile(log), CheckOptions()):
-        for finding in getattr(event, "findings", ()):
-            code = finding.diagnostic.rule.code
+        for checked in getattr(event, "findings", ()):
+            code = checked.diagnostic.rule.code
             expected[code] = expected.get(code, 0) + 1
     assert {code: n for code, n in found.items() if not code.startswith("D")} == {
         code: n for code, n in expected.items() if not code.startswith("D")

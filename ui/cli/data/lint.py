@@ -48,14 +48,14 @@ from weaklink.ui.cli.data.options import (
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.check_report import (
     BROKEN,
+    CheckedDiagnostic,
     CheckedFile,
     CheckedTrace,
     CheckReporter,
     CheckTotals,
     FilePlace,
-    Finding,
     UnreadRecord,
-    findings_of,
+    checked_diagnostics,
     unread_fingerprint,
 )
 from weaklink.ui.views.styled_text import counted
@@ -238,7 +238,7 @@ class LintedRow(Struct, frozen=True):
     """The result for one row. `opening` is the beginning of its first user message, in `part` of `turn`; "" if none.
 
     `lacks_tools`: the row has `calls`, but offers no tool. `is_answered`: an assistant's turn is in it.
-    `opening`, the title and the findings contain no secrets: results of blocks may be kept on disk.
+    `opening`, the title and the diagnostics contain no secrets: results of blocks may be kept on disk.
     """
 
     file: str
@@ -250,7 +250,7 @@ class LintedRow(Struct, frozen=True):
     part: str
     opening: str
     place: FilePlace | None
-    findings: tuple[Finding, ...] = ()
+    diagnostics: tuple[CheckedDiagnostic, ...] = ()
     broken: Break | None = None
     lacks_tools: bool = False
     calls: int = 0
@@ -291,15 +291,15 @@ class RowLinter(Struct, frozen=True):
     def _linted_row(self, sample: Sample, inspection: Inspection, keys: SampleKeys, options: LintOptions) -> LintedRow:
         row = sample.row
         line = row.number if row.record.startswith("line ") else None
-        findings: tuple[Finding, ...] = ()
+        diagnostics: tuple[CheckedDiagnostic, ...] = ()
         if inspection.diagnostics:
             clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            found = findings_of(
+            found = checked_diagnostics(
                 row.file, SAMPLE_SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace
             )
-            findings = tuple(found)
+            diagnostics = tuple(found)
         turn, part, opening = _opening(sample)
         return LintedRow(
             row.file,
@@ -311,7 +311,7 @@ class RowLinter(Struct, frozen=True):
             part,
             _redactor().text(opening),
             FilePlace(line) if line else None,
-            findings,
+            diagnostics,
             broken=inspection.chain.broken,
             lacks_tools=bool(inspection.chain.steps) and not sample.offered.tools,
             calls=len(inspection.chain.steps),
@@ -329,6 +329,10 @@ def _tokenizer(path: str) -> TokenizerFile:
 def _redactor() -> Redactor:
     """The redactor of this process; it caches texts without secrets, which many rows share."""
     return Redactor()
+
+
+def _line_of(row: DataRow) -> int | None:
+    return row.number if row.record.startswith("line ") else None
 
 
 def _opening(sample: Sample) -> tuple[int, str, str]:
@@ -373,20 +377,20 @@ class _Linting(Struct):
         self.calls += row.calls
         self.offering += row.offers_tools
         self.answered += row.is_answered
-        found = (*row.findings, *self._set_findings(row))
+        found = (*row.diagnostics, *self._set_diagnostics(row))
         new = tuple(one for one in found if not self.settings.baseline.knows(one))
         file.known += len(found) - len(new)
         for one in new:
             file.count(one.diagnostic.rule)
         self.report.trace(CheckedTrace(row.file, row.record, row.title, new, row.broken if new else None))
 
-    def _set_findings(self, row: LintedRow) -> Iterator[Finding]:
+    def _set_diagnostics(self, row: LintedRow) -> Iterator[CheckedDiagnostic]:
         if self.finder is None:
             return
         for rule, message, _ in self.finder.take(row.keys, row.reference):
             if rule in self.settings.rules:
                 fault = Fault(rule, Range(0, len(row.opening)), message).at(row.turn, row.part)
-                yield _set_finding(row, fault)
+                yield _set_diagnostic(row, fault)
 
     def _unread(self, row: RejectedRow, file: "_FileCounts") -> None:
         file.skipped += 1
@@ -411,9 +415,11 @@ class _Linting(Struct):
             self.totals.add(checked)
 
 
-def _set_finding(row: LintedRow, diagnostic: Diagnostic) -> Finding:
+def _set_diagnostic(row: LintedRow, diagnostic: Diagnostic) -> CheckedDiagnostic:
     fingerprint = unread_fingerprint(diagnostic.rule.code, "", row.opening)
-    return Finding(row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, fingerprint)
+    return CheckedDiagnostic(
+        row.file, row.record, row.title, diagnostic, LineIndex(row.opening), row.place, fingerprint
+    )
 
 
 class _FileCounts(Struct):
