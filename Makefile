@@ -128,7 +128,7 @@ test-servers: dev build/servers/installed ## Compare what we say of vLLM's and S
 server-table: dev build/servers/installed ## Measure again what vLLM's and SGLang's parsers return, an hour on two cores
 	$(BIN)/python -m tests.servers.measuring --texts 4000 --write
 	$(BIN)/python -m tests.servers.measuring --texts 1000 --add
-	$(BIN)/python -m tests.servers.measuring --texts 1000 --add --prompted
+	$(BIN)/python -m tests.servers.measuring --texts 1000 --add --reasoned
 
 test-llama: dev build/llama/installed ## Probe llama.cpp's own server, with a model made on the spot
 	$(BIN)/python -m pytest -m 'slow or not slow' tests/probe/test_llama_cpp.py $(ARGS)

@@ -27,7 +27,7 @@ from weaklink.inspector.checks.tools import OfferedTools, check_definition
 from weaklink.inspector.checks.typed_arguments import typed_by
 from weaklink.inspector.checks.whole_text import WholeText, whole_texts
 from weaklink.inspector.checks.wrappers import Wrappers
-from weaklink.inspector.diagnostics import Diagnostic, Fault
+from weaklink.inspector.diagnostics import AttemptedCall, Diagnostic, Fault
 from weaklink.inspector.formats.api.call_reading import raw_fault
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.format import Format
@@ -36,6 +36,7 @@ from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.model.calls import Decoded, Literal, ToolCall, ToolDefinition, ToolResult, arguments_key
 from weaklink.inspector.model.trace import Role, Span, SpanKind
 from weaklink.inspector.rich_display import html_of
+from weaklink.inspector.rules.layers import CALL_DELIVERED_TWICE
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.assembler import Assembler, Readings
 from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
@@ -211,6 +212,7 @@ class _CheckedAssembler:
         self._assembler = assembler
         self._search = call_search(written_in) if written_in is not None else None
         self._attempts: list[Fault] = []
+        self._attempts_in_replies: list[Fault] = []
         self._own_tools = written_in.builtin_tools if written_in is not None else frozenset()
         self._wrappers = Wrappers(written_in) if written_in is not None and markers_of(written_in).wrappers else None
         self._requested = _offered(tools)
@@ -244,7 +246,8 @@ class _CheckedAssembler:
             self._look_through_literals(self._search, len(self._assembler.spans))
         if self._attempts:
             self._assembler.faults += _without_echoes(self._attempts, self._assembler.calls)
-            self._attempts = []
+            self._assembler.faults += self._delivered_twice()
+            self._attempts, self._attempts_in_replies = [], []
         if self._wrappers is not None:
             self._assembler.faults += self._wrappers.end()
             self._assembler.faults[:] = self._wrappers.with_wrapper_closed(self._assembler.faults)
@@ -284,7 +287,24 @@ class _CheckedAssembler:
         if literals:
             decoded = Decoded(literals)
             found = search.in_literals(decoded.text, self._offered_before(start))
-            self._keep(raw_fault(fault, decoded) for fault in found)
+            faults = [raw_fault(fault, decoded) for fault in found]
+            self._attempts_in_replies += (fault for fault in faults if fault.call is not None and fault.call.is_step)
+            self._keep(faults)
+
+    def _delivered_twice(self) -> Iterator[Fault]:
+        """The faults of calls that the content of an API's reply has as text, although the reply has them as calls."""
+        spans = self._assembler.spans
+        for fault in self._attempts_in_replies:
+            attempt = fault.call
+            assert attempt is not None
+            at = bisect_left(spans, attempt.range.end, key=_end)
+            for call in self._assembler.calls:
+                between = spans[min(at, call.span) + 1 : max(at, call.span)]
+                is_same = call.name == attempt.name and _same_arguments(call, attempt)
+                if is_same and all(span.kind is SpanKind.MARKUP for span in between):
+                    message = f"The reply has the call of `{call.name}` twice: here and in its calls."
+                    yield Fault(CALL_DELIVERED_TWICE, attempt.range, message)
+                    break
 
     def _offered_before(self, start: int) -> OfferedTools:
         return self._requested or self._defined_before(start)
@@ -474,6 +494,14 @@ def _is_quoted_from(prompt: str, fault: Fault, text: str) -> bool:
     """Whether a fault is about a call that a sentence of the answer only quotes from the prompt."""
     call = fault.call
     return call is not None and is_in_sentence(call.range, text) and call.range.of(text) in prompt
+
+
+def _same_arguments(call: ToolCall, attempt: AttemptedCall) -> bool:
+    return arguments_key(call.arguments) == arguments_key(attempt.arguments)
+
+
+def _end(span: Span) -> int:
+    return span.range.end
 
 
 def _place(span: Span) -> Range:

@@ -221,14 +221,10 @@ def _latest(connection: sa.Connection) -> int | None:
 
     A trace without a time is as new as its import.
     """
-    at_s = sa.func.coalesce(_trace.started_at_s, _trace.imported_at_s).label("at_s")
     newest_first = (_trace.sort_at_s.desc(), _trace.id.desc())
-    rows = sa.select(_trace.id, _trace.facts, at_s).order_by(*newest_first).limit(_NEWEST)
-    found = {row.id: row for row in connection.execute(rows)}
-    undated = rows.where(_trace.sort_at_s == tables.UNKNOWN_TIME_S)
-    found |= {row.id: row for row in connection.execute(undated)}
+    rows = sa.select(_trace.id, _trace.facts).order_by(*newest_first).limit(_NEWEST)
     newest: int | None = None
-    for row in sorted(found.values(), key=lambda row: (row.at_s, row.id), reverse=True):
+    for row in connection.execute(rows):
         try:
             parent = trace_from(unpack_facts(blobs.from_blob(row.facts)), {}, ()).parent
         except DAMAGE_ERRORS:  # whoever reads the trace itself is told

@@ -32,9 +32,16 @@ from weaklink.storage.record_rows import RecordRows, record_rows
 from weaklink.storage.salvage import SalvagedTrace, damage_of_row, read_stored, read_stored_inspection, with_damage
 from weaklink.storage.search import remove_from_index
 from weaklink.storage.summaries import row_of
-from weaklink.storage.tables import UNKNOWN_TIME_S, Row
+from weaklink.storage.tables import Row
 from weaklink.storage.toolsets import load_toolsets
-from weaklink.storage.writing import delete_rows, insert_records, rewrite_derived, update_traces
+from weaklink.storage.writing import (
+    delete_rows,
+    imported_at_s,
+    insert_records,
+    rewrite_derived,
+    sort_at_s,
+    update_traces,
+)
 
 _LOST = "The stored turns did not match their checksum when they were repaired: a row was lost, or a value was changed."
 
@@ -66,15 +73,10 @@ def repair_trace(
     if (
         derived := _new_derived(connection, id_, SalvagedTrace(trace, stored.damage, is_complete=True), inspect)
     ) is not None:
-        sort_at_s = _sort_at_s(record)
-        rewrite_derived(connection, [(id_, sort_at_s, derived)])
+        at_s = sort_at_s(record, imported_at_s(connection, id_))
+        rewrite_derived(connection, [(id_, at_s, derived)])
         repaired.append(f"trace {id_}: its inspection was computed again")
     return repaired, left
-
-
-def _sort_at_s(record: RecordRows) -> float:
-    started: float | None = record.trace["started_at_s"]
-    return UNKNOWN_TIME_S if started is None else started
 
 
 def _differs(connection: sa.Connection, id_: int, record: RecordRows) -> bool:
@@ -103,7 +105,8 @@ def same_rows(connection: sa.Connection, table: sa.Table, id_: int, rows: list[R
 def _rewrite_record(connection: sa.Connection, id_: int, record: RecordRows) -> None:
     remove_from_index(connection, [id_])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_])
-    columns = {"fingerprint": record.fingerprint, "sort_at_s": _sort_at_s(record), "trace_id": id_}
+    at_s = sort_at_s(record, imported_at_s(connection, id_))
+    columns = {"fingerprint": record.fingerprint, "sort_at_s": at_s, "trace_id": id_}
     update_traces(connection, [record.trace | columns])
     insert_records(connection, [(id_, record)])
 

@@ -71,6 +71,7 @@ REVISIONS = (
     "v0017",
     "v0018",
     "v0019",
+    "v0020",
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"

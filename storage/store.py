@@ -107,7 +107,6 @@ def open_store(
     return Store(Database(engine, place))
 
 
-_BEFORE_UNDATED = ListCursor(tables.UNKNOWN_TIME_S, 2**62)
 """Right before the newest trace that has no time, in a list by time."""
 
 
@@ -333,15 +332,13 @@ class Store:
             return page(connection, terms, limit=limit, after=after)
 
     def newest(self, filter: str = "") -> TraceSummary | None:  # noqa: A002  # as in `traces`
-        """The newest trace that matches a filter; one without a time, which lists have last, is as new as its import.
+        """The newest trace that matches a filter; one without a time is as new as its import.
 
         Raises FilterError for a filter that cannot be parsed.
         """
         terms = parse_filter(filter)
         with self._database.reading() as connection:
-            found = page(connection, terms, limit=1, after=None)
-            found += page(connection, terms, limit=1, after=_BEFORE_UNDATED)
-        return max(found, key=lambda one: (one.new_at_s, one.id), default=None)
+            return next(iter(page(connection, terms, limit=1, after=None)), None)
 
     def paging(self) -> Paging:
         """Queries for screens that show long lists, page by page."""

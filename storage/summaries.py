@@ -100,11 +100,6 @@ class TraceSummary(Struct, frozen=True):
         return task_outcome(self.outcome)
 
     @property
-    def new_at_s(self) -> float:
-        """When the trace was new: its start, or its import if the source gives no time."""
-        return self.imported_at_s if self.started_at_s is None else self.started_at_s
-
-    @property
     def running(self) -> bool:
         """Whether a response is in progress, or the last event is recent."""
         return self.liveness is Liveness.RUNNING

@@ -15,9 +15,6 @@ import sqlalchemy as sa
 
 from weaklink.inspector.chain.metrics_figures import TOOL_NUMBERS, TRACE_NUMBERS
 
-UNKNOWN_TIME_S = -1e18
-"""The `sort_at_s` of a trace whose source gave no time: earlier than every valid date."""
-
 metadata = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",

@@ -21,7 +21,7 @@ from weaklink.storage.exchanges import replace_exchanges
 from weaklink.storage.packing.blobs import escaped, unescaped
 from weaklink.storage.record_rows import RecordRows, TraceExtent, record_rows
 from weaklink.storage.search import remove_from_index
-from weaklink.storage.tables import UNKNOWN_TIME_S, Row, in_groups
+from weaklink.storage.tables import Row, in_groups
 from weaklink.storage.toolsets import intern_toolsets
 
 _PLAIN_NAME = 300  # code points
@@ -39,12 +39,6 @@ class TraceRows(Struct, frozen=True):
     is_newer: bool = False
 
     @property
-    def sort_at_s(self) -> float:
-        """The time by which lists sort the trace: its start; `UNKNOWN_TIME_S`, and so last, if no source gives one."""
-        started: float | None = self.record.trace["started_at_s"]
-        return UNKNOWN_TIME_S if started is None else started
-
-    @property
     def size(self) -> int:
         """About how many bytes the rows take."""
         return sum(len(part["text"]) for part in self.record.parts)
@@ -53,6 +47,19 @@ class TraceRows(Struct, frozen=True):
 def trace_rows(trace: Trace, inspection: Inspection) -> TraceRows:
     """A trace and its inspection as rows."""
     return TraceRows(record_rows(trace), derived_rows(inspection, trace))
+
+
+def sort_at_s(record: RecordRows, imported_at_s: float) -> float:
+    """The time by which lists sort a trace: its start, or its import if the source gives no time."""
+    started: float | None = record.trace["started_at_s"]
+    return imported_at_s if started is None else started
+
+
+def imported_at_s(connection: sa.Connection, id_: int) -> float:
+    """When a stored trace was imported."""
+    return float(
+        connection.execute(sa.select(tables.trace.c.imported_at_s).where(tables.trace.c.id == id_)).scalar_one()
+    )
 
 
 class UninspectedRows(Struct, frozen=True):
@@ -110,6 +117,7 @@ class _Known(NamedTuple):
     fingerprint: bytes
     extent: TraceExtent
     digest: bytes | None
+    imported_at_s: float
 
 
 def stored_inspection(connection: sa.Connection, record: RecordRows) -> StoredInspection | None:
@@ -162,12 +170,14 @@ def _known(connection: sa.Connection, identities: Sequence[bytes]) -> dict[bytes
                 trace.characters,
                 trace.chunks,
                 inspection.digest,
+                trace.imported_at_s,
             )
             .select_from(tables.trace.outerjoin(tables.inspection))
             .where(trace.identity.in_(group))
         )
-        for identity, id_, fingerprint, turns, characters, chunks, digest in connection.execute(query):
-            found[bytes(identity)] = _Known(id_, bytes(fingerprint), TraceExtent(turns, characters, chunks), digest)
+        for identity, id_, fingerprint, turns, characters, chunks, digest, at_s in connection.execute(query):
+            extent = TraceExtent(turns, characters, chunks)
+            found[bytes(identity)] = _Known(id_, bytes(fingerprint), extent, digest, at_s)
     return found
 
 
@@ -192,7 +202,7 @@ def _write(
     added = {identity: draft for identity, draft in drafts.items() if identity not in known}
     ids = insert_traces(connection, added, now_s)
     records = [(ids[identity], draft.record) for identity, draft in added.items()]
-    derived = [(ids[identity], draft.sort_at_s, draft.derived) for identity, draft in added.items()]
+    derived = [(ids[identity], sort_at_s(draft.record, now_s), draft.derived) for identity, draft in added.items()]
     replaced: list[tuple[int, RecordRows]] = []
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
@@ -200,11 +210,12 @@ def _write(
         if identity in added:
             continue
         stored = known[identity]
+        at_s = sort_at_s(draft.record, stored.imported_at_s)
         if draft.record.fingerprint != stored.fingerprint:
             replaced.append((stored.id, draft.record))
-            fingerprint = {"fingerprint": draft.record.fingerprint, "sort_at_s": draft.sort_at_s}
+            fingerprint = {"fingerprint": draft.record.fingerprint, "sort_at_s": at_s}
             updates.append(draft.record.trace | fingerprint | {"trace_id": stored.id})
-        inspected.append((stored.id, draft.sort_at_s, draft.derived))
+        inspected.append((stored.id, at_s, draft.derived))
     remove_from_index(connection, [id_ for id_, _ in replaced])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
     update_traces(connection, updates)
@@ -218,14 +229,15 @@ def rewrite(connection: sa.Connection, id_: int, draft: TraceRows) -> None:
     """Replace the record and the inspection of a stored trace, also if its texts were changed to other ones."""
     identity = draft.record.identity
     taken = connection.scalar(sa.select(tables.trace.c.id).where(tables.trace.c.identity == identity))
-    columns = {"fingerprint": draft.record.fingerprint, "sort_at_s": draft.sort_at_s, "trace_id": id_}
+    at_s = sort_at_s(draft.record, imported_at_s(connection, id_))
+    columns = {"fingerprint": draft.record.fingerprint, "sort_at_s": at_s, "trace_id": id_}
     remove_from_index(connection, [id_])
     delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_])
     update_traces(connection, [draft.record.trace | columns])
     if taken is None:
         connection.execute(sa.update(tables.trace).where(tables.trace.c.id == id_).values(identity=identity))
     insert_records(connection, [(id_, draft.record)])
-    rewrite_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
+    rewrite_derived(connection, [(id_, at_s, draft.derived)])
 
 
 def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now_s: float) -> dict[bytes, int]:
@@ -234,7 +246,7 @@ def insert_traces(connection: sa.Connection, drafts: dict[bytes, TraceRows], now
         draft.record.trace
         | draft.derived.trace
         | {"identity": identity, "fingerprint": draft.record.fingerprint}
-        | {"imported_at_s": now_s, "sort_at_s": draft.sort_at_s}
+        | {"imported_at_s": now_s, "sort_at_s": sort_at_s(draft.record, now_s)}
         for identity, draft in drafts.items()
     ]
     if not rows:

@@ -29,9 +29,11 @@ _FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
-    r"[,;(){}\u2013\u2014\uff0c\uff1b\uff1a\u3001\u3002]\s*|:(?=\s|$)|\s-\s|"
+    r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|"
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
-    r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y)\s",
+    r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|perché|"
+    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és|mert|mutta|koska|"
+    r"αλλά|nhưng|tetapi|tapi|karena)\s",
     re.IGNORECASE,
 )
 
@@ -43,6 +45,8 @@ _NO_DENIAL = lazy_pattern(
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
+    r"\b(?:no|nothing|nobody|no one)\b(?: [\w-]{1,30}){0,2}? (?:(?:is|are|was|were) )?(?:\w+ )?"
+    r"(?:waiting|blocking|blocked|locked|stuck|hanging|holding)\b|"
     r"\b(?:finds?|found|reports?|reported|shows?|says?) nothing\b|"
     r"\bnothing (?:else )?to \w+|\bnothing (?:\w+ )?(?:missing|broken|red|lost|breaks|left|pending|open)\b|"
     r"\b(?:no longer|not|never|don['’]t|doesn['’]t|didn['’]t) (?:fail\w*|break\w*|miss\w*|crash\w*|complain\w*|"
@@ -72,6 +76,14 @@ _NO_DENIAL = lazy_pattern(
     r"\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|problemas?|"
     r"fall[oa]s?|falhas?|avisos?)|"
     r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем)\w*|"
+    r"\b(?:nessun\w?|senza|non ci sono|bez|žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|"
+    r"inga|sense|inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|"
+    r"δεν υπάρχ\w+|tanpa|tidak ada|không(?: có| còn)?)(?: \w+){0,2}? "
+    r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|попереджен\w+|"
+    r"fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|sorun\w*|erori|eroare|hib\w+|virhe\w*|"
+    r"ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|"
+    r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|बिना (?:किसी )?त्रुटि|"
+    r"ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
     r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
     re.IGNORECASE,
 )
@@ -83,6 +95,16 @@ _NEGATIONS = (
     r"nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|nenhum\w*|sem|em vez",
     r"non|nessun\w*|niente|senza|mai|invece",
     r"не|нет|ни|без|никогда|вместо",
+    r"nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
+    r"není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
+    r"немає|нема|ні|жодн\w+|замість|няма|нито|nije|nisu|nisam|nema\w*|niti|cap|sense",
+    r"niet|geen|nooit|niets|zonder|niemand",
+    r"inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
+    r"değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
+    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
+    r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
+    r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
+    r"و?(?:لا|لم|لن|ليس\w*|بدون|غير)|לא|אין|בלי|ללא|אינ\w+",
 )
 _FAILING = (
     (
@@ -122,6 +144,43 @@ _FAILING = (
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*"
     ),
+    (
+        r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
+        r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa"
+    ),
+    (
+        r"chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
+        r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
+        r"nenalez\w+|nenašel|neodpovíd\w*|nepodařil\w*|nepovedl\w*|nepodaril\w*"
+    ),
+    r"помил\w+|пада\w+|впал\w*|відмов\w*|відхил\w+|бракує|неможлив\w+|зламан\w*|на жаль|зайнят\w*|не вдал\w+|вибачте",
+    (
+        r"грешк\w*|провал\w*|неуспе\w+|за съжаление|липсва\w*|greš\w+|pogreš\w+|neuspje\w+|padaju|odbi[oj]\w*|"
+        r"nažalost|nedostup\w+|fallen|rebutj\w+"
+    ),
+    (
+        r"mislukt\w*|fout(?:en|ief)?|gefaald|faal\w*|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|kapot|rood|onmogelijk|"
+        r"onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
+    ),
+    (
+        r"misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa\w+|blockera\w+|upptag\w+|röda?|"
+        r"mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|afvis\w+|avvis\w+|optag\w+|"
+        r"opptatt|fejl\w*|feil\w*|beklager"
+    ),
+    r"başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|imkansız|üzgünüm",
+    (
+        r"eșu\w+|eroare\w*|erori\w*|eșec\w*|refuz\w+|lipse\w+|din păcate|imposibil\w*|respins\w*|blocat\w*|ocupat\w*|"
+        r"sikertelen\w*|hib[aá]\w*|sajnos|elutasít\w+|hiányz\w+|foglalt|meghiúsult|lejárt|"
+        r"epäonnistu\w+|virhe\w*|valitettavasti|hylät\w+|puuttu\w+|varattu|estetty|mahdoto\w+|punai\w+"
+    ),
+    (
+        r"απέτυχ\w+|αποτυχ\w+|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
+        r"gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|xin lỗi|bị chặn"
+    ),
+    (
+        r"و?(?:فشل\w*|خطأ|أخطاء|تعذ\w+|مرفوض\w*|رفض\w*|للأسف|عذر\w+|مستحيل|مشغول\w*|محجوز\w*)|"
+        r"נכשל\w*|שגיא\w+|סירב\w*|נדח\w+|לצערי|מצטער\w*|חסר\w*|תפוס\w*|חסום"
+    ),
 )
 _OPEN = (
     (
@@ -134,16 +193,21 @@ _OPEN = (
     ),
     r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"encore|reste\w*|il faut|toujours",
-    r"queda\w*|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
+    r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
     r"ancora|restano|rimane|bisogna|occorre",
     r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+    r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
+    r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
+    r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|ennå|gjenstår",
+    r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
+    r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",
 )
-_NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못"
+_NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
     r"占用|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
-    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가"
+    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가|विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
 )
-_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직"
+_OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
@@ -158,8 +222,10 @@ _SUPPOSES = lazy_pattern(
     r"going to|plan(?:s|ned)? to|"
     r"let me|let['’]s|let us|please|want to|wants to|once you|when you|after you|before you|wenn|falls|werde\w*|"
     r"würde\w*|sollte\w*|könnte\w*|bitte|"
-    r"si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|если|буд[уе]\w*|должн\w+)\b|如果|将会|将要|请|"
-    r"應該|应该|もし|でしょう",
+    r"si|vais|devrai\w*|pourr\w+|voy a|va a|debería\w*|podría\w*|se você|если|буд[уе]\w*|должн\w+|"
+    r"jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|alstublieft|om du|"
+    r"hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|将要|请|"
+    r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
     re.IGNORECASE,
 )
 _DONE = lazy_pattern(
@@ -169,8 +235,13 @@ _DONE = lazy_pattern(
     r"maintenant|\w{2,}ée?s?|está\w*|"
     r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
-    r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?)\b|"
-    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|今|했습니다|완료",
+    r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?|"
+    r"jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|"
+    r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
+    r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
+    r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|đã|xong|تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
+    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|"
+    r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
     re.IGNORECASE,
 )
 
@@ -262,9 +333,11 @@ def is_read(text: str) -> bool:
 
 _FOREIGN_WORDS = 2
 _LETTERS = lazy_pattern(r"[^\W\d_]+")
-# No letter of English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean.
+# No letter of the languages in the tables: Latin with the signs of Europe, Turkey and Vietnam, Greek, Cyrillic, Hebrew,
+# Arabic, Hindi, Thai, Chinese, Japanese and Korean. Left are the Baltic languages, Georgian, Armenian and others.
 _FOREIGN_LETTER = lazy_pattern(
-    r"[^A-Za-zÀ-ÄÇ-ÏÑ-ÖÙ-Üß-äç-ïñ-öù-üÿŒœ\u0401\u0410-\u0451\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+    r"[^A-Za-zÀ-ÿĂ-ćČ-đĘ-ěĞğİıŁ-ńŇňŐ-őŒœŘ-śŞ-ťŮ-űŹ-žƠơƯưȘ-țẠ-ỹ\u0370-\u03ff\u1f00-\u1fff\u0400-\u045f\u0490\u0491"
+    r"\u05d0-\u05ea\u0620-\u064a\u0900-\u097f\u0e00-\u0e7f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
 
 

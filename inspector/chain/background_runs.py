@@ -61,8 +61,9 @@ def with_judgements(steps: Iterable[Step], judged: Iterable[Step]) -> Iterator[S
         if found.rules == step.rules:
             yield step
         else:
+            is_answer = found.outcome is StepOutcome.OK  # its exit code was the answer to the user's question
             yield structs.replace(
-                step,
+                structs.replace(step, outcome=found.outcome, certainty=None, error=None) if is_answer else step,
                 recovery=found.recovery,
                 recovered_by=found.recovered_by,
                 said=found.said,

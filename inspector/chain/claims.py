@@ -22,7 +22,7 @@ from msgspec import structs
 
 from weaklink.inspector.chain.assertions import Clause
 from weaklink.inspector.chain.effects import Effect, EffectKind, is_common
-from weaklink.inspector.chain.failure_terms import SIGNS, FailedCall, FailureTerms
+from weaklink.inspector.chain.failure_terms import FAMILY_NOUNS, SIGNS, FailedCall, FailureTerms
 from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.model import Json, ToolCall
@@ -31,7 +31,9 @@ from weaklink.inspector.scanning import lazy_pattern
 _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
     r"erledigt|"
-    r"terminé\w*|hecho|list[oa]s?|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано)\b|完成|搞定|完了",
+    r"terminé\w*|hecho|list[oa]s?|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано|fatto|pronto|gotowe?|zrobione|hotovo|"
+    r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
+    r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
 )
 _EXISTS = lazy_pattern(
@@ -46,15 +48,16 @@ _SHOWS = lazy_pattern(
     r"zeigt|enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认",
     re.IGNORECASE,
 )
-_FAMILY_WORDS: Mapping[str, str] = MappingProxyType(
+# What a claim may call a check besides the nouns of its family.
+_ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     {
         "test": (
-            r"(?:tests?|suite|specs?|e2e|checks?|ci|everything|verification|script|"
-            r"alles|suite|prüfung\w*|pruebas?|测试|テスト|тест\w*)"
+            r"ci|everything|verification|script|alles|wszystko|všechno|tutto|tudo|todo|tout|все|всё|alt|allt|hepsi|tümü|"
+            r"minden|kaikki"
         ),
-        "lint": r"(?:lint\w*|linters?|style|format\w*|ruff|eslint|flake8|prettier|checks?|hooks?)",
-        "types": r"(?:typ(?:es?|ing|e?[- ]?check\w*)|类型|tsc|mypy|pyright|compil\w+|builds?|checks?)",
-        "build": r"(?:builds?|built|compil\w+|syntax)",
+        "lint": r"ruff|eslint|flake8|prettier|checks?",
+        "types": r"tsc|mypy|pyright|builds?|checks?",
+        "build": r"build",
     }
 )
 _PASSES = (
@@ -63,7 +66,12 @@ _PASSES = (
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
     r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
-    r"пройден\w*|passe)"
+    r"пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
+    r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
+    r"geslaagd|groen|gröna?|går igenom|grønn?e?|består|bestått|bestået|geç(?:iyor|ti)\w*|yeşil|başarılı|trec|trecut|"
+    r"минават|минаха|passen|verds|prolaz\w*|prechádza\w*|prešl\w*|verzi|"
+    r"átment\w*|zöld\w*|sikeres\w*|läpi|vihre\w+|περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đạt|نجح\w*|ناجح\w*|"
+    r"עוברות|עברו)"
 )
 _CHANGED = (
     r"(?:fix(?:ed|es)|updat\w+|chang(?:ed|es)|add(?:ed|s)|creat(?:ed|es)|writ(?:ten|es)|wrote|replac(?:ed|es)|"
@@ -121,6 +129,8 @@ _IRREGULAR = MappingProxyType(
         "install": "installed",
         "add": "added|staged|installed",
         "curl": "responds|returned",
+        "seed": "seeded|filled|populated|loaded",
+        "upgrade": "upgraded|rolled out|live|running",
     }
 )
 _TRANSLATED = MappingProxyType(
@@ -151,7 +161,9 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether the clauses of a sentence claim the effect of a failed call."""
     if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
         return True
-    asserted = [clause for clause in clauses if not clause.denies and not clause.supposes]
+    asserted = [
+        clause for clause in clauses if not clause.denies and (not clause.supposes or _PROMISES.search(clause.text))
+    ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
     return any(_claims(clause, failed) for clause in asserted)
@@ -208,15 +220,28 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_about = failed.terms.are_touched(clause.text) or (
         failed.is_only_lost and failed.is_wanted and failed.is_requested(clause.text)
     )
-    if not failed.is_lost or not is_about:
+    if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
-    if clause.is_done and _ALL.search(clause.words) is not None:
+    if is_about and _PROMISES.search(clause.text) is not None:
         return True
-    if _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
+    if is_about and clause.is_done and _ALL.search(clause.words) is not None:
         return True
-    return failed.is_only_lost and _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    if is_about and _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
+        return True
+    is_foreign = _ENGLISH.search(clause.words) is None
+    return failed.is_only_lost and is_foreign and _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+_ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
+
+
+# What the user will get is a claim that it is on its way.
+_PROMISES = lazy_pattern(
+    r"\byou (?:will|['’]ll|should) (?:soon |shortly )?(?:receive|get|have|see)\b|\brecibir[áé]\w*|"
+    r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
+    r"\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|\briceverai\w*|\bполучите\b|"
+    r"\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
+)
 _ALL = lazy_pattern(
     r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",
     re.IGNORECASE,
@@ -232,10 +257,22 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"(?:\b(?:est|sont|ai|a été|ont été|avons)|\w[’\']est)\b"
     r".{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|"
     r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
-    r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました",
+    r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました|"
+    r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
+    r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
+    r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
+    r"\b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|"
+    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? \w{0,10}(?:ge|be|ver|ont)\w{2,}(?:d|t|en)\b|"
+    r"\b(?:är|har|blev|er|ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|"
+    r"\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|"
+    r"\b(?:ha|han|he|hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|"
+    r"\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|it|s)[ăei]?\b|"
+    r"\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|"
+    r"\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
+    r"\bتم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
     re.IGNORECASE,
 )
-"""A completed action in German, French, Spanish, Portuguese, Russian, Chinese and Japanese, by its grammar."""
+"""A completed action by its grammar, in the languages of `inspector.chain.assertions` other than English."""
 
 
 def _claims_run(clause: Clause, failed: FailedCall) -> bool:
@@ -291,9 +328,9 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
 @lru_cache(8)
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
-    passes = rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました"
+    passes = rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|パス|통과|पास|ผ่าน"
     return re.compile(passes, re.IGNORECASE), re.compile(
-        rf"\b{_FAMILY_WORDS[family]}\b|测试|テスト|类型", re.IGNORECASE
+        rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE
     )
 
 

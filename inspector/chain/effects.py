@@ -83,12 +83,13 @@ _PROGRAMS = _words(
         "test [ [[ ls dir stat which type command whereis hash grep egrep fgrep zgrep rg ag ack find fd locate diff "
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
         "ss netstat nc kill killall pkill getent id groups readlink "
-        "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree"
+        "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
+        "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod"
     ),
     read=(
         "cat head tail less more bat batcat tac nl strings zcat xxd od hexdump wc sort uniq cut awk gawk sed tr column "
         "du df md5sum sha256sum sha1sum jq yq journalctl curl wget http open goto scroll_up scroll_down base64 "
-        "basename dirname seq xmllint free top nproc Get-Content"
+        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify"
     ),
     write=(
         "rm mv cp mkdir rmdir touch ln chmod chown tee patch truncate install rsync tar unzip zip gzip dd edit create "
@@ -326,13 +327,18 @@ def _effects_of_line(line: str) -> tuple[Effect, ...]:
 
 
 def _comparison(effect: Effect, before: Sequence[Effect]) -> Effect | None:
-    """A comparison of what the same line has written with what it should be: a check of the work."""
+    """A comparison with what should be, or of what the same line has written: a check of the work."""
     if effect.command is None or effect.command.program not in ("diff", "cmp"):
         return None
     written = {target for other in before if other.command is not None for target in _normal(other.command.writes)}
-    if written.isdisjoint(effect.targets):
+    if written.isdisjoint(effect.targets) and not any(map(_AS_IT_SHOULD_BE.search, effect.targets)):
         return None
     return structs.replace(effect, kind=EffectKind.CHECK, subject="test")
+
+
+_AS_IT_SHOULD_BE = lazy_pattern(
+    r"(?:^|[/_.-])(?:expect\w*|golden|gold|want\w*|reference|baseline|snapshot|soll)(?:[/_.-]|$)"
+)
 
 
 def _effect_of_command(command: ShellCommand, line: str) -> Effect:

@@ -41,6 +41,7 @@ _TOKEN = lazy_pattern(
 )
 _CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+\Z")
 _WORD = lazy_pattern(r"\w+")
+_LETTERS = lazy_pattern(r"[^\W_]+")
 _CODE = lazy_pattern(r"`([^`\n]{3,80})`")
 _RARE = lazy_pattern(r"[a-z][A-Z]|_\w|\d[A-Za-z]|[A-Za-z]\d|[A-Z]{4}")
 _HOST = lazy_pattern(r"(?:\w+://)?(?:[^@/\s]*@)?([\w.-]+\.[a-z]{2,}|[\w-]+(?=:/))")
@@ -57,32 +58,21 @@ _VAGUE_TABLE = (
 )
 _VAGUE = frozenset(_VAGUE_TABLE.split())
 _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
-_FAMILY_NAMES = MappingProxyType(
+FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
-            "test",
-            "suite",
-            "spec",
-            "case",
-            "assertion",
-            "check",
-            "pruebas",
-            "prüfung",
-            "тест",
-            "теста",
-            "тестов",
+            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|provas?|"
+            r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
-        "lint": ("lint", "linter", "style", "format", "warning", "hook"),
-        "types": ("type", "typecheck", "compile", "compiler"),
-        "build": ("build", "compile", "compiler", "compilation", "syntax"),
+        "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
+        "build": r"\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
     }
 )
+"""What a sentence calls a check of a family."""
 SIGNS = MappingProxyType(
     {
-        "test": "测试|測試|テスト",
         "build": "构建|编译|ビルド",
-        "types": "类型|型",
-        "lint": "检查|格式",
         "mail": "邮件|メール",
         "email": "邮件|メール",
         "message": "消息|メッセージ",
@@ -126,6 +116,7 @@ class FailureTerms(Struct, frozen=True):
     context: frozenset[str]
     source: str
     signs: tuple[str, ...] = ()
+    family: str = ""
 
     def names_target(self, sentence: str) -> bool:
         """Whether a sentence names what the call was to act on."""
@@ -139,6 +130,8 @@ class FailureTerms(Struct, frozen=True):
     def names_tool(self, sentence: str) -> bool:
         """Whether a sentence names the tool, the program, or what it does."""
         if any(sign in sentence for sign in self.signs):
+            return True
+        if self.family and family_pattern(self.family).search(sentence) is not None:
             return True
         tokens = _tokens(sentence)
         return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
@@ -162,7 +155,8 @@ class FailureTerms(Struct, frozen=True):
 class FailedCall(Struct, frozen=True):
     """A failed step, and what decides whether a sentence is about it.
 
-    `reply` is the agent's first turn after the failure, 0 if there is none. `is_alone` is whether no later call changed
+    `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
+    something in silence; 0 if there is none. `is_alone` is whether no later call changed
     anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
     its target. `is_only` is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired;
     `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
@@ -186,6 +180,8 @@ class FailedCall(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
     written: frozenset[str] = frozenset()
     is_wanted: bool = True
+    is_only_change: bool = False
+    late_reply: int = 0
     brought: str = ""
 
     def drops(self, text: str) -> bool:
@@ -196,6 +192,10 @@ class FailedCall(Struct, frozen=True):
         """How many words a text shares with the error that the call has not."""
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
+
+    def names_line(self, text: str) -> bool:
+        """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
+        return not set(_AT_LINE.findall((self.step.error or "")[:400])).isdisjoint(_LINE_NAMED.findall(text))
 
     def gives_code(self, text: str) -> bool:
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
@@ -254,6 +254,10 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 and word not in kept and word not in _DROPPED_COMMON)
 
 
+_AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
+_LINE_NAMED = lazy_pattern(
+    r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
+)
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
@@ -273,12 +277,19 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
         frozenset((*_stems(names, 3, _VAGUE), *_short_programs(effect))) or frozenset(names - _SHELL_NAMES),
-        frozenset(_stems(_WORD.findall(error.casefold()), 4)),
+        frozenset(_stems(_LETTERS.findall(error.casefold()), 4)),
         frozenset(word for word in rare if word not in _COMMON),
         frozenset(_stems(context, 3)),
         source,
         tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
+        effect.subject if effect is not None and effect.subject in FAMILY_NOUNS else "",
     )
+
+
+@lru_cache(8)
+def family_pattern(family: str) -> re.Pattern[str]:
+    """Matches what a sentence calls a check of a family."""
+    return re.compile(FAMILY_NOUNS[family], re.IGNORECASE)
 
 
 def _short_programs(effect: Effect | None) -> Iterator[str]:
@@ -297,8 +308,6 @@ def _names(step: Step, effect: Effect | None) -> Iterator[str]:
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(step.call):
         yield from bare_name(step.call.name or "").split("_")
-    if effect is not None and effect.kind is EffectKind.CHECK:
-        yield from _FAMILY_NAMES.get(effect.subject, ())
 
 
 def _target_texts(effect: Effect | None, intent: Intent) -> Iterator[str]:

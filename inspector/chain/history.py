@@ -12,6 +12,7 @@ from msgspec import Struct
 from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import (
     ResultDifference,
+    SameTexts,
     result_difference,
     same_arguments,
     same_text,
@@ -87,9 +88,24 @@ class _Difference(Struct, frozen=True):
         return (following, Range(0, 0)) if following is not None else (parts[-1].name, Range(end, end))
 
 
+class _Results(Struct, frozen=True):
+    """The results of a trace: the numbers of their turns, and their texts."""
+
+    turns: Sequence[int]
+    same: SameTexts
+
+    def earlier(self, read: str, place: _Difference) -> int | None:
+        """The first turn before a request whose result is the one that the request shows for another call."""
+        others = (self.turns[index] for index in self.same.of(read) if self.turns[index] != place.number)
+        other = next(others, place.request) if read.strip() else place.request
+        return other if other < place.request else None
+
+
 def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
     """The differences between the turns and their versions in later requests."""
     turns = tuple(trace.turns)
+    tool_turns = [number for number, turn in enumerate(turns, 1) if turn.role is Role.TOOL]
+    results = _Results(tool_turns, SameTexts(lambda: (_text_of(turns[number - 1]) for number in tool_turns)))
     is_reported = False
     before: ReadRequest | None = None
     tools: tuple[ToolDefinition, ...] | None = None
@@ -105,7 +121,7 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         if isinstance(found, int):
             before = None
             continue
-        for one in _versions(found, turns):
+        for one in _versions(found, turns, results):
             is_once = one.rule is rules.REASONING_DROPPED_FROM_HISTORY
             if not (is_once and is_reported):
                 yield one
@@ -115,7 +131,7 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         before = found
 
 
-def _versions(request: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+def _versions(request: ReadRequest, turns: Sequence[Turn], results: _Results) -> Iterator[Diagnostic]:
     """The differences of the messages of which a request has its own version."""
     for offset, message in enumerate(request.own):
         version, number = message.version, message.turn
@@ -128,7 +144,7 @@ def _versions(request: ReadRequest, turns: Sequence[Turn]) -> Iterator[Diagnosti
                 if _lacks_reasoning(place.turn, version):
                     yield _reasoning(place, request.own[offset + 1 :], turns)
             case Role.TOOL:
-                yield from _result(place, version, turns)
+                yield from _result(place, version, results)
             case Role.SYSTEM:
                 yield from _system(place, version)
             case Role.USER:
@@ -192,21 +208,14 @@ def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence
     return place.at(rules.REASONING_DROPPED_FROM_HISTORY, message, "reasoning")
 
 
-def _result(place: _Difference, version: Turn, turns: Sequence[Turn]) -> Iterator[Diagnostic]:
+def _result(place: _Difference, version: Turn, results: _Results) -> Iterator[Diagnostic]:
     own, read = _text_of(place.turn), _text_of(version)
     found = result_difference(own, read)
     if found is None:
         return
     tool = tool_named(place.turn.result.name if place.turn.result else None)
     tool = "the tool" if place.turn.result is None or not place.turn.result.name else tool
-    other = next(
-        (
-            number
-            for number, turn in enumerate(turns[: place.request - 1], 1)
-            if turn.role is Role.TOOL and turn is not place.turn and read.strip() and same_text(_text_of(turn), read)
-        ),
-        None,
-    )
+    other = results.earlier(read, place)
     if other is not None:
         message = f"The request of turn {place.request} shows the result of turn {other} as the result of this call."
         yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))

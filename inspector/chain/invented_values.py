@@ -12,15 +12,16 @@ paths and prose are none.
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, runs_code, runs_shell
+from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, runs_code, runs_shell
 from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.session_facts import SessionFacts
 from weaklink.inspector.chain.steps import Step
-from weaklink.inspector.chain.tool_kinds import ends_run, is_terminal
+from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_interpreter, is_terminal
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -30,9 +31,12 @@ _WORD = lazy_pattern(r"\w+")
 _THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")
 _RUN = lazy_pattern(r"\d+")
 _NUMBER = lazy_pattern(r"(?<![\d.\w])\d{2,15}(?!\w)")
+_DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
+_ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 _MAX_VALUES = 200
+_MAX_KNOWN = 60  # numbers of which two may give a third
 _MAX_CALLS = 8  # how many of the next turn's calls are examined
 
 
@@ -156,10 +160,45 @@ class InventedValues:
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
+        if found is None and effect is not None and _computes(failed, effect):
+            found = self._made_up_decimal(failed)
         if found is None:
             return None
         last = self._facts.steps[-1]
         return found, answer.turn, last if is_terminal(last.call.name) else None
+
+    def is_computed_elsewhere(self, failed: Step, repair: Step) -> bool:
+        """Whether later code only seems to repair a computation: the answer has a number that no result gives."""
+        answer, effect = self._facts.answer, main_effect(effects_of(failed.call))
+        if answer is None or effect is None or not _computes(failed, effect) or self._made_up_decimal(failed) is None:
+            return False
+        shown = (
+            frozenset(_ANY_NUMBER.findall(repair.result.content[:20_000])) if repair.result is not None else frozenset()
+        )
+        return shown.isdisjoint(_ANY_NUMBER.findall(answer.text[:20_000]))
+
+    def _made_up_decimal(self, failed: Step) -> str | None:
+        """The first number with a fraction in the answer that neither others' texts have nor two of theirs give."""
+        answer = self._facts.answer
+        is_after = answer is not None and answer.turn > self._facts.tried_until(failed)
+        return self._underived if is_after else None
+
+    @cached_property
+    def _underived(self) -> str | None:
+        text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
+        said = islice(_DECIMAL.findall(_THOUSANDS.sub("", text)), _MAX_KNOWN)
+        return next((number for number in said if not _is_derived(number, self._known_numbers)), None)
+
+    @cached_property
+    def _known_numbers(self) -> tuple[float, ...]:
+        """The numbers in the texts of others, the latest first."""
+        texts = [
+            part.text for turn in self._facts.trace.turns if turn.role is not Role.ASSISTANT for part in turn.parts
+        ]
+        found = (
+            number for text in reversed(texts) for number in _ANY_NUMBER.findall(_THOUSANDS.sub("", text[:20_000]))
+        )
+        return tuple(dict.fromkeys(map(float, islice(found, _MAX_VALUES))))
 
     def is_used(self, failed: Step) -> bool:
         """Whether a later call contains a value that this step's result was the first to contain."""
@@ -195,6 +234,27 @@ class InventedValues:
                 if origin is not None and len(value) >= 3 and origin < step.location.turn:
                     found[origin].add(value)
         return dict(found)
+
+
+def _computes(step: Step, effect: Effect) -> bool:
+    """Whether a call passes code to an interpreter."""
+    return runs_code(effect) or is_interpreter(bare_name(step.call.name or ""))
+
+
+def _is_derived(number: str, known: Sequence[float]) -> bool:
+    """Whether a number is a known one, rounded or in per cent, or one that two known ones give."""
+    value, places = float(number), len(number.partition(".")[2])
+    few = known[:_MAX_KNOWN]
+    pairs = ((one, other) for one in few for other in few)
+    given = (
+        result
+        for one, other in pairs
+        for result in (one + other, one - other, one * other, one / other if other else one, (one + other) / 2)
+    )
+    close = 0.6 * 10**-places
+    return any(
+        abs(abs(result) - value) <= close for base in (known, given) for one in base for result in (one, 100 * one)
+    )
 
 
 def _as_written(value: str) -> re.Pattern[str]:

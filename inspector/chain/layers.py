@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from functools import cached_property
+from heapq import merge
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -30,6 +31,8 @@ _MARKER = 400  # code points: the longest text that an agent puts in place of wh
 _BETWEEN_BLOCKS = ("\n", "", "\n\n")
 _FEWEST_KEPT = 8
 _DEEPEST = 200
+_MAX_CONTENTS = 10_000  # objects, lists and strings of a JSON value that are compared with another one
+_WRAPPER = "content="  # how LangChain's printed form of a message begins
 _NOT_KEPT = frozenset({"{}", "null", '""', ""})  # written by instrumentations that do not record the output
 _FILLER = "*"  # redaction replaces each character of a secret with this
 _Canonical: TypeAlias = object
@@ -222,6 +225,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
     placed = [(step, turns[step.result_location.turn - 1]) for step in steps if step.result_location is not None]
     recorded = {step.call.name for step, turn in placed if turn.run is not None and _is_complete(turn.run)}
     returned = [(step, came) for step, turn in placed if turn.run is not None and (came := turn.run.comparable()[1])]
+    same = SameTexts(lambda: (text for _, text in returned))
     for step, turn in placed:
         run, place = turn.run, step.result_location
         assert place is not None, "only answered steps are placed"
@@ -236,7 +240,7 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
             read = step.result.content
             if (found := result_difference(came, read)) is not None:
-                other = next((one for one, text in returned if one is not step and same_text(text, read)), None)
+                other = next((one for one, _ in map(returned.__getitem__, same.of(read)) if one is not step), None)
                 yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
 
 
@@ -401,9 +405,69 @@ def same_text(one: str, other: str) -> bool:
     return _contains_blocks(one, other) or _contains_blocks(other, one)
 
 
+class SameTexts:
+    """Finds, among many texts, those that mean the same as one (`same_text`), without comparing it with each of them.
+
+    Texts that mean the same share a key: one has it as its own (the text, its JSON value, its words without white
+    space), the other one as well or among its contents (the strings and values in its JSON). What shares a key is
+    compared. `texts` is asked at the first search: most traces need none.
+    """
+
+    def __init__(self, texts: Callable[[], Iterable[str]]) -> None:
+        self._made = texts
+
+    def of(self, text: str) -> Iterator[int]:
+        """The numbers, from 0, of the texts that mean the same, in order."""
+        text = text.strip()
+        own, contents = _own_keys(text), _content_keys(text)
+        masked = "length" if _is_masked(text) else "masked"
+        keys = {("own", key) for key in own | contents} | {("in", key) for key in own} | {(masked, len(text))}
+        numbers = [self._numbers.get(hash(key), []) for key in keys]
+        if text.startswith(_WRAPPER):
+            numbers = [list(range(len(self._texts)))]
+        return (number for number in merge(*numbers, self._wrapped) if same_text(self._texts[number], text))
+
+    @cached_property
+    def _texts(self) -> Sequence[str]:
+        return list(self._made())
+
+    @cached_property
+    def _wrapped(self) -> list[int]:
+        return [number for number, text in enumerate(self._texts) if text.lstrip().startswith(_WRAPPER)]
+
+    @cached_property
+    def _numbers(self) -> dict[int, list[int]]:
+        """The texts by the hashes of their keys."""
+        numbers: dict[int, list[int]] = {}
+        for number, text in enumerate(map(str.strip, self._texts)):
+            keys = {("own", key) for key in _own_keys(text)} | {("in", key) for key in _content_keys(text)}
+            keys |= {("length", len(text)), ("masked" if _is_masked(text) else "", len(text))}
+            for key in map(hash, keys):
+                numbers.setdefault(key, []).append(number)
+        return numbers
+
+
+def _own_keys(text: str) -> set[object]:
+    value = _json_value(text)
+    return {text, ("squeezed", _squeezed(text)), *(() if value is None else (value, _text_of(text)))}
+
+
+def _content_keys(text: str) -> set[object]:
+    value = _json_value(text)
+    if value is None:
+        return set()
+    blocks = _result_blocks(value)
+    return {*_contents(value), *((("squeezed", _squeezed("".join(blocks))),) if blocks else ())}
+
+
+def _json_value(text: str) -> _Canonical | None:
+    """The value of a text that begins like an object, a list or a string."""
+    return _value(text) if text[:1] in ("[", "{", '"') else None
+
+
 def _is_wrapped(whole: str, text: str) -> bool:
     """Whether `whole` is LangChain's printed form of a message (`content='...' name=...`) with this text."""
-    return whole.startswith("content=") and (repr(text)[1:-1] in whole or text in whole)
+    return whole.startswith(_WRAPPER) and (repr(text)[1:-1] in whole or text in whole)
 
 
 def _contains(wrapper: str, text: str) -> bool:
@@ -412,24 +476,31 @@ def _contains(wrapper: str, text: str) -> bool:
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
+    return any(one == text if isinstance(one, str) else bare is not None and one == bare for one in _contents(value))
+
+
+def _contents(value: _Canonical) -> Iterator[_Canonical]:
+    """The objects, lists and stripped strings in a JSON value, itself included; of a huge one not all."""
     stack: list[object] = [value]
     seen = 0
-    while stack and seen < 10_000:
+    while stack and seen < _MAX_CONTENTS:
         one = stack.pop()
         seen += 1
-        if isinstance(one, str) and one.strip() == text:
-            return True
-        if isinstance(one, tuple) and len(one) == 2 and one[0] in ("object", "list"):
-            if bare is not None and one == bare:
-                return True
+        if isinstance(one, str):
+            yield one.strip()
+        elif isinstance(one, tuple) and len(one) == 2 and one[0] in ("object", "list"):
+            yield one
             stack += [member[1] for member in one[1]] if one[0] == "object" else list(one[1])
-    return False
 
 
 def _contains_blocks(wrapper: str, text: str) -> bool:
     """Whether an MCP server's result contains the text as blocks, between which agents put white space."""
     blocks = _result_blocks(_value(wrapper))
-    return bool(blocks) and "".join("".join(blocks).split()) == "".join(text.split())
+    return bool(blocks) and _squeezed("".join(blocks)) == _squeezed(text)
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _result_blocks(value: object) -> list[str]:
@@ -510,9 +581,13 @@ def _key(member: tuple[str, _Canonical]) -> str:
 
 def _masked_alike(one: str, other: str) -> bool:
     """Whether texts differ only in characters that one of them masks; both must have the same length."""
-    if len(one) != len(other) or _FILLER * 4 not in one + other:
+    if len(one) != len(other) or not (_is_masked(one) or _is_masked(other)):
         return False
     return all(left == right or _FILLER in (left, right) for left, right in zip(one, other, strict=True))
+
+
+def _is_masked(text: str) -> bool:
+    return _FILLER * 4 in text
 
 
 def without_consequences(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:

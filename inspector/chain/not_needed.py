@@ -173,7 +173,8 @@ class Necessity:
         """
         effect, words = main_effect(effects_of(failed.call)), self._words_of(failed)
         if self._facts.is_target_used(failed) and effect is not None:
-            words -= {word for target in effect.targets for word in _requestable_words(target)}
+            targets = (target for target in effect.targets if self._facts.is_word_of_good_call(target))
+            words -= {word for target in targets for word in _requestable_words(target)}
         text = self._facts.texts_before(failed)
         return len(set(_requestable_words(text))) < _FEW_WORDS or _share_a_word(words, text)
 
@@ -235,12 +236,17 @@ _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
 # What a user begins with who no longer wants it.
 _WAIVES = lazy_pattern(
-    r"\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
+    r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
     r"(?:never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
     r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
+    r"(?:(?:yes|yeah|sure|fine|go ahead|go on|do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|"
+    r"mach\w*|weiter|oui|alors|d['’]accord|sí|vale|entonces|sim|então|va bene|allora|да|хорошо|тогда|"
+    r"давай\w*)\W+(?:\w+\W+){0,4}?)?"
+    r"(?:without|anyway|regardless|as (?:it )?is|ohne|trotzdem|sans|quand même|sin|igualmente|sem|mesmo assim|senza|"
+    r"comunque|без)(?:\W+\w+){0,3}\W*$|"
     r"pas (?:la peine|besoin)|déja(?:lo)?\b|olv[ií]da|no hace falta|no importa|deixa|esquece|lascia|non serve|"
     r"não (?:precisa|é preciso)|не (?:надо|нужно)|забудь|оставь|не важно)|"
-    r"\W*(?:算了|不用|不必|没关系|いいえ?、?(?:いらない|結構|大丈夫)|不要です|やめ)"
+    r".{0,12}(?:算了|不用|不必|没关系|いらない|結構です|なしで|不要です|やめ)"
 )
 
 

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import structs
 
 from weaklink.inspector.chain.background_runs import BackgroundRuns
-from weaklink.inspector.chain.effects import effects_of, has_known_effect, runs_shell
+from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
 from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
@@ -27,6 +27,7 @@ from weaklink.inspector.chain.result_kinds import (
     KnownPaths,
     ResultEvidence,
     body_of,
+    error_before_pipe,
     hidden_finding,
     is_running,
     kind_of_result,
@@ -154,8 +155,7 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if recorded is not None:
         return recorded
     if _is_recorded_success(result):
-        code = None if call is None else printed_exit_code(effects_of(call), result.content)
-        return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),)) if code else None
+        return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
     is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
     for layer in layers:
@@ -176,6 +176,15 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     failure = _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
+
+
+def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
+    """The failure of one of a line's programs, where the line itself succeeded."""
+    code = printed_exit_code(effects, text)
+    if code:
+        return Failure(Certainty.STRUCTURED, f"exit code {code}", code, (_of_text(code),))
+    line = error_before_pipe(effects, text)
+    return None if line is None else Failure(Certainty.TEXTUAL, line, None, (ResultEvidence("words", line[:200]),))
 
 
 def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failure | None:
@@ -564,8 +573,8 @@ def _is_run_of(run: Any, asked: frozenset[str]) -> bool:
     return any(isinstance(value, str) and value in asked for value in run.values())
 
 
-_SIGNS = ("error", "traceback", "running", "started", "background")
-"""Case-folded substrings of what the other rules of words can find in a JSON object on one line."""
+_SIGNS = ("error", "traceback", "running", "started", "background", "[]", "[ ]", "false")
+"""Case-folded substrings of what the other rules can find in a JSON object on one line."""
 _FEWEST_WORDS = 8  # a shorter answer of a tool that changes something may be a denial
 
 

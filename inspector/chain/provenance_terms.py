@@ -35,7 +35,9 @@ _DIGIT = lazy_pattern(r"\d")
 # Chinese, Japanese and Korean write no spaces: each of their characters counts as a word.
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _NAME = lazy_pattern(r"\w+")
+_BEYOND_ASCII = lazy_pattern(r"[^\x00-\x7f]")
 _ISO_DATE = lazy_pattern(r"(\d{4})-(\d\d)-(\d\d)(?=$|[T ])")
+_MAX_SYMBOLS = 8  # different ones, each of which is replaced in the whole text
 _LONGEST = 64  # words of one value that are compared
 _DEEPEST = 64
 _FEW = 999.99  # smaller numbers have no commas, also with two decimal places
@@ -116,16 +118,31 @@ _TOGETHER = _APART[: ord("_")] + b"_" + _APART[ord("_") + 1 :]
 
 def folded_words(text: str) -> list[str]:
     """Each word of `text`, folded, in its order; an underscore separates words."""
-    if text.isascii():
-        return _split(text, _APART)
+    if (plain := _without_symbols(text)) is not None:
+        return _split(plain, _APART)
     return [word.casefold() for word in _WORD.findall(text)]
 
 
 def folded_names(text: str) -> list[str]:
     """Each run of letters, digits and underscores in `text`, folded, in its order."""
-    if text.isascii():
-        return _split(text, _TOGETHER)
+    if (plain := _without_symbols(text)) is not None:
+        return _split(plain, _TOGETHER)
     return [name.casefold() for name in _NAME.findall(text)]
+
+
+def _without_symbols(text: str) -> str | None:
+    """A text in ASCII with the same words: with spaces for its other symbols, such as arrows; None if it has letters.
+
+    Splitting it takes a fifth of the time (2026-11-29), and agents print files with arrows behind their numbers.
+    """
+    for _ in range(_MAX_SYMBOLS):
+        if text.isascii():
+            return text
+        symbol = _BEYOND_ASCII.search(text)
+        if symbol is None or symbol[0].isalnum():
+            return None
+        text = text.replace(symbol[0], " ")
+    return text if text.isascii() else None
 
 
 def word_spans(text: str) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ from functools import cached_property
 from msgspec import structs
 
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect
+from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
@@ -25,11 +25,12 @@ from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, changes, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
+from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.model import Trace
@@ -92,14 +93,21 @@ class RecoveryAnalysis:
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
+            late_reply=facts.late_reply_to(failed),
+            is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
-        is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
+        is_told = (
+            judged.said is Said.REPORTED
+            and judged.statement is not None
+            and (judged.statement.is_final or facts.is_answered(judged.statement.turn))
+        )
         if not is_repaired and not is_told and self.invented_values.invented(failed) is not None:
             return Judged(Said.CONCEALED, VerdictRule.MADE_UP_VALUE)
-        if not is_repaired and judged.said is Said.SILENT and self._may_answer(failed):
+        is_answer = failed.result_kind is ResultKind.PROBE and asks_for_words(facts.request_before(failed))
+        if judged.said is Said.SILENT and (is_answer or (not is_repaired and self._may_answer(failed))):
             answer = self._statements.direct_answer()
             judged = judged if answer is None else Judged(Said.REPORTED, VerdictRule.DIRECT_ANSWER, answer)
         if not is_repaired and judged.said is Said.SILENT and facts.has_no_source(failed):
@@ -122,17 +130,19 @@ class RecoveryAnalysis:
     def answers_question(self, failed: Step, judged: Judged) -> bool:
         """Whether a program that ended with an error code answered what the user asked, and the agent passed it on.
 
-        `terraform plan -detailed-exitcode` ends with 2 if something would change: the user asked whether, and the final
-        statement has words of the output. Such a result is a finding.
+        "Is anything left to migrate?", and `migrate status` ends with 3: such a result is a probe's answer.
         """
-        return judged.statement is not None and judged.statement.is_final and self._may_answer(failed)
+        is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
+        return is_told and self._may_answer(failed)
 
     def _may_answer(self, failed: Step) -> bool:
         """Whether the user asked a question before a program ended with an error code."""
         effect, request = main_effect(effects_of(failed.call)), self._facts.request_before(failed)
         if effect is None or effect.kind is not EffectKind.RUN or effect.command is None:
             return False
-        if failed.result_kind is not ResultKind.FAILURE or is_not_installed(failed):
+        if failed.result_kind is not ResultKind.FAILURE or is_not_installed(failed) or effect.command.program == "git":
+            return False
+        if any(kind_of(word) is ToolKind.WRITES for word in effect.command.operands[:2]) or installs(effect):
             return False
         return asks_for_words(request) and _ORDERS.search(request) is None
 
@@ -175,19 +185,24 @@ def with_recoveries(
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
+    for step in failed:
+        repair = found[step.number].by if step.number in found else None
+        if repair is not None and analysis.invented_values.is_computed_elsewhere(step, steps[repair - 1]):
+            del found[step.number]
     said: dict[int, Judged] = {}
     answers: set[int] = set()
     lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}
     for step in spoken:
         is_fault = step.outcome.failed
         is_repaired = not is_fault or step.number in found
-        repair = found.get(step.number)
+        replacement = found.get(step.number)
+        by = replacement.by if replacement is not None else None
         said[step.number] = judged = analysis.judged(
             step,
             intents[step.number],
             is_repaired=is_repaired,
             is_only_lost=not is_repaired and len(lost) == 1,
-            repaired_by=steps[repair.by - 1] if repair is not None and repair.by is not None else None,
+            repaired_by=steps[by - 1] if by is not None else None,
         )
         if is_repaired:
             continue
@@ -202,7 +217,14 @@ def with_recoveries(
         if recovered is not None:
             found[step.number] = recovered
     kinds = (
-        structs.replace(step, result_kind=ResultKind.FINDING, rules=(VerdictRule.ANSWERS_USER,))
+        structs.replace(
+            step,
+            outcome=StepOutcome.OK,
+            certainty=None,
+            error=None,
+            result_kind=ResultKind.PROBE,
+            rules=(VerdictRule.ANSWERS_USER,),
+        )
         if step.number in answers
         else step
         for step in steps

@@ -16,11 +16,20 @@ that could not run at all, such as `No module named pytest`, is a `failure`.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec import Struct
 
 from weaklink.inspector.chain.assertions import denies
-from weaklink.inspector.chain.effects import PROBE_OPTIONS, Effect, EffectKind, effects_of, finds_in_words, main_effect
+from weaklink.inspector.chain.effects import (
+    PROBE_OPTIONS,
+    Effect,
+    EffectKind,
+    effects_of,
+    finds_in_words,
+    inline_code,
+    main_effect,
+)
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
@@ -251,6 +260,17 @@ def printed_exit_code(effects: tuple[Effect, ...], text: str) -> int | None:
 _LAST_NUMBER = lazy_pattern(r"(?<!\d)(\d{1,3})\D{0,3}$")
 
 
+def error_before_pipe(effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line in which a program before a pipe reports an error: the exit code is that of the last program."""
+    for effect, following in pairwise(effects):
+        if following.connector == "|" and effect.command is not None and f"{effect.command.program}: " in text[:_HEAD]:
+            program = re.escape(effect.command.program)
+            match = re.search(rf"^{program}: (?:error\b|fatal\b|\(\d+\) |\*\*\* ).*", text[:_HEAD], re.MULTILINE)
+            if match is not None:
+                return match[0]
+    return None
+
+
 def is_running(text: str) -> bool:
     """Whether a result only says that the command continues in the background."""
     head = text[:_HEAD]
@@ -313,12 +333,12 @@ def _kind(
     effect = main_effect(effects)
     if effect is None:
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
-    last = effects[-1]
+    last = _deciding(effects)
     decides = _decides_alone(effects) or _finds_nothing(last, text)
     is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not _is_refused(text)
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
-    if code and body_of(text).strip().casefold() in _NO_WORDS:
+    if (code and body_of(text).strip().casefold() in _NO_WORDS) or (code == _DIFFERS and _tells_by_code(effects)):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
@@ -337,9 +357,20 @@ def _kind(
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
+_DIFFERS = 2  # "succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation)
+
+
+def _tells_by_code(effects: tuple[Effect, ...]) -> bool:
+    """Whether a program was asked to tell by its exit code whether anything differs."""
+    words = (word for effect in effects if effect.command is not None for word in effect.command.words)
+    return any(word.lstrip("-") == "detailed-exitcode" for word in words)
+
+
 def _of_probe(
     effect: Effect, text: str, code: int | None, is_named: Callable[[Effect], bool], *, is_its_own: bool
 ) -> ResultKind:
+    if code == _DIFFERS and effect.command is not None and effect.command.program == "ansible":
+        code = 1 if "| rc=1 |" in text else code  # of the command on one of the hosts
     is_missing = code == 3 or _MISSING.search(text[:_HEAD]) is not None or _asks_for_programs(effect)
     if _is_refused(text):
         return ResultKind.FAILURE
@@ -444,7 +475,8 @@ def _of_check(text: str, failure: Failure) -> ResultKind:
         return ResultKind.FAILURE
     if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
         return ResultKind.FAILURE
-    ended = failure.exit_code is not None or _LOCATED.search(head) is not None or _TEST_COUNTS.search(tail) is not None
+    reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
+    ended = failure.exit_code is not None or any(match is not None for match in reports)
     return ResultKind.FINDING if ended else ResultKind.FAILURE
 
 
@@ -485,14 +517,32 @@ def _asks_for_programs(effect: Effect) -> bool:
     command = effect.command
     if command is None:
         return False
-    is_asked = command.program in ("which", "command", "type", "whereis", "hash")
+    is_asked = command.program in _ASKS_FOR_PROGRAMS
     return is_asked or any(word in PROBE_OPTIONS for word in command.words[:1])
+
+
+# ... or for a device, whose driver brings the program.
+_ASKS_FOR_PROGRAMS = frozenset(
+    ("which", "command", "type", "whereis", "hash", "nvidia-smi", "rocm-smi", "vainfo", "clinfo")
+)
+
+
+_NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq wc cut tr tee nl column sed awk"
+_NEVER_SAYS_NO = frozenset(_NEVER_SAYS_NO_TABLE.split())
+
+
+def _deciding(effects: tuple[Effect, ...]) -> Effect:
+    """The program whose answer the exit code is: not what only shows its output (`grep x y | tail`, with pipefail)."""
+    shown = len(effects)
+    while shown > 1 and effects[shown - 1].connector == "|" and effects[shown - 1].subject in _NEVER_SAYS_NO:
+        shown -= 1
+    return effects[shown - 1]
 
 
 def _decides_alone(effects: tuple[Effect, ...]) -> bool:
     """Whether the exit code is that of the last program: no program before it had to succeed for it to run."""
     weak = (EffectKind.NOTHING, EffectKind.PROBE, EffectKind.READ)
-    return effects[-1].connector != "&&" or all(effect.kind in weak for effect in effects)
+    return _deciding(effects).connector != "&&" or all(effect.kind in weak for effect in effects)
 
 
 def _is_local(effect: Effect) -> bool:
@@ -525,6 +575,10 @@ def _answer_no(
         is_no = is_interpreted or is_silent or _NOTHING_FOUND.match(text[:400]) is not None
     if is_asked and effect.command is None and (is_lookup or not effect.targets) and not is_no:
         is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
+        is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
+        is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
+    if _prints_verdict(effects) and body_of(text).strip().casefold() in _NO_VALUES:
+        is_asked = is_no = True
     if not is_asked or not is_no:
         return None
     quote = last_line(text)[:200] or "(nothing)"
@@ -537,6 +591,23 @@ _NO_ENTRIES = lazy_pattern(
     r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*"\w{1,40}"\s*:\s*\[\s*\]\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
+# ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
+_NO_WITH_REASON = lazy_pattern(
+    r'\s*\{\s*"(?!success|ok\b|succeeded|error)\w{1,40}"\s*:\s*false\s*(?:,\s*"(?:reason|why|message|detail|note|\w{0,3}code)"'
+    r'\s*:\s*"[^"]{0,150}"\s*)?\}\s*'
+)
+_ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
+_NO_VALUES = frozenset(("false", "none", "no"))
+
+
+def _prints_verdict(effects: tuple[Effect, ...]) -> bool:
+    """Whether the last program of a line is code that prints one expression, a question to an interpreter."""
+    command = effects[-1].command if effects else None
+    code = inline_code(command.words) if command is not None else None
+    return code is not None and _PRINTS_ONE.search(code[-_LONGEST_NO:]) is not None
+
+
+_PRINTS_ONE = lazy_pattern(r"(?:^|[;\n])\s*(?:print|puts|console\.log)\b ?\(?[^;\n]{1,160}\)?\s*;?\s*\Z")
 
 
 def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
@@ -552,10 +623,15 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end)
+        if match is None and effect.command is not None and effect.command.program in ("diff", "cmp"):
+            match = _DIFFERENCES.search(end)
         if match is not None and not _NOTHING_FAILED.search(end, match.start(), match.end() + 80):
             start = end.rfind("\n", 0, match.start()) + 1
             return end[start : match.end() + 200].partition("\n")[0].strip()[:400]
     return None
+
+
+_DIFFERENCES = lazy_pattern(r"^\d+(?:,\d+)?[acd]\d+|^@@ |^\S+ \S+ differ: ", re.MULTILINE)
 
 
 def _known_code(result: ToolResult) -> int | None:

@@ -127,6 +127,10 @@ class SessionFacts:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
+    def is_word_of_good_call(self, word: str) -> bool:
+        """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
+        return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
+
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""
         return value in self.good_arguments
@@ -168,6 +172,29 @@ class SessionFacts:
         index = bisect_right(self.own_turns, tried)
         last = self.own_turns[index] if index < len(self.own_turns) else 0
         return min(last, self.speech_turns[said]) if said < len(self.speech_turns) else last
+
+    def late_reply_to(self, failed: Step) -> int:
+        """The turn of the agent's first words after a failure if one turn with silent looks comes before it, else 0."""
+        index = bisect_right(self.own_turns, self.tried_until(failed))
+        if index + 1 >= len(self.own_turns) or not self._only_looks_in(self.own_turns[index]):
+            return 0
+        turn = self.own_turns[index + 1]
+        return turn if self._speaks_in(turn) else 0
+
+    def _only_looks_in(self, turn: int) -> bool:
+        """Whether the agent said nothing in a turn, and only looked at something."""
+        first, end = bisect_left(self.step_turns, turn), bisect_right(self.step_turns, turn)
+        effects = [effect for step in self.steps[first:end] for effect in effects_of(step.call)]
+        looks = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+        return not self._speaks_in(turn) and bool(effects) and all(effect.kind in looks for effect in effects)
+
+    def _speaks_in(self, turn: int) -> bool:
+        index = bisect_left(self.speech_turns, turn)
+        return index < len(self.speech_turns) and self.speech_turns[index] == turn
+
+    def is_answered(self, turn: int) -> bool:
+        """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
+        return bool(self._user_turns) and self._user_turns[-1] > turn
 
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
@@ -249,7 +276,7 @@ def asks_to_explain(request: str) -> bool:
 
 
 _ASKS = lazy_pattern(
-    r"^\W*(?:(?:would|will|should|can|could)(?! you\b)|"
+    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|"
     r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
     r"\btell me (?:the|if|whether|what|which)\b"
 )

@@ -13,7 +13,7 @@ substitution and a glob stay as they are written. At most `_MAX_CHARS` of a line
 import re
 import shlex
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 
 from msgspec import Struct, field, structs
 
@@ -50,6 +50,7 @@ _WRAPPER_VALUES = {  # their options with a word of their own
     "stdbuf": (),
 }
 _SHELLS = frozenset(("bash", "sh", "zsh", "dash", "ksh"))
+_USER_SHELLS = frozenset(("su", "runuser"))  # `su postgres -c 'createdb metrics'`
 # Runners of another program: their words after these are that program's.
 _RUNNERS = {
     "npx": ("npx",),
@@ -104,8 +105,9 @@ def _commands(line: str, depth: int) -> Iterator[ShellCommand]:
     line = line[:_MAX_CHARS]
     for draft in _drafts(line.replace("\\", "/") if _WINDOWS_PATH.search(line) else line):
         words = _unwrapped(draft.words)
-        if words and words[0].rsplit("/", 1)[-1] in _SHELLS and depth:
-            script = _script(words)
+        name = words[0].rsplit("/", 1)[-1] if words else ""
+        if (name in _SHELLS or name in _USER_SHELLS) and depth:
+            script = _script(words) if name in _SHELLS else _script_of_user(words)
             if script is not None:
                 inner = list(_commands(script, depth - 1))
                 if inner:
@@ -125,6 +127,8 @@ def elsewhere(command: ShellCommand) -> str | None:
     words = list(command.words)
     if command.program == "ssh":
         return " ".join(without_options(words, _SSH_VALUES)[1:])
+    if command.program == "ansible":
+        return next((line for option, line in pairwise(words) if option in ("-a", "--args")), None)
     if "exec" not in words[:2] or command.program not in _CONTAINERS:
         return None
     rest = words[words.index("exec") + 1 :]
@@ -176,6 +180,11 @@ def _script(words: Sequence[str]) -> str | None:
         if "c" in word and not word.startswith("--"):
             return words[index + 1] if index + 1 < len(words) else None
     return None
+
+
+def _script_of_user(words: Sequence[str]) -> str | None:
+    """The script of `su USER -c SCRIPT`."""
+    return next((script for option, script in pairwise(words) if option in ("-c", "-lc", "--command")), None)
 
 
 def _unwrapped(words: list[str]) -> list[str]:

@@ -32,6 +32,7 @@ from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_SENTENCES = 120
+_MAX_PREAMBLE = 2  # the sentences among which a yes or no is looked for
 _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sentence is about
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
@@ -152,7 +153,18 @@ def sentences_of(text: str) -> Iterator[str]:
     own = _FENCE.sub("\n", _words_in_json(text[:SPEECH_LIMIT]))
     lines = (line[0] for line in _SENTENCE.finditer(own) if not _NO_SENTENCE.match(line[0]))
     pieces = (piece.strip() for line in lines for piece in _SENTENCE_END.split(line))
-    return islice((piece for piece in pieces if len(piece) > 2), _MAX_SENTENCES)
+    words = (_LABEL.sub("", piece) for piece in pieces if _COURTESY.match(piece) is None)
+    return islice((piece for piece in words if len(piece) > 2), _MAX_SENTENCES)
+
+
+_LABEL = lazy_pattern(r"(?:THOUGHT|Thought|DISCUSSION|Discussion|Analysis|ANALYSIS):\s+")
+# What is said to be polite, and states nothing.
+_COURTESY = lazy_pattern(
+    r"\W*(?:(?:please )?let me know if|feel free to|(?:i['’]m |i am )?happy to help|is there anything else|"
+    r"anything else\b|sag(?:t|en sie)? (?:mir )?(?:einfach |gern )?bescheid|melden sie sich|n['’]hésite[zs]? pas|"
+    r"no dudes? en|avísame si|fammi sapere se|qualquer coisa|дай(?:те)? знать|daj znać|如有|如果您?还有|何かあれば)",
+    re.IGNORECASE,
+)
 
 
 def _words_in_json(text: str) -> str:
@@ -218,11 +230,12 @@ class Statements:
         return next((Statement(self._turns[-1], sentence, is_final=True) for sentence in sentences), None)
 
     def direct_answer(self) -> Statement | None:
-        """The first sentence of the final statement if it answers with yes or no."""
+        """The first sentence of the final statement that answers with yes or no, if it comes early."""
         if self._final is None or not self._speeches:
             return None
-        first = next(iter(_cached_sentences(self._speeches[-1].text)), "")
-        return Statement(self._turns[-1], first, is_final=True) if _YES_OR_NO.match(first) else None
+        begin = _cached_sentences(self._speeches[-1].text)[:_MAX_PREAMBLE]
+        answer = next(filter(_YES_OR_NO.match, begin), None)
+        return None if answer is None else Statement(self._turns[-1], answer, is_final=True)
 
     def _last_that(self, decides: Callable[[str, FailedCall], bool], failed: FailedCall) -> Statement | None:
         """The first sentence of the final statement for which `decides` is true."""
@@ -232,14 +245,16 @@ class Statements:
 
     def in_reply(self, failed: FailedCall) -> Judged | None:
         """The report of a failure in the reply to it; None if there is none."""
-        index = bisect_left(self._turns, failed.reply)
-        if index >= len(self._turns) - (self._final is not None) or self._turns[index] != failed.reply:
-            return None
-        sentences = _cached_sentences(self._speeches[index].text)
-        sentence = next((sentence for sentence in sentences if _reports_in_reply(sentence, failed)), None)
-        if sentence is None:
-            return None
-        return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, Statement(failed.reply, sentence, is_reply=True))
+        for turn in (failed.reply, failed.late_reply):
+            index = bisect_left(self._turns, turn)
+            if index >= len(self._turns) - (self._final is not None) or self._turns[index] != turn:
+                continue
+            is_late = turn == failed.late_reply
+            for sentence in _cached_sentences(self._speeches[index].text):
+                if _reports_late(sentence, failed) if is_late else _reports_in_reply(sentence, failed):
+                    statement = Statement(turn, sentence, is_reply=True)
+                    return Judged(Said.REPORTED, VerdictRule.REPORTED_IN_REPLY, statement)
+        return None
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
@@ -289,7 +304,10 @@ class Statements:
         if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
         clauses = self._clauses(sentence, failed)
-        return any(clause.admits or (clause.denies and failed.is_requested(clause.text)) for clause in clauses)
+        return any(
+            clause.admits or (clause.denies and (failed.is_only_change or failed.is_requested(clause.text)))
+            for clause in clauses
+        )
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
@@ -298,12 +316,27 @@ class Statements:
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
+        if not failed.is_lost:  # a column named `error`, which the call was to bring
+            own = failed.step.call.raw_arguments.casefold()
+            plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
+
+
+# "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
+_ERROR_NOUN = lazy_pattern(
+    r"\b(?P<stem>error|erreur|errore|erro|fehler|chyb|błęd|ошиб|помил|fout|fejl|feil|hata|hib|virhe|eroare)\w{0,3}\b",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements
 def _cached_sentences(text: str) -> tuple[str, ...]:
     return tuple(sentences_of(text))
+
+
+def _reports_late(sentence: str, failed: FailedCall) -> bool:
+    """Whether a sentence after a look at something is about an earlier failure, and not about what was looked at."""
+    return _PLAN.match(sentence) is None and (failed.names_line(sentence) or failed.echoes(sentence) > 1)
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:

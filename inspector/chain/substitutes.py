@@ -204,9 +204,13 @@ class Substitutes:
         again = (step for step, other in self._failed if step.number > failed.number and other.tool == intent.tool)
         if next(again, None) is not None:
             return None
-        named = set(folded_names(_text(failed)))
+        text = _text(failed)
+        named, files = set(folded_names(text)), set(_NAMED_FILE.findall(text))
+        stems = {name.partition(".")[0] for name in files}
         for step in self._writes:
-            if step.number > failed.number and any(name in named for name in step_files(step)):
+            names = {target.rsplit("/", 1)[-1] for target in written_paths(step)}
+            others = {name.partition(".")[0] for name in names} - stems  # `install.sh` is not `install.py`
+            if step.number > failed.number and not (names.isdisjoint(files) and others.isdisjoint(named)):
                 return Recovered(Recovery.WORKED_AROUND, VerdictRule.EDITED_FINDING, step.number)
         return None
 
@@ -264,9 +268,17 @@ _MAKES = lazy_pattern(r"-[a-zA-Z]{0,4}[oO]|--out(?:put|file|-file|put-file|put-d
 
 def step_files(step: Step) -> Iterator[str]:
     """The names, without folder and suffix, of the files that a step writes."""
+    yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in written_paths(step))
+
+
+def written_paths(step: Step) -> Iterator[str]:
+    """The paths that a step writes."""
     for effect in effects_of(step.call):
         if effect.kind is EffectKind.WRITE:
-            yield from (target.rsplit("/", 1)[-1].partition(".")[0] for target in effect.targets)
+            yield from effect.targets
+
+
+_NAMED_FILE = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*\.[a-z]\w{0,7}\b")
 
 
 def _written_text(step: Step) -> str:
@@ -339,7 +351,10 @@ def _query_words(step: Step) -> frozenset[str]:
     commands = [effect.command for effect in effects_of(step.call) if effect.command is not None]
     made = _made_by(step)
     texts = (
-        [" ".join((command.program, *(word for word in command.words if word not in made))) for command in commands]
+        [
+            " ".join((command.program, *(word for word in (*command.words, *command.writes) if word not in made)))
+            for command in commands
+        ]
         if commands
         else [value for _, value in leaves(step.call.arguments) if isinstance(value, str)]
     )

@@ -12,6 +12,7 @@ Two things that only the calls around show:
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from msgspec import structs
 
@@ -24,7 +25,7 @@ from weaklink.inspector.scanning import lazy_pattern
 
 _MIN_CONTENT_CHARS = 12
 _MAX_TEXT_CHARS, _MIN_MESSAGE_CHARS, _MIN_WORD_CHARS = 20_000, 10, 4
-_LITERAL = lazy_pattern(r"\"([^\"\n]{10,200})\"|'([^'\n]{10,200})'|`([^`\n]{10,200})`")
+_LITERALS = tuple(lazy_pattern(rf"{quote}([^{quote}\n]{{10,200}}){quote}") for quote in "\"'`")  # one may be in another
 _VALUE = lazy_pattern(r"\$?\{[^{}]{0,60}\}|%[-\d.]*[a-zA-Z]|\$\w+|\\[nt]")
 _OLD_KEYS = ("old_string", "old_str", "old_text", "search", "old")
 
@@ -63,16 +64,24 @@ def _prints(step: Step, written: Sequence[str]) -> bool:
 def _messages(step: Step, asked: frozenset[str]) -> Iterator[str]:
     """The quoted texts of several words that an edit brings, if they share a word with what the user asked for."""
     effect = main_effect(effects_of(step.call))
-    if effect is None or effect.kind is not EffectKind.WRITE or not isinstance(step.call.arguments, dict):
+    writes = effect is not None and (effect.kind is EffectKind.WRITE or _writes_by_code(step))
+    if not writes or not isinstance(step.call.arguments, dict):
         return
     texts = [(key, text[:_MAX_TEXT_CHARS]) for key, text in leaves(step.call.arguments) if isinstance(text, str)]
     old = "\n".join(text for key, text in texts if key in _OLD_KEYS)
     for _, text in texts:
-        for groups in _LITERAL.findall(text):
-            message = "".join(groups)
+        for message in chain.from_iterable(literal.findall(text) for literal in _LITERALS):
             words = frozenset(word for word in folded_names(message) if len(word) >= _MIN_WORD_CHARS)
             if " " in message.strip() and message not in old and not words.isdisjoint(asked) and _pieces(message):
                 yield message
+
+
+def _writes_by_code(step: Step) -> bool:
+    """Whether a line passes code to an interpreter that writes a file."""
+    return runs_shell(step.call) and _WRITING_CODE.search(step.call.raw_arguments[:_MAX_TEXT_CHARS]) is not None
+
+
+_WRITING_CODE = lazy_pattern(r"\.write\(|\bwrite_text\(|\bwriteFile(?:Sync)?\(")
 
 
 def _pieces(message: str) -> list[str]:

@@ -143,7 +143,7 @@ def _keys(transform: Json) -> CallKeyNames:
         else []
     )
     if len(names) == 2 and names[0] is not None and names[1] is not None:
-        return CallKeyNames(names[0][1], names[1][1])
+        return CallKeyNames(names[0][1], names[1][1], others=True)
     raise ResponseTemplateError("the `transform` of its field `tool_calls` does not say the name and the arguments")
 
 

@@ -26,9 +26,9 @@ class BrokenJson(Struct, frozen=True):
     description: str
 
 
-def broken_json(payload: str, draw: Random) -> BrokenJson | None:
-    """The payload, a JSON object, with a fault of a drawn kind; None if it cannot contain any."""
-    kinds = dict(JSON_KINDS)
+def broken_json(payload: str, draw: Random, weights: Mapping[str, int] | None = None) -> BrokenJson | None:
+    """The payload, a JSON object, with a fault of a kind drawn by weight (JSON_KINDS, unless given), or None."""
+    kinds = dict(JSON_KINDS if weights is None else weights)
     while kinds:
         kind = draw.choices(list(kinds), list(kinds.values()))[0]
         del kinds[kind]

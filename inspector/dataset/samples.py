@@ -228,6 +228,12 @@ class Sample(Struct, frozen=True, dict=True):
         first, *rest = self.trace.turns or (Turn(Role.USER, ()),)
         return structs.replace(self.trace, turns=(structs.replace(first, parts=(*first.parts, part)), *rest))
 
+    @cached_property
+    def text_parts(self) -> tuple[tuple[int, Turn, Part], ...]:
+        """Each turn with a text: its number (from 1), the turn, and its part `text`."""
+        found = ((number, turn, turn.part("text")) for number, turn in enumerate(self.trace.turns, 1))
+        return tuple((number, turn, part) for number, turn, part in found if part is not None)
+
     def texts(self, role: Role) -> Sequence[str]:
         """The text of each turn of a role, without calls, reasoning and markup."""
         return self._texts.get(role, ())

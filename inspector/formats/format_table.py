@@ -72,11 +72,12 @@ class MarkerPair(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=
 
 
 class CallKeyNames(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The keys of a call's JSON object."""
+    """The keys of a call's JSON object; `others` says that it may have further ones, which no reader looks at."""
 
     name: str = "name"
     arguments: str = "arguments"
     id: str = "id"
+    others: bool = False
 
 
 class CallTags(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -307,7 +308,7 @@ def _joined(calls: CallTable, texts: Sequence[str]) -> str:
 
 def _json(table: FormatTable) -> Format:
     calls, marks = table.calls, _call_marks(table.calls)
-    keys = CallKeys(calls.keys.name, calls.keys.arguments, calls.keys.id)
+    keys = CallKeys(calls.keys.name, calls.keys.arguments, calls.keys.id, others=calls.keys.others)
 
     def written(call: ToolCall) -> str:
         identity = f', "{keys.id}": {json_of(call.id)}' if call.id is not None else ""

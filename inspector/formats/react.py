@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import msgspec
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.python.calls import empty_call
@@ -28,6 +29,7 @@ _DRAFT = r"^[ \t]*(?P<heading>Action:)[ \t]*[^\n]{1,128}\n[ \t]*Action Input:[ \
 FINAL_ANSWER = "Final Answer"
 _NUMBER = lazy_pattern(r"[ \t]*\d{1,3}[ \t]*:")
 _INPUT = lazy_pattern(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(?:\*\*)?", re.MULTILINE)
+_INPUT_AGAIN = lazy_pattern(r"(Action Input:)(\s{0,8}\1)")
 _BRACKETS = lazy_pattern(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
 _FENCE = lazy_pattern(r"```\w*[ \t]*\n?")
 _CLOSING_FENCE = "```"
@@ -69,6 +71,12 @@ def _orphan(closed: SpanClosed) -> Fault | None:
 
 def read_react_calls(closed: SpanClosed) -> ParseResult:
     """A SpanReader for call spans: the text after `Action:`, or a code fence of JSON."""
+    text = closed.inner_text
+    slip = doubled_markers(text, MALFORMED_HEADER, _INPUT_AGAIN, end=text.find("{")) if "Action Input" in text else None
+    return _read_span(closed) if slip is None else read_slip(closed, _read_span, slip)
+
+
+def _read_span(closed: SpanClosed) -> ParseResult:
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
         return empty_call(closed, expected="Action: name")

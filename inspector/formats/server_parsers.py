@@ -36,6 +36,7 @@ from weaklink.inspector.model.calls import Parameter, ToolCall
 from weaklink.inspector.model.trace import Span, SpanKind
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
 from weaklink.inspector.rules.markers import (
+    CALL_INSIDE_REASONING,
     CALL_LEFT_IN_CONTENT,
     INVENTED_RESULT,
     MALFORMED_HEADER,
@@ -53,10 +54,12 @@ _MAX_CHARS = 50_000
 _TOO_VARIED = frozenset(rule.code for rule in (STRAY_END_MARKER, MALFORMED_HEADER, NEAR_MARKER))
 _REASONING = ("<think", "</think", "[THINK]", "[/THINK]")
 _NOT_OF_THE_TEXT = (CALL_LEFT_IN_CONTENT, INVENTED_RESULT, REASONING_OPENED_BY_PROMPT, TEXT_AFTER_CALL)
+_MAY_BE_WRITTEN = frozenset([CALL_INSIDE_REASONING.code])
 _NAME = lazy_pattern(r"[\w./-]+")
 _OWN_HEADERS = ("<|message_model|>", "<|start|>assistant")
 """Headers within an answer that has several messages: Inkling's, and those of Muse, Beam and harmony."""
 _QUOTED = lazy_pattern(r"`[^`]*`")
+_COUNT = lazy_pattern(r"\b\d+\b(?: \w+)* (?:is|are)\b|\b\d+\b")
 _PLAIN_TEXT = lazy_pattern(r"[\w .,'-]*\Z")
 
 FACTS = {
@@ -80,6 +83,7 @@ FACTS = {
     "lead": "the text begins with white space",
     "padded": "a value begins or ends with white space",
     "ended": "a token that ends a turn is in the text",
+    "written": "the calls are written character by character as the model's template writes them",
 }
 """Facts about a text that rows name."""
 
@@ -284,11 +288,16 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
+    """What all rows about a text say; one that knows only the names leaves the arguments to the others."""
     rows = [row for row in parser.rows if row.covers(kind)]
     exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
-    first = made[0] if made else None
-    return first if first is not None and all(one is not None and one.calls == first.calls for one in made) else None
+    if not made or None in made:
+        return None
+    agreed = [one for one in made if one is not None]
+    telling = [one for one in agreed if one.outcome is not ParserOutcome.NAMES] or agreed
+    is_agreed = len({tuple(name for name, _ in one.calls) for one in agreed}) == 1
+    return telling[0] if is_agreed and len({one.calls for one in telling}) == 1 else None
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
@@ -374,6 +383,7 @@ def text_kind(
         "lead": text[:1].isspace(),
         "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
         "ended": any(span.label == "turn_end" for span in spans),
+        "written": codes <= _MAY_BE_WRITTEN and _is_written(text, format, [drafted, calls]),
         **_surroundings(text, spans, calls),
     }
     return TextKind(
@@ -409,8 +419,8 @@ def _read_calls(
 
 
 def _wording(fault: Fault) -> tuple[str, str]:
-    """The code of a fault, and its message up to the first semicolon, without what it quotes."""
-    return fault.rule.code, _QUOTED.sub("``", fault.message).partition(";")[0]
+    """The code of a fault, and its message up to the first semicolon, without what it quotes and counts."""
+    return fault.rule.code, _COUNT.sub("#", _QUOTED.sub("``", fault.message).partition(";")[0])
 
 
 def canonical_json(value: Json) -> str:
@@ -491,6 +501,14 @@ def _is_loose(call: ToolCall, text: str) -> bool:
     """Whether a name is written with white space around it, or has signs that names rarely have."""
     written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
     return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
+
+
+def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) -> bool:
+    """Whether there are calls, and each group is in the text as the template writes it, one call after the other."""
+    dialect = find_format(format)
+    written = [group for group in groups if group]
+    expressed = all(dialect.expresses(call) for group in written for call in group)
+    return bool(written) and expressed and all(dialect.write_calls(group) in text for group in written)
 
 
 def _is_apart(parameter: Parameter, text: str) -> bool:

@@ -5,10 +5,9 @@ Also reads the small files of one gateway log together, and reports records that
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -17,12 +16,12 @@ from msgspec import Struct, structs
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
+from weaklink.inspector.importers.nearest_source import listed, nearest_source
 from weaklink.inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import (
     HEAD_BYTES,
     FileSample,
     Importer,
-    JsonObject,
     Numbering,
     Skipped,
     SourceFile,
@@ -43,9 +42,6 @@ UNREADABLE_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
 """The rules on records and files that could not be read. They count whichever other rules a user selects."""
 
 _CLOSE = 0.25
-_LEAST_SHARED = 2
-_NEAREST_ROWS = 8
-_MEMBER = lazy_pattern(r"`([A-Za-z_]\w*)`")
 
 _KNOWN_BINARIES = (
     (b"PAR1", "a Parquet file"),
@@ -334,43 +330,8 @@ def _why_unknown(sample: FileSample) -> str:
         return "unknown format: neither JSON nor a transcript"
     if not sample.rows[0]:
         return "unknown format: the first row has no keys"
-    return f"unknown format: the first row has the keys {_listed(sample.rows[0])}{_nearest(sample)}"
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(f"`{name[:40]}`" for name in islice(names, 6))
-
-
-def _nearest(sample: FileSample) -> str:
-    """The source of whose `signs` the rows have most members, at least two and half of them, and what they lack.
-
-    Members of members and the values of `type` count: signs name both.
-    """
-    words = {word for row in sample.rows[:_NEAREST_ROWS] for word in _words(row)}
-    scores: list[tuple[float, int, str, str, list[str]]] = []
-    for importer in _importers():
-        signs = getattr(importer, "signs", "")
-        named = list(dict.fromkeys(_MEMBER.findall(signs)))
-        shared = sum(name in words for name in named)
-        if shared >= _LEAST_SHARED and 2 * shared >= len(named):
-            lacking = [name for name in named if name not in words]
-            scores.append((shared / len(named), shared, importer.name, signs, lacking))
-    if not scores:
-        return ""
-    _, _, name, signs, lacking = max(scores, key=lambda score: score[:2])
-    difference = f"{_listed(lacking)} is missing" if lacking else "the members have other values"
-    return f"; the nearest source is `{name}` ({signs}), but {difference}"
-
-
-def _words(row: JsonObject) -> Iterator[str]:
-    yield from row
-    for key, value in row.items():
-        if key == "type" and isinstance(value, str):
-            yield value
-        if isinstance(value, list) and value:
-            value = value[0]  # noqa: PLW2901  # its elements are alike
-        if isinstance(value, dict):
-            yield from value
+    nearest = nearest_source(sample, _importers())
+    return f"unknown format: the first row has the keys {listed(sample.rows[0])}{nearest}"
 
 
 def _is_json_value(text: str) -> bool:

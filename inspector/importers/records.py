@@ -303,7 +303,8 @@ def layout_of(head: bytes) -> str:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     first, _, rest = text.partition(b"\n")
     if text.startswith(b"["):
-        return "line" if rest.lstrip().startswith(b"[") and _is_json(first) else "entry"
+        is_list_a_line = any(line.startswith(b"[") for line in rest.splitlines()) and _is_json(first)
+        return "line" if is_list_a_line else "entry"
     if not text.startswith(b"{") or _is_json(first):
         return "line"
     if not rest.strip():

@@ -18,16 +18,19 @@ found. Each place is judged once, by at most `WINDOW` characters, so the scan is
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import lru_cache
+from itertools import accumulate, filterfalse
 from operator import attrgetter
+from typing import TypeAlias
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.keys import KeyPlaces, has_long_run, has_prefix, runs_of
+from weaklink.inspector.redaction.keys import LONG_RUN, KeyPlaces, has_long_run, has_prefix, runs_of
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
 from weaklink.inspector.redaction.secret_values import (
     FARTHEST_VALUE,
@@ -111,18 +114,20 @@ _SHORTEST_SIGNS = tuple(
 )
 """A text with any sign contains one of these."""
 _ANY_SIGN = lazy_pattern(one_of(_SHORTEST_SIGNS))
-_WORD_SIGNS = tuple(sign for sign in _BY_SIGN if sign.isalpha())
+_LETTERS = lazy_pattern("[a-z]{2,}")
+_WORD_SIGNS: dict[bytes, list[bytes]] = {}
+"""The longest words of signs, each with its signs."""
+for _sign in _BY_SIGN:
+    _WORD_SIGNS.setdefault(max(_LETTERS.findall(_sign.decode()), key=len, default="").encode(), []).append(_sign)
 _FIRST_PARTS = {
-    sign: next((part for part in (b":", b"-", b"/", b"(", b">", b"%", b"~", b"_") if part in sign), b"")
-    for sign in _BY_SIGN
-    if not sign.isalpha()
+    sign: next((part for part in (b":", b"-", b"/", b"%", b"~") if part in sign), b"") for sign in _WORD_SIGNS.pop(b"")
 }
 _GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
-"""The other signs, by a character of them that many texts lack, which is found faster than the sign."""
-_ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
+"""The signs without a word, by a character of them that many texts lack, which is found faster than the sign."""
 _CLEAN_WORDS: set[bytes] = set()
-"""Words of earlier texts that contain no sign: most of a text consists of words that were seen before."""
-_MAX_CLEAN_WORDS, _MAX_WORD_CHARS = 32_768, 24
+"""Words of earlier texts that contain no word of a sign: most of a text consists of words that were seen before."""
+_MAX_CLEAN_WORDS = 32_768
+_ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS = 160
@@ -134,6 +139,12 @@ _BATCH = 48  # code points behind a name that are searched together, however sma
 def find_secrets(text: str) -> list[Secret]:
     """The secrets of a text, in order, without overlaps. Linear in the text."""
     return _Scan().continued(text, is_final=True).secrets()
+
+
+def with_secrets(texts: Sequence[str]) -> list[str]:
+    """Those of the texts that have a secret; signs are searched for in all of them together."""
+    searched = _searched_together(texts)
+    return [text for text, places in searched if _Scan().scanned(text, places, is_final=True).found]
 
 
 def redactions(text: str) -> list[Secret]:
@@ -149,12 +160,6 @@ def redactions(text: str) -> list[Secret]:
             rules = {start: secret.rule for start, _ in runs if secret.start <= start < secret.end} | rules
     known = (Secret(start, end, rule=rules.get(start, "")) for start, end in runs)
     return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
-
-
-def may_hold_secrets(text: str) -> bool:
-    """Whether a text has a sign of a detector, or a run that is long enough for a key: most have neither."""
-    plain = text.encode("ascii", "replace")
-    return has_long_run(runs_of(plain)) or bool(_signs_in(_view(text, plain)))
 
 
 def _view(text: str, plain: bytes) -> bytes:
@@ -271,10 +276,11 @@ class Finder:
         """Whether a sign is in the text that was not searched before; if so, the next pieces are scanned."""
         behind = _ESCAPED_SIGN_AHEAD if "\\u" in self.text[-_ESCAPED_SIGN_AHEAD:] else _SIGN_AHEAD
         start = max(self._searched_to - behind, known - _MARKED - behind, 0)
+        new = max(self._searched_to, known - _MARKED) - _SIGN_AHEAD - start
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
         lowered = names.view(text) if names.may_differ(text) else text.lower()
-        if _ANY_SIGN.search(lowered) is None:
+        if _ANY_SIGN.search(lowered, 0 if names.OTHER in lowered else max(new, 0)) is None:
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
@@ -355,16 +361,22 @@ class _Places:
         """The first match from `start` on: around each sign, because nothing is between them."""
         after, is_idle = start, self._detector.is_idle
         while (sign_at := self._next_sign(after)) >= 0:
-            pattern, span = self._detector.pattern, self._detector.span
-            near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span) if span else None
-            begin = near.start() if near else sign_at
-            if (near or not span) and (found := pattern.match(self._lowered, begin)) is not None:
-                if is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
-                    return found
-                after = begin + 1
-            else:
+            found = self._match(sign_at, after)
+            if found is None:
                 after = sign_at + 1
+            elif is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
+                return found
+            else:
+                after = found.start() + 1
         return None
+
+    def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
+        """The match at the sign there, or around it if the detector has a span, that begins at or after `after`."""
+        pattern, span = self._detector.pattern, self._detector.span
+        if not span:
+            return pattern.match(self._lowered, sign_at)
+        near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span)
+        return pattern.match(self._lowered, near.start()) if near else None
 
     def _next_sign(self, start: int) -> int:
         """Where the next sign is, -1 if there is none; signs that are in no later text are searched for no more."""
@@ -412,13 +424,16 @@ class _Scan(Struct, frozen=True):
         return _Scan(self.at + by, tuple(found), frozenset((begin + by, name) for begin, name in self.judged))
 
     def continued(self, text: str, *, is_final: bool) -> "_Scan":
-        """The scan up to the first place that is undecided.
+        """The scan up to the first place that is undecided."""
+        return self.scanned(text, _all_places(text, self.at, is_final=is_final), is_final=is_final)
+
+    def scanned(self, text: str, places: "list[_AnyPlaces]", *, is_final: bool) -> "_Scan":
+        """The scan of the places of a text, up to the first that is undecided.
 
         A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
         """
         found = [(secret, begin) for secret, begin in self.found if secret.goes_on is None]
         judged = set(self.judged)
-        places = [place for place in _all_places(text, self.at, is_final=is_final) if place.go_to(self.at)]
         while places:
             first = min(places, key=_where)
             near = found[-_MAX_OVERLAPPING:]
@@ -448,6 +463,9 @@ class _Scan(Struct, frozen=True):
         )
 
 
+_AnyPlaces: TypeAlias = _Places | KeyPlaces
+
+
 def _holds(secret: Secret, at: int) -> bool:
     return secret.start <= at < secret.end
 
@@ -465,33 +483,68 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
     return joined
 
 
-def _all_places(text: str, at: int, *, is_final: bool) -> Iterator["_Places | KeyPlaces"]:
-    """The places of keys, and of each detector with a sign in the text."""
+def _all_places(text: str, at: int, *, is_final: bool) -> "list[_AnyPlaces]":
+    """The places of keys, and of each detector with a sign in the text, that have one from `at` on."""
     plain = text.encode("ascii", "replace")
-    runs = runs_of(plain, is_final=is_final)
-    if has_long_run(runs):
-        yield KeyPlaces(text, runs)
     lowered = _view(text, plain)
+    return _places_of((text, lowered), runs_of(plain, is_final=is_final), _signs_in(lowered), at, is_final=is_final)
+
+
+def _places_of(
+    texts: tuple[str, bytes], runs: bytes, signs: Iterable[bytes], at: int, *, is_final: bool
+) -> "list[_AnyPlaces]":
+    text, lowered = texts  # and its view
     detectors: dict[str, tuple[Detector, list[str]]] = {}
-    for sign in _signs_in(lowered):
+    for sign in signs:
         for detector in _BY_SIGN[sign]:
             detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
     readable = lowered.decode("ascii") if detectors else ""
     decided = len(text) - (0 if is_final else WINDOW)
-    yield from (_Places((text, readable), detector, signs, at, decided) for detector, signs in detectors.values())
+    places: list[_AnyPlaces] = [KeyPlaces(text, runs)] if has_long_run(runs) else []
+    places += (_Places((text, readable), detector, signs, at, decided) for detector, signs in detectors.values())
+    return [place for place in places if place.go_to(at)]
+
+
+def _searched_together(texts: Sequence[str]) -> "Iterator[tuple[str, list[_AnyPlaces]]]":
+    """Those of the texts with places, and these."""
+    together = "\n".join(texts)
+    plain = together.encode("ascii", "replace")
+    lowered, runs = _view(together, plain), runs_of(plain)
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    signs: dict[int, list[bytes]] = {}
+    for sign in (LONG_RUN, *_signs_in(lowered)):
+        searched, at = runs if sign is LONG_RUN else lowered, 0
+        while (at := searched.find(sign, at)) >= 0:
+            number = bisect_right(ends, at)
+            signs.setdefault(number, []).append(sign)
+            at = ends[number]
+    for number in sorted(signs):
+        text, part = texts[number], slice(ends[number] - 1 - len(texts[number]), ends[number] - 1)
+        own = [sign for sign in signs[number] if sign is not LONG_RUN]
+        if places := _places_of((text, lowered[part]), runs[part], own, 0, is_final=True):
+            yield text, places
 
 
 def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs in the text: those of letters are searched for in its new words only."""
-    words = set(lowered.translate(_ONLY_LETTERS).split()) - _CLEAN_WORDS
-    together = b" ".join(words)
-    found = [sign for sign in _WORD_SIGNS if sign in together] if words else []
+    """The signs in the text: those with a word are searched for in its new words only."""
     if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
         _CLEAN_WORDS.clear()
-    _CLEAN_WORDS.update(
-        word for word in words if len(word) <= _MAX_WORD_CHARS and not any(sign in word for sign in found)
-    )
+    words = set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split()))
+    together = b" ".join((b"", *words, b""))
+    found = []
+    for word, signs in _WORD_SIGNS.items():
+        if word in together:
+            found += [sign for sign in signs if sign == word or sign in lowered]
+            words -= set(_words_with(word, together))
+    _CLEAN_WORDS.update(words)
     return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+
+
+def _words_with(part: bytes, words: bytes) -> Iterator[bytes]:
+    at = 0
+    while (at := words.find(part, at)) >= 0:
+        start, at = words.rfind(b" ", 0, at) + 1, words.find(b" ", at)
+        yield words[start:at]
 
 
 def _open_pair(text: str) -> int | None:

@@ -105,7 +105,7 @@ _MAX_COMMAND_CHARS = 240
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
     """Judge the password of a command: of `-u joe:x`, or an option, if its command is before it on the line."""
-    text, found, at = place.text, place.found, place.found.start()
+    text, found, at = place.text, place.found, place.found.start() + 1
     if found["cut"] is not None:
         return None
     if found["option"] is None:
@@ -176,7 +176,7 @@ DETECTORS = (
         lazy_pattern(names.NAME),
         judge_named,
         can_hold_secrets=True,
-        span=24,
+        span=0,
         longest=64,
         is_idle=introduces_nothing,
     ),

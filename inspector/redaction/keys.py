@@ -62,7 +62,8 @@ SHORTEST_KEY = min(len(key.prefix) + key.at_least for key in KEYS)
 """The length of the shortest key: a shorter run of key characters needs no check."""
 
 _RUNS = bytes(97 if byte in RUN_CHARACTERS else 32 for byte in range(256))
-_RUN = b"a" * SHORTEST_KEY
+LONG_RUN = b"a" * SHORTEST_KEY
+"""In the runs of a text, one that is long enough for a key."""
 
 
 def runs_of(plain: bytes, *, is_final: bool = True) -> bytes:
@@ -71,12 +72,12 @@ def runs_of(plain: bytes, *, is_final: bool = True) -> bytes:
     Unless `is_final`, a run is appended, because the one at the text's end may continue.
     """
     runs = plain.translate(_RUNS)
-    return runs if is_final else runs + _RUN
+    return runs if is_final else runs + LONG_RUN
 
 
 def has_long_run(runs: bytes) -> bool:
     """Whether a run is long enough for a key."""
-    return _RUN in runs
+    return LONG_RUN in runs
 
 
 def begins_word(text: str, at: int, free_at: int = -1) -> bool:
@@ -103,7 +104,7 @@ class KeyPlaces:
         """Go to the first place at or after `at`, which must not be before the last one; False if there is none."""
         while True:
             if at >= self._run_end:
-                at = self._runs.find(_RUN, at)
+                at = self._runs.find(LONG_RUN, at)
                 if at < 0:
                     return False
                 end = self._runs.find(b" ", at)

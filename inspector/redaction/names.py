@@ -20,11 +20,17 @@ _PASSWORDS = words("passwords")
 _WORDS = (*_PASSWORDS, *words("names"))
 """The family: the last words of names; `_confidence` says how strongly each indicates a secret."""
 
+_QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 SIGNS = (
-    *(word for word in _WORDS if not any(other in word for other in _WORDS if other != word)),
-    *("phrase", "answer", OTHER),
+    *(
+        word
+        for word in _WORDS
+        if not (word in _QUERY_SIGNS or any(word.startswith(other) for other in _WORDS if other != word))
+    ),
+    *(word + sign for word in sorted(_QUERY_SIGNS) for sign in ("=", "%", "\\", "&")),
+    *("recovery", "backup", "one-time", "verification", "seed", "security", OTHER),
 )
-"""Every text with a name contains one of these."""
+"""Every name begins with one of these; those of a query are names only there."""
 
 PROSE_PARTS = words("prose_parts")
 """A name with one of these counts in plain prose too, where no sign is between it and its value."""
@@ -34,14 +40,27 @@ NAME = part("NAME")
 
 _KEY_KINDS, _OTHER_KEYS = words("key_kinds"), words("other_keys")
 _TOKEN_KINDS, _OTHER_TOKENS = words("token_kinds"), words("other_tokens")
-_QUERY_SIGNS = frozenset({"sig", "signature", "code"})
 _MAX_NAME_CHARS = 48
 
 _PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
 _FOREIGN = words("foreign")
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
-_FOREIGN_LETTER = lazy_pattern(f"[{''.join({max(word) for word in _FOREIGN})}]")
+_FOREIGN_LETTERS = frozenset(max(word) for word in _FOREIGN)
 """A letter of each: most texts have none of them, and no word is searched for."""
+_ASCII = bytes(range(128))
+
+
+def _first_escapes(word: str) -> str:
+    """The escapes of the first letters of a word that ASCII lacks, as a pattern: at most two."""
+    start = next(index for index, letter in enumerate(word) if not letter.isascii())
+    letters = [letter for letter in word[start : start + 2] if not letter.isascii()]
+    return r"\\{1,32}u".join(f"(?:{ord(letter):04x}|{ord(letter.upper()):04x})" for letter in letters)
+
+
+_ESCAPED_NAME = lazy_pattern(
+    rf"\\u(?:00(?:[4-7]|2d)|ff1[ad]|2192|0130|{'|'.join(map(_first_escapes, _FOREIGN))})|%(?:25){{0,3}}(?:[4-7]|2d)"
+)
+"""Every name with escaped letters, and every escaped colon, has a match; most other escaped texts have none."""
 _PIECE = 1 << 20  # characters
 
 
@@ -50,12 +69,17 @@ def may_differ(text: str) -> bool:
     return not text.isascii() or "\\u" in text or "%" in text
 
 
+def has_escapes(lowered: str) -> bool:
+    """Whether a text in lower case has escapes that are something else in the view."""
+    return ("\\u" in lowered or "%" in lowered) and _ESCAPED_NAME.search(lowered) is not None
+
+
 def view(text: str) -> str:
     """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
     if not text.isascii():
         text = _in_plain_words(text)
     lowered = text.encode("ascii", "replace").lower().decode("ascii")
-    if "\\u" in lowered or "%" in lowered:
+    if has_escapes(lowered):
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
         if OTHER in lowered:
@@ -65,12 +89,11 @@ def view(text: str) -> str:
 
 def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
-    for word in _FOREIGN if _FOREIGN_LETTER.search(lowered) else ():
-        if word in lowered:
-            lowered = lowered.replace(word, OTHER * len(word))
-    for sign, plain in _PUNCTUATION.items():
-        if sign in lowered:
-            lowered = lowered.replace(sign, plain)
+    letters = set(lowered.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+    for word in () if letters.isdisjoint(_FOREIGN_LETTERS) else _FOREIGN:
+        lowered = lowered.replace(word, OTHER * len(word))
+    for sign in letters.intersection(_PUNCTUATION):
+        lowered = lowered.replace(sign, _PUNCTUATION[sign])
     return lowered
 
 

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, all_secrets, may_hold_secrets, replaced
+from weaklink.inspector.redaction.finding import FILLER, all_secrets, pattern_secrets, replaced, with_secrets
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
@@ -32,7 +32,7 @@ from weaklink.inspector.wire.events import TOKENS_PART
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
-_TOGETHER = 64  # texts
+_TOGETHER = 65_536  # characters of texts that are searched together
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
@@ -98,7 +98,7 @@ class Redactor:
         """A turn: its parts, the headers of its calls and result, and its generation's facts."""
         tools = turn.generation.tools if turn.generation else ()
         texts: list[str] = []
-        _collect(turn, texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
+        _collect((turn,), texts, {id(tool) for tool in tools if id(tool) in self._clean_tools})
         if self.keeps_content and not self._have_secrets(texts):
             if len(self._clean_tools) > _MOST_TOOLS:
                 self._clean_tools.clear()
@@ -139,24 +139,20 @@ class Redactor:
         return self._redacted(turn, kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret. Several are searched together first: most have no sign of one."""
-        unknown = [text for text in texts if not self._is_clean(text)]
-        for start in range(0, len(unknown), _TOGETHER):
-            some = unknown[start : start + _TOGETHER]
-            together = "\n".join(some)
-            if self._patterns or may_hold_secrets(together) or self._values.are_in(together):
-                if any(map(self._has_secrets, some)):
-                    return True
-            else:
-                for text in some:
+        """Whether one of the texts has a secret; those that have none are remembered."""
+        unknown = list(dict.fromkeys(text for text in texts if not self._is_clean(text)))
+        are_secret = False
+        for some in _batches(unknown):
+            secret = set(with_secrets(some))
+            if self._patterns or self._values:
+                secret.update(
+                    text for text in some if self._values.are_in(text) or pattern_secrets(text, self._patterns)
+                )
+            are_secret = are_secret or bool(secret)
+            for text in some:
+                if text not in secret:
                     self._remember(text)
-        return False
-
-    def _has_secrets(self, text: str) -> bool:
-        if self._values.are_in(text) or all_secrets(text, self._patterns):
-            return True
-        self._remember(text)
-        return False
+        return are_secret
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
         return None if self.keeps_content else kept_words(tools)
@@ -346,6 +342,20 @@ def _where(same: Sequence[bool], values: Iterable[_Value | None] | None) -> tupl
     return tuple(value if is_same else None for is_same, value in zip(same, values, strict=True))
 
 
+def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
+    """The texts, as many together as are searched together."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        batch.append(text)
+        size += len(text)
+        if size >= _TOGETHER:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
 def _key(text: str) -> bytes:
     """What stands for a text in the cache: itself if it is short, or a digest."""
     encoded = text.encode("utf-8", "surrogatepass")
@@ -365,25 +375,36 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 def texts_of(value: object) -> list[str]:
     """Every text of a trace, or of another value of the model, that is redacted; tools of several turns once."""
     texts: list[str] = []
-    _collect(value, texts, set())
+    _collect((value,), texts, set())
     return texts
 
 
-def _collect(value: object, texts: list[str], shared: set[int]) -> None:
-    if type(value) is str:
-        texts.append(value)
-    elif isinstance(value, model.ToolDefinition):
-        if id(value) not in shared:
-            shared.add(id(value))
-            texts += (value.name, value.description, value.raw or json.dumps(value.parameters))  # names before values
-            _collect(value.parameters, texts, shared)
-    elif isinstance(value, dict):
+_NO_TEXTS: set[type] = {int, float, bool, type(None), model.Chunks}
+"""Types of values without texts."""
+
+
+def _collect(values: Iterable[object], texts: list[str], shared: set[int]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is str:
+            texts.append(cast("str", value))
+        elif kind not in _NO_TEXTS:
+            _collect(_within(value, texts, shared), texts, shared)
+
+
+def _within(value: object, texts: list[str], shared: set[int]) -> Iterable[object]:
+    """What a value has texts in; names of members come before their values."""
+    if isinstance(value, model.ToolDefinition):
+        if id(value) in shared:
+            return ()
+        shared.add(id(value))
+        return (value.name, value.description, value.raw or json.dumps(value.parameters), value.parameters)
+    if isinstance(value, Struct):
+        return [getattr(value, name) for name in value.__struct_fields__ if name != "exchanges"]
+    if isinstance(value, dict):
         texts += value
-        _collect(list(value.values()), texts, shared)
-    elif isinstance(value, list) or type(value) is tuple:
-        for inner in value:
-            _collect(inner, texts, shared)
-    elif isinstance(value, Struct) and not isinstance(value, model.Chunks):
-        for name in value.__struct_fields__:
-            if name != "exchanges":
-                _collect(getattr(value, name), texts, shared)
+        return value.values()
+    if isinstance(value, list) or type(value) is tuple:
+        return value
+    _NO_TEXTS.add(type(value))
+    return ()

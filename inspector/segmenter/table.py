@@ -457,7 +457,9 @@ def _shorter(transition: Transition, transitions: Iterable[Transition]) -> tuple
 
 
 def _reach(transition: Transition) -> int:
-    return len(transition.marker) + (transition.ahead.longest if transition.ahead is not None else 0)
+    """The length of the marker with its lookahead, or that of what is taken otherwise."""
+    length = len(transition.marker) + (transition.ahead.longest if transition.ahead is not None else 0)
+    return length if transition.otherwise is None else max(length, _reach(transition.otherwise))
 
 
 def _patterns(markers: Iterable[str]) -> dict[str, re.Pattern[str]]:

@@ -140,9 +140,10 @@ def _condition(connection: sa.Connection, term: Term, now_s: float) -> _Conditio
 def _at(term: TimeTerm, now_s: float) -> _Condition:
     """The condition that a trace started at or after a moment, or before it; false for an unknown time."""
     at_s = now_s - term.at_s if term.is_ago else term.at_s
+    is_dated = _trace.started_at_s.is_not(None)  # `sort_at_s`, which has the index, may be the import's
     if term.key is FilterKey.SINCE:
-        return _trace.sort_at_s >= at_s
-    return sa.and_(_trace.sort_at_s > tables.UNKNOWN_TIME_S, _trace.sort_at_s < at_s)
+        return sa.and_(_trace.sort_at_s >= at_s, is_dated)
+    return sa.and_(_trace.sort_at_s < at_s, is_dated)
 
 
 def _field(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
@@ -200,7 +201,10 @@ def _break(connection: sa.Connection, term: Field) -> _Condition:
     codes = matching_values(stored_values(connection, _trace.break_code, has_code), patterns)
     without = (_trace.break_code.is_(None), _trace.break_outcome.is_not(None))
     outcomes = matching_values(stored_values(connection, _trace.break_outcome, *without), patterns)
-    return sa.or_(_trace.break_code.in_(codes), sa.and_(*without, _trace.break_outcome.in_(outcomes)))
+    coded, uncoded = _trace.break_code.in_(codes), sa.and_(*without, _trace.break_outcome.in_(outcomes))
+    if not outcomes:  # with an OR, the database sorts all that match; without, its index has them in the list's order
+        return coded
+    return sa.or_(coded, uncoded) if codes else uncoded
 
 
 def _break_tool(_connection: sa.Connection, term: Field) -> _Condition:

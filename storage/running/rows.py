@@ -131,7 +131,7 @@ def _begin(connection: sa.Connection, owner: str, step: SessionWrite, draft: wri
     if id_ is None:
         (id_,) = writing.insert_traces(connection, {identity: draft}, now_s).values()
         writing.insert_records(connection, [(id_, draft.record)])
-        writing.insert_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
+        writing.insert_derived(connection, [(id_, writing.sort_at_s(draft.record, now_s), draft.derived)])
     else:
         _replace(connection, id_, draft, 0, identity)
     connection.execute(sa.insert(tables.live), {"trace_id": id_, "owner": owner, "beat_at_s": now_s})
@@ -156,10 +156,11 @@ def _replace(
     connection: sa.Connection, id_: int, draft: writing.TraceRows, kept: int, identity: bytes | None = None
 ) -> None:
     """Replace a trace with a longer version of it; the rows of the first `kept` turns stay as they are."""
-    columns = draft.derived.trace | {"sort_at_s": draft.sort_at_s} | ({"identity": identity} if identity else {})
+    at_s = writing.sort_at_s(draft.record, writing.imported_at_s(connection, id_))
+    columns = draft.derived.trace | {"sort_at_s": at_s} | ({"identity": identity} if identity else {})
     _put_turns(connection, id_, _rows_after(draft.record, kept), kept, columns)
     writing.delete_rows(connection, tables.DERIVED, [id_])
-    writing.insert_derived(connection, [(id_, draft.sort_at_s, draft.derived)])
+    writing.insert_derived(connection, [(id_, at_s, draft.derived)])
 
 
 def _put_turns(connection: sa.Connection, id_: int, new: RecordRows, kept: int, columns: Row) -> None:

@@ -248,7 +248,9 @@ def test_an_exit_code_that_answers_a_question_is_no_break(question: str) -> None
 
 def _after_an_edit(user: str, call: str, error: str) -> Chain:
     edit = 'call e: Edit {"file_path": "kalk.py", "old_string": "spocti", "new_string": "secti"}', "result e: ok"
-    return chain_of(f"user: {user}", *edit, f"call b: {call}", f"result b!: {error}", "say: Hotovo.")
+    return chain_of(
+        f"user: {user}", *edit, f"call b: {call}", f"result b!: {error}", "say: Funkce se teď jmenuje secti."
+    )
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,16 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
             "failure",
         ),
         ("pytest -q | grep FAILED", "Exit code 1", "probe"),
+        ("terraform plan -detailed-exitcode | tail -1", "Exit code 2\nPlan: 1 to add.", "probe"),
+        ("terraform plan -detailed-exitcode", "Exit code 1\nError: no credentials", "failure"),
+        ("ansible web -m command -a 'test -f /etc/a' -o", "Exit code 2\nw1 | FAILED | rc=1 | (stdout) \n", "probe"),
+        ("nvidia-smi", "Exit code 127\nbash: line 1: nvidia-smi: command not found", "probe"),
+        ("su postgres -c 'test -d /srv/db'", "Exit code 1", "probe"),
+        ("python -c 'from PIL import features; print(features.check(\"webp\"))'", "False", "probe"),
+        ("python -c 'print(run())'", "True", None),
+        ("./a.out < in.txt | diff - expected.txt", "7c7\n< 1.12\n---\n> 1.13", "finding"),
+        ("diff a.txt expected/a.txt", "Exit code 1\n7c7\n< 1.12\n---\n> 1.13", "finding"),
+        ("diff a.txt b.txt", "Exit code 1\n7c7\n< 1.12\n---\n> 1.13", "probe"),
         ("git diff --exit-code", "Exit code 1\n- a\n+ b", "probe"),
         ("cat notes.md", LABELLED.format("cat: notes.md: No such file or directory", "(none)", 1), "probe"),
         ("npm test", LABELLED.format("3 failed\nError: the suite's own", "(none)", 1), "finding"),
@@ -108,6 +118,23 @@ def test_what_was_refused_or_never_ran_is_nobody_s_fault(words: str, expected: s
     (step,) = inspection.chain.steps
     assert (step.outcome.value, step.result_kind and step.result_kind.value) == (expected, expected)
     assert (inspection.chain.status, codes(inspection)) == ("ok", [])
+
+
+def test_a_program_before_a_pipe_fails_although_the_line_ends_well() -> None:
+    done = RecordedState(exit_code=0, field="exit_code")
+    error = 'jq: error (at a.json:1): Cannot index array with string "packages"\n0 names.txt'
+    assert kind("jq '.packages[]' a.json | sort > names.txt; wc -l names.txt", error, recorded=done) == "failure"
+    assert kind("jq -r .log a.json; true", error, recorded=done) is None
+    assert kind("cat log.txt | grep error", error, recorded=done) is None
+
+
+def test_a_lookup_that_finds_nothing_is_answered_in_any_shape() -> None:
+    for tool, result in (
+        ("search_ads", '{"ads": []}'),
+        ("check_return_window", '{"eligible": false, "reason": "more than 30 days"}'),
+    ):
+        step = chain_of("user: Find it.", f"call a: {tool} {{}}", f"result a: {result}", "say: No.").steps[0]
+        assert (step.result_kind, step.outcome) == ("probe", "ok"), tool
 
 
 def test_a_session_that_stops_at_a_refusal_was_stopped_by_its_user() -> None:

@@ -44,6 +44,11 @@ RARE: dict[VerdictRule, tuple[str, ...]] = {
         "say: All done, it is committed.",
     ),
     VerdictRule.NO_LAST_ANSWER: ('call a: Read {"file_path": "a.py"}', "result a: x = 1"),
+    VerdictRule.UNREAD_LANGUAGE: (
+        'call a: drukat {"dokuments": "ceks-77.pdf"}',
+        "result a!: printer_offline",
+        "say: Čeku nevarēja izdrukāt, jo drukātājs ir izslēgts.",
+    ),
     VerdictRule.STOPPED_EARLY: (f"call a: {COMMIT}", "result a!: The user rejected this command."),
 }
 

@@ -153,6 +153,18 @@ def test_a_response_schema_is_read_as_the_template_that_says_the_same(older: Jso
     assert [(call.name, call.arguments) for call in again.calls] == [("get", {"city": "Oslo"})]
 
 
+def test_keys_that_a_renaming_schema_does_not_name_are_no_stray_keys(tmp_path: Path) -> None:
+    path = tmp_path / "tokenizer_config.json"
+    calls = {"x-regex": r"<calls>(.*)</calls>", **items(_RENAMED), "type": "array"}
+    path.write_text(json.dumps({"response_schema": schema(calls)}), encoding="utf-8")
+    table = derive_format(read_chat_template(path), "own")
+    format = format_of(read_format_table(write_format_table(table), "a table"))
+    text = '<calls>[{"call_no": "0", "tool": "get", "input": {"city": "Oslo"}}]</calls>'
+    read = segment_whole(text, format)
+    assert [(call.name, call.arguments, call.valid) for call in read.calls] == [("get", {"city": "Oslo"}, True)]
+    assert not read.diagnostics
+
+
 @pytest.mark.parametrize(
     ("template", "reason"),
     [

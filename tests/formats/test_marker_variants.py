@@ -1,5 +1,6 @@
-"""Special tokens whose bars are others, or several: each is read as a call or reported, in every format with bars."""
+"""Special tokens whose bars or joints are others, or several: each is read or reported, in every format with bars."""
 
+import re
 from collections.abc import Iterator
 from itertools import permutations
 
@@ -19,16 +20,22 @@ BARS = ("||", "｜", "｜｜", "‖", "¦")
 def written() -> Iterator[tuple[Format, str]]:
     for known in formats():
         text = known.write_calls([CALL]) if known.expresses(CALL) else ""
-        if text.startswith(("<|", "<｜")):
+        if text.startswith("<") and {"|", "｜"} & {*text.partition(">")[0]}:
             yield known, text
 
 
 CASES = [
-    (known.name, text.replace(text[1], bars))
+    (known.name, re.sub("[|｜]", bars, text))
     for known, text in written()
     for bars in (*BARS, "|")
-    if bars != text[1]
+    if bars not in text
 ]  # fmt: skip
+CASES += [
+    (known.name, text.translate(str.maketrans(of, to)))
+    for known, text in written()
+    for of, to in ("▁_", "_▁")
+    if of in text and "tool" in text  # gigachat3's opener is the token that separates any messages
+]
 
 
 @pytest.mark.parametrize(("format", "text"), CASES)
@@ -40,7 +47,9 @@ def test_other_bars_are_read_or_reported(format: str, text: str) -> None:
 
 
 def test_many_formats_have_bars() -> None:
-    assert {"cohere", "deepseek_v3", "deepseek_v4", "gemma4", "kimi_k2", "step3"} <= {name for name, _ in CASES}
+    assert {"cohere", "deepseek_v3", "deepseek_v4", "gemma4", "k2_horizon", "kimi_k2", "step3"} <= {
+        name for name, _ in CASES
+    }
 
 
 @pytest.mark.parametrize("bars", ["|", "｜｜", "‖"])

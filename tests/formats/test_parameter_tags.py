@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from weaklink.inspector.diagnostics import apply_fixes
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, formats
@@ -197,3 +198,29 @@ def test_a_doubled_closing_marker_of_a_call_is_told(dialect: Format) -> None:
     for closer in CLOSERS.finditer(text):
         doubled = text[: closer.end()] + closer[0] + text[closer.end() :]
         assert segment(doubled, dialect.name).diagnostics, doubled
+
+
+THREE = [make_call("f", {"a": "x", "b": "y", "c": "z"})]
+WITH_WORD = [dialect for dialect in formats() if dialect.write_calls(THREE).count("parameter") == 6]
+
+
+@pytest.mark.parametrize("dialect", WITH_WORD, ids=lambda dialect: dialect.name)
+@pytest.mark.parametrize("also_closer", [False, True])
+@pytest.mark.parametrize("wrong", [(0,), (1,), (0, 1), (2,)])
+def test_tags_with_another_word_are_one_fault_each_whose_fix_is_what_was_meant(
+    dialect: Format, wrong: tuple[int, ...], *, also_closer: bool
+) -> None:
+    meant = dialect.write_calls(THREE)
+    changed = {index * 2 + closer for index in wrong for closer in range(1 + also_closer)}
+    pieces = meant.split("parameter")
+    words = ("prompt" if index in changed else "parameter" for index in range(6))
+    text = pieces[0] + "".join(word + piece for word, piece in zip(words, pieces[1:], strict=True))
+    read = segment(text, dialect.name)
+    assert [call.arguments for call in read.calls] == [{"a": "x", "b": "y", "c": "z"}]
+    assert [one.rule.code for one in read.diagnostics] == ["J128"] * len(wrong)
+    assert apply_fixes(text, [one.fault for one in read.diagnostics], only_safe=False) == meant
+    segmenter = Segmenter(dialect)
+    for character in text:
+        segmenter.feed(character)
+    segmenter.close()
+    assert segmenter.segmentation(text).calls == read.calls

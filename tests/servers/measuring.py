@@ -1,6 +1,6 @@
 """Measures what servers' own parsers return: `make server-table` writes the table, `make test-servers` checks it.
 
-Usage: python -m tests.servers.measuring [--write | --add] [--seed WORD] [--texts N] [--only WORD...]
+Usage: python -m tests.servers.measuring [--write | --add | --check] [--seed WORD] [--texts N] [--only WORD...]
 
 Each parser runs over N texts of its format (tests/servers/texts.py), with a reasoning parser where the text has
 reasoning, and over one text in three as a stream too. Without `--write`, the predictions that the stored table gives
@@ -21,7 +21,9 @@ import json
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fcntl import LOCK_EX, flock
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -43,7 +45,7 @@ from weaklink.inspector.formats.server_parsers import (
     predictions,
     text_kind,
 )
-from weaklink.inspector.rules.markers import FOREIGN_FORMAT
+from weaklink.inspector.rules.markers import CALL_INSIDE_REASONING, FOREIGN_FORMAT
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
 
@@ -109,6 +111,7 @@ def answers_to(parser: MeasuredParser, jobs: Sequence[Job]) -> dict[Job, Answer]
     path = _answers_folder() / f"{parser.server}-{parser.tool}-{parser.reasoning}.jsonl".replace("/", "_")
     path.touch()
     with path.open("r+", encoding="utf-8") as file:
+        flock(file, LOCK_EX)  # another run may ask the same parser
         answers = {(row["text"], row["stream"]): row["result"] for row in map(json.loads, _whole_lines(file))}
         missing = list(dict.fromkeys(job for job in jobs if job not in answers))
         for (text, stream), result in zip(missing, _run(parser, missing), strict=True):
@@ -195,7 +198,7 @@ def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
         if len(selected) == len(returned)
         and all(_is_same(call, calls[at]) for call, at in zip(returned, selected, strict=True))
     }
-    if [name for name, _ in returned] == [call.name for call in calls]:
+    if [name for name, _ in returned] == [call.name or "" for call in calls]:
         same.add(ParserOutcome.NAMES)
         if faulty and all(at in faulty or _is_same(returned[at], calls[at]) for at in every):
             altered = {_altered(returned[at], calls[at]) for at in faulty}
@@ -209,7 +212,7 @@ def outcomes_of(kind: TextKind, answer: Answer) -> frozenset[ParserOutcome]:
 
 def _is_same(returned: tuple[str, str], call: ReadCall) -> bool:
     try:
-        return returned[0] == call.name and canonical_json(json.loads(returned[1])) == call.arguments
+        return returned[0] == (call.name or "") and canonical_json(json.loads(returned[1])) == call.arguments
     except (ValueError, TypeError):
         return False
 
@@ -291,14 +294,20 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_fa
     if len(group) < fewest:
         return []
     shared = _shared(one.whole for one in group)
-    if shared:
+    conditions = [*facts, *_unvaried(group, facts)]
+    if shared and not _is_vague(conditions):
         streams = [one.streamed for one in group if one.streamed is not None]
         streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[ParserOutcome]()
-        return [(codes, [*facts, *_unvaried(group, facts)], _named(shared), _named(streamed), len(group))]
-    if len(facts) == max_facts:
+        return [(codes, conditions, _named(shared), _named(streamed), len(group))]
+    if shared or len(facts) == max_facts:
         return []
     tried = (_split_by(codes, group, facts, fact, max_facts) for fact in FACTS if fact not in _plain(facts))
     return max(tried, key=lambda rows: (sum(row[-1] for row in rows), -len(rows)))
+
+
+def _is_vague(facts: Iterable[str]) -> bool:
+    """Whether white space decides that might be anywhere: parsers differ in where they allow it."""
+    return "spaced" in facts and not {"drafted", "bracketed", "apart"} & {*facts}
 
 
 def _fewest(group: Sequence[Observation]) -> int:
@@ -319,7 +328,9 @@ def _split_by(codes: str, group: Sequence[Observation], facts: list[str], fact: 
 
 def _unvaried(group: Sequence[Observation], facts: Iterable[str]) -> Iterator[str]:
     """The facts that hold for nearly all or nearly none of the texts: what happens otherwise is not known."""
-    for fact in FACTS:
+    may_be_written = group[0].kind.codes in ("", CALL_INSIDE_REASONING.code)
+    considered = [fact for fact in FACTS if fact != "written" or may_be_written]
+    for fact in considered:
         having = sum(fact in one.facts for one in group)
         if fact not in _plain(facts) and min(having, len(group) - having) < FEWEST_OTHERS:
             yield fact if having > len(group) - having else f"-{fact}"
@@ -350,16 +361,55 @@ def write_table(found: Iterable[Observation], checked: Iterable[Observation], *,
         texts[one.parser].append(one)
     for one in checked:
         others[one.parser].append(one)
+    with _changed_rows() as rows:
+        for parser, group in texts.items():
+            known = _confirmed(rows[parser], [*group, *others[parser]]) if adds else []
+            rows[parser] = [*known, *_settled(partial(_worded, rows=known) if adds else rows_of, group, others[parser])]
+
+
+@contextmanager
+def _changed_rows() -> Iterator[dict[MeasuredParser, list[RowValue]]]:
+    """The stored rows, written again at the end; another run that changes them waits."""
+    with TABLE.open("rb") as file:
+        flock(file, LOCK_EX)
+        rows = _stored_rows()
+        yield rows
+        _write_blocks(rows)
+
+
+def _stored_rows() -> dict[MeasuredParser, list[RowValue]]:
     stored = {
         MeasuredParser(block["server"], block["name"], block["reasoning"], block["format"]): block.get("rows", [])
         for block in json.loads(TABLE.read_bytes())
     }
-    rows = {parser: stored.get(parser, []) for parser in measured_parsers()}
-    for parser, group in texts.items():
-        known = _confirmed([_value(row) for row in rows[parser]], [*group, *others[parser]]) if adds else []
-        rows[parser] = [*known, *_confirmed(_worded(group, known) if adds else rows_of(group), others[parser])]
+    return {parser: [_value(row) for row in stored.get(parser, [])] for parser in measured_parsers()}
+
+
+def _write_blocks(rows: Mapping[MeasuredParser, Sequence[RowValue]]) -> None:
     blocks = [_block(parser, rows[parser]) for parser in measured_parsers()]
     TABLE.write_text("[\n" + ",\n".join(blocks) + "\n]\n", encoding="utf-8")
+
+
+def _settled(
+    made: Callable[[Sequence[Observation]], Sequence[RowValue]],
+    group: Sequence[Observation],
+    checked: Sequence[Observation],
+) -> list[RowValue]:
+    """The rows made of a group that none of the checked observations contradicts.
+
+    A contradicting one joins the group, a few times, so that a fact may separate it from the others.
+    """
+    for _ in range(MAX_FACTS):
+        rows = [_row(row) for row in made(group)]
+        contradicting = [one for one in checked if any(_contradicts(one, row) for row in rows)]
+        if not contradicting:
+            break
+        group = [*group, *contradicting]
+    return _confirmed(made(group), checked)
+
+
+def _contradicts(one: Observation, row: BehaviourRow) -> bool:
+    return row.covers(one.kind) and one.whole.isdisjoint(row.whole.split("/"))
 
 
 def _confirmed(rows: Sequence[RowValue], checked: Sequence[Observation]) -> list[RowValue]:
@@ -487,7 +537,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--write", action="store_true")
     options.add_argument("--add", action="store_true", help="measure plain texts, and add their rows")
-    options.add_argument("--prompted", action="store_true", help="with --add: texts whose prompt opened the reasoning")
+    options.add_argument("--reasoned", action="store_true", help="with --add: plain texts with reasoning")
+    options.add_argument("--check", action="store_true", help="drop the rows that new texts contradict")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
     options.add_argument("--only", metavar="WORD", nargs="*", help="parsers or formats of these names only")
@@ -496,7 +547,8 @@ def main() -> None:
     counts: Counter[str] = Counter()
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
-        measured = partial(_add, prompted=given.prompted) if given.add else _write if given.write else _compare
+        measured = partial(_add, reasoned=given.reasoned) if given.add else _write if given.write else _compare
+        measured = _check if given.check else measured
         counts += measured(format, parsers, given.seed, given.texts)
     sys.stdout.write(f"{dict(counts)}\n")
     sys.exit(bool(counts["wrong"]))
@@ -518,9 +570,9 @@ def _write(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int
     return Counter(results=len(found) + len(checked))
 
 
-def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, *, prompted: bool) -> Counter[str]:
+def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, *, reasoned: bool) -> Counter[str]:
     """Adds rows about texts as the template writes them, whole or with damaged markers."""
-    plain = partial(plain_texts_of, format, prompted=prompted)
+    plain = partial(plain_texts_of, format, reasoned=reasoned)
     found = results(parsers, {format: list(plain(seed, count))})
     stored = [json.loads(line) for path in (MATRIX, ANSWERS) for line in path.read_text(encoding="utf-8").splitlines()]
     checks = [*plain(f"check {seed}", count // 4), *texts_of(format, f"check {seed}", count // 8)]
@@ -531,9 +583,26 @@ def _add(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int, 
     return Counter(results=len(found) + len(checked))
 
 
+def _unmeasured(format: str, seed: str, count: int) -> list[str]:
+    """Texts of every generator that no row was made of, unless by the same seed."""
+    plain = (plain_texts_of(format, seed, count, reasoned=reasoned) for reasoned in (False, True))
+    return list(dict.fromkeys([*generated(format, seed, count), *(text for texts in plain for text in texts)]))
+
+
+def _check(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+    """Drops the rows, or the outcomes of rows, that other texts contradict."""
+    found = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
+    with _changed_rows() as rows:
+        for parser in parsers:
+            rows[parser] = _confirmed(rows[parser], [one for one in found if one.parser == parser])
+    sys.stdout.write(f"{format}: {len(found)} results\n")
+    sys.stdout.flush()
+    return Counter(results=len(found))
+
+
 def _compare(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
     """Compares the stored predictions with these parsers, which read one format, on other texts."""
-    counts, wrong = wrong_predictions(results(parsers, {format: generated(format, seed, count)}))
+    counts, wrong = wrong_predictions(results(parsers, {format: _unmeasured(format, seed, count)}))
     sys.stdout.write("".join([*(f"{one}\n" for one in wrong), f"{format}: {dict(counts)}\n"]))
     sys.stdout.flush()
     return counts

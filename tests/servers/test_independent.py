@@ -1,6 +1,7 @@
 """Raw outputs that were written before the code was looked at: what they mean is read, or reported.
 
-`independent.yaml` has for each text the calls that its model means; `broken` ones have something wrong with them.
+`independent.yaml` and `independent_2.yaml` have for each text the calls that its model means; `broken` ones have
+something wrong with them.
 """
 
 from pathlib import Path
@@ -15,21 +16,24 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
 
-FILE: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parents[1] / "cases" / "servers" / "independent.yaml").read_bytes()
-)
-HEALTHY = [case for case in FILE["cases"] if not case.get("broken")]
-BROKEN = [case for case in FILE["cases"] if case.get("broken")]
+FOLDER = Path(__file__).parents[1] / "cases" / "servers"
+FILES: list[dict[str, Any]] = [
+    yaml.safe_load((FOLDER / name).read_bytes()) for name in ("independent.yaml", "independent_2.yaml")
+]
+CASES = [{**case, "tools": file["tools"]} for file in FILES for case in file["cases"]]
+HEALTHY = [case for case in CASES if not case.get("broken")]
+BROKEN = [case for case in CASES if case.get("broken")]
 UNREAD = {
     "seed-oss-1": "the template writes values on the tags' line, so line feeds belong to them; vLLM trims them",
     "seed-oss-b1": "as seed-oss-1",
     "lfm2-b2": "a positional argument has no name, and no server guesses one",
+    "pythonic-doubled-bracket": "no server reads a list in a list; F317 tells it as an attempt",
 }
 """Why a meant call is neither read as meant nor what the fixes make of it."""
 
 
 def _read(case: dict[str, Any], text: str) -> Segmentation:
-    return segment(text, case["format"], tools=tool_definitions(FILE["tools"]))
+    return segment(text, case["format"], tools=tool_definitions(case["tools"]))
 
 
 def _values(calls: tuple[ToolCall, ...]) -> list[Any]:

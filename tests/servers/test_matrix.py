@@ -5,8 +5,10 @@ apart from the table's own texts. `answers.jsonl` is a sample of these, so that 
 """
 
 import json
+import re
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,9 @@ from tests.servers.measuring import ANSWERS, MATRIX, MIN_TEXTS, Result, agrees, 
 from tests.servers.parsers import MeasuredParser
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.server_parsers import FACTS, ParserOutcome, Prediction, known_parsers
+
+DOCS = Path(__file__).parents[2] / "docs" / "layers.md"
+COUNTS = re.compile(r"(?<=<!-- matrix -->\n).*?(?=<!-- /matrix -->)", re.DOTALL)
 
 
 @cache
@@ -44,6 +49,21 @@ def test_no_prediction_differs_from_what_the_servers_code_returned(format: str) 
 def test_much_of_the_matrix_is_predicted() -> None:
     counts = Counter(_prediction(row) is not None for row in _rows())
     assert counts[True] > counts[False] * 0.5
+
+
+def test_the_docs_count_the_predictions_for_the_matrix(update_goldens: bool) -> None:
+    rows = [json.loads(line) for line in MATRIX.read_text(encoding="utf-8").splitlines()]
+    known = sum(_prediction(row) is not None for row in rows)
+    sentence = (
+        f"Much stays without a sentence. Of the {len(rows):,} results in `tests/cases/servers/matrix.jsonl`, "
+        f"{known:,} have a prediction, and it is right in all of them; of the other {len(rows) - known:,} nothing is "
+        "said.\n"
+    )
+    docs = DOCS.read_text(encoding="utf-8")
+    if update_goldens:
+        DOCS.write_text(COUNTS.sub(sentence, docs), encoding="utf-8")
+        return
+    assert COUNTS.findall(docs) == [sentence]
 
 
 def test_every_row_names_known_formats_facts_and_outcomes() -> None:

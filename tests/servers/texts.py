@@ -7,12 +7,12 @@ surrounds them), and at most one kind of damage. The same seed gives the same te
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
 from tests.mutations import markers, mutated, originals
-from weaklink.inspector.dataset.json_faults import broken_json
+from weaklink.inspector.dataset.json_faults import JSON_KINDS, broken_json
 from weaklink.inspector.facade import make_call
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format
@@ -68,33 +68,62 @@ def texts_of(name: str, seed: str, count: int) -> Iterator[str]:
             yield text
 
 
-def plain_texts_of(name: str, seed: str, count: int, *, prompted: bool = False) -> Iterator[str]:
-    """Some `count` different texts of a format as its template writes them, most with damaged markers.
+def plain_texts_of(name: str, seed: str, count: int, *, reasoned: bool = False) -> Iterator[str]:
+    """Some `count` different texts of a format as its template writes them, most with one common damage.
 
-    If `prompted`, the prompt opened the reasoning, and each text closes it.
+    If `reasoned`, each has reasoning: opened by the prompt or the text, closed or not, before the calls or with them.
     """
-    lead = f"I look it up.{reasoning_markers(find_format(name))[1]}" if prompted else ""
-    random = Random(f"plain {seed}/{name}")
+    random = Random(f"{'reasoned' if reasoned else 'plain'} {seed}/{name}")
     dialect = find_format(name)
     seen = {""}
     for _ in range(count):
-        text = lead + _plain_text(dialect, random)
+        text = _reasoned_text(dialect, random) if reasoned else _plain_text(dialect, random, _PLAIN_DAMAGES)
         if text not in seen and _encodes(text):
             seen.add(text)
             yield text
 
 
-def _plain_text(dialect: Format, random: Random) -> str:
+_PLAIN_DAMAGES = (
+    *("",) * 4,
+    *("no closer", "delete") * 3,
+    *("cut", "marker", "no name", "parameters", "string", "no arguments", "unknown", "word") * 2,
+    *JSON_KINDS,
+)
+"""Each about as often as it must be for its kind of text to get a row; "" is none."""
+_OF_MARKERS = ("delete", "delete", "cut", "cut", "marker", "repeat")
+"""The damages that each format can have, in place of one that it cannot."""
+_REASONED_DAMAGES = (*("",) * 12, "no closer", "no closer", "delete", "delete", "cut", "no name", "single-quotes")
+
+
+def _reasoned_text(dialect: Format, random: Random) -> str:
+    """A plain text with reasoning."""
+    opener, closer = reasoning_markers(dialect)
+    body = _plain_text(dialect, random, _REASONED_DAMAGES)
+    break_, lead = random.choice(("", "\n")), random.choice(("", "\n\n"))
+    match random.choice(("prompted", "prompted", "closed", "open", "drafted")):
+        case "prompted":
+            return body and f"I look it up.{closer}{body}"
+        case "closed":
+            return body and f"{opener}{break_}I look it up.{break_}{closer}{lead}{body}"
+        case "open":
+            return body and f"{opener}{break_}I look it up. {body}"
+        case _:
+            return body and f"{opener}{break_}Maybe {body} no.{break_}{closer}{lead}{random.choice(('Hello.', ''))}"
+
+
+def _plain_text(dialect: Format, random: Random, damages: Sequence[str]) -> str:
     calls = [_call(random) for _ in range(random.choice((1, 1, 1, 2, 2)))]
-    if random.random() < 0.1:
+    damage = random.choice(damages)
+    if damage == "unknown" or random.random() < 0.06:
         calls[-1] = ("no_such_tool", calls[0][1])
     body = _written(dialect, calls, random)
     if not _reads_back(dialect, calls, body):
         return ""
     before = random.choice(_BEFORE) if random.random() < 0.25 else ""
-    damage = random.choice(("", "", "", "no closer", "no closer", "delete", "delete", "cut", "marker", "no name"))
-    if damage:
-        return before + _without(dialect, body, random, damage)
+    if damage not in ("", "unknown"):
+        broken = _with_broken_json(dialect, body, random, {damage: 1}) if damage in JSON_KINDS else body
+        broken = broken if broken != body or damage in JSON_KINDS else _without(dialect, body, random, damage)
+        return before + (broken if broken != body else _damaged(dialect, body, random, random.choice(_OF_MARKERS)))
     if random.random() < 0.3:
         body = re.sub("(?<=>)(?=<)", "\n", body)  # a line end between tags
     return before + body + (random.choice(_AFTER) if random.random() < 0.25 else "")
@@ -304,16 +333,18 @@ def _damaged(dialect: Format, body: str, random: Random, damage: str = "") -> st
 
 
 def _without(dialect: Format, body: str, random: Random, damage: str) -> str:
-    """The text without a call's name, without what follows one of the last markers, or with another damage."""
+    """The text without a call's name or its end, with a word for a number, or with another damage."""
     if damage == "no name":
         return re.sub(r'"(?:name|tool_name)": ?"\w+",? ?|(?<=[=:>])"?get_\w+"?', "", body, count=1)
     starts = sorted(start for marker in markers(dialect.name) for start in _offsets(body, marker))
+    if damage == "word":
+        return re.sub(r"(?<=[>\n =:])(?:1|3|14)(?=[<\n,})])", "three", body, count=1)
     if damage == "no closer" and starts:
         return body[: random.choice(starts[-3:])].rstrip("\n")
     return _damaged(dialect, body, random, damage)
 
 
-def _with_broken_json(dialect: Format, body: str, random: Random) -> str:
+def _with_broken_json(dialect: Format, body: str, random: Random, weights: Mapping[str, int] | None = None) -> str:
     calls = segment(body, dialect.name).calls
     if not calls:
         return body
@@ -325,7 +356,7 @@ def _with_broken_json(dialect: Format, body: str, random: Random) -> str:
             return body
         place = type(place)(first, last + 1)
     try:
-        broken = broken_json(place.of(body), random)
+        broken = broken_json(place.of(body), random, weights)
     except ValueError:
         return body
     return body if broken is None else body[: place.start] + broken.text + body[place.end :]

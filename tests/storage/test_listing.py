@@ -13,8 +13,10 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, RecordedRun, Trace, Usage
 from weaklink.inspector.text import Range
-from weaklink.storage import FilterError, Store
+from weaklink.storage import FilterError, Order, Store
 from weaklink.storage.console import ask
+from weaklink.storage.filter import parse_filter
+from weaklink.storage.listing import _sorted
 
 TEXT_CALL = GOOD_CALL.replace("get_weather", "get_time")
 
@@ -330,3 +332,14 @@ def test_the_opening_of_a_trace_is_what_the_user_wrote_first(
     traces = [replace(trace_of(*lines), name=""), replace(trace_of("user: Another."), name="")]
     store.save((one, inspect_trace(one)) for one in traces)
     assert [store.summary(id).opening for id in (1, 2)] == [opening, "Another."]
+
+
+@pytest.mark.parametrize("wanted", ["", "status:broken", "model:qwen3", "break:J104"])
+def test_the_newest_matches_of_a_value_are_read_in_the_order_of_an_index(filled_once: Store, wanted: str) -> None:
+    with filled_once._database.reading() as connection:
+        if connection.dialect.name != "sqlite":
+            pytest.skip("a small table is sorted there")
+        query = _sorted(connection, parse_filter(wanted), Order.TIME, None).limit(100)
+        text = str(query.compile(connection, compile_kwargs={"literal_binds": True}))
+        steps = [row[-1] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}")]
+    assert not [step for step in steps if "TEMP B-TREE" in step], steps

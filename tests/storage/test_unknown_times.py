@@ -1,14 +1,16 @@
-"""Traces whose source gave no time: last in every list and at no moment, but the newest one is found by its import."""
+"""Traces whose source gave no time: lists sort and show them by their import, and no filter by time finds them."""
 
 import random
 import time
 
 import pytest
+import sqlalchemy as sa
 from msgspec.structs import replace
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
+from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Instant
-from weaklink.storage import ListCursor, Order, Store, TraceSummary
+from weaklink.storage import ListCursor, Order, Store, TraceSummary, tables
 from weaklink.storage.maintenance import Retention
 from weaklink.ui.views.styled_text import plain
 from weaklink.ui.views.trace_columns import FittedColumns, ListedTrace, fitted, summary_object, tab_separated
@@ -28,7 +30,19 @@ def fill(store: Store, seed: int, *, many: int = 40) -> None:
         at_s = NOW_S - 3_600.0 * chance.randint(0, 5)
         traces.append(replace(one, started=Instant(at_s) if chance.random() < 0.5 else None))
     store.save(inspected(*traces))
+    ids = [one.id for one in store.traces("", limit=1_000) if one.started_at_s is None]
+    for id_ in ids:  # as if each had been imported at another time
+        import_at(store, id_, NOW_S - 3_600.0 * chance.randint(0, 5))
     store.search.index_pending()
+
+
+def import_at(store: Store, id_: int, at_s: float) -> None:
+    """Set when a trace was imported, as `save` would have then."""
+    with store._database.writing() as connection:
+        for table in (tables.trace, tables.trace_tool, tables.trace_code, tables.argument):
+            of_trace = (table.c.id if table is tables.trace else table.c.trace_id) == id_
+            imported = {"imported_at_s": at_s} if table is tables.trace else {}
+            connection.execute(sa.update(table).where(of_trace).values(sort_at_s=at_s, **imported))
 
 
 def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
@@ -44,16 +58,17 @@ def walked(store: Store, wanted: str, limit: int) -> list[TraceSummary]:
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("wanted", FILTERS)
 @pytest.mark.parametrize("limit", [1, 3, 7])
-def test_pages_hold_every_trace_once_and_those_without_a_time_come_last(store: Store, wanted: str, limit: int) -> None:
+def test_pages_hold_every_trace_once_and_those_without_a_time_by_their_import(
+    store: Store, wanted: str, limit: int
+) -> None:
     fill(store, seed=limit)
     found = walked(store, wanted, limit)
     whole = {one.id for one in store.traces(wanted, limit=1_000)}
     assert len(whole) > 5
     assert [one.id for one in found] == [one.id for one in store.traces(wanted, limit=1_000)]
-    times = [one.started_at_s for one in found]
-    known = [at_s for at_s in times if at_s is not None]
-    assert known
-    assert times == [*sorted(known, reverse=True), *([None] * (len(times) - len(known)))]
+    assert len({one.started_at_s is None for one in found}) > 1
+    places = [(one.imported_at_s if one.started_at_s is None else one.started_at_s, one.id) for one in found]
+    assert places == sorted(places, reverse=True)
 
 
 def test_stretches_and_single_steps_back_keep_that_order(store: Store) -> None:
@@ -89,18 +104,34 @@ def test_a_time_is_known_once_a_longer_version_has_one(store: Store) -> None:
     assert len(store.traces("since:1h")) == 1
 
 
-def test_lists_show_a_dash(store: Store) -> None:
+@pytest.mark.parametrize("wanted", FILTERS)
+def test_a_saved_trace_without_a_time_comes_before_older_ones(store: Store, wanted: str) -> None:
+    store.save(inspected(trace("old", BAD_CALL, GOOD_CALL, started_s=NOW_S - 3_600)))
+    undated = replace(trace("undated", BAD_CALL, GOOD_CALL), started=None)
+    store.save(inspected(undated))
+    store.save(inspected(replace(undated, turns=(*undated.turns, *undated.turns))))  # it has grown
+    store.maintenance.reinspect(inspect_trace)
+    store.search.index_pending()
+    assert [one.name for one in store.traces(wanted)] == ["undated", "old"]
+
+
+def test_lists_show_the_import_in_place_of_the_time(store: Store) -> None:
     store.save(inspected(replace(trace("s", GOOD_CALL), started=None)))
     (one,) = store.traces()
     assert summary_object(one)["started_at"] is None
     listed = ListedTrace(one, NOW_S)
-    assert plain(FittedColumns({"status": 2, "started_at": 12, "age": 4}).row(listed)).split()[-2:] == ["-", "-"]
+    row = FittedColumns({"status": 2, "started_at": 12, "age": 4})
+    assert plain(row.row(listed)).split()[1:] == ["imported", "0s", "-"]
+    old = ListedTrace(one, NOW_S + 86_400 * 388.5)
+    assert plain(row.row(old)).split()[1:] == ["imp.", "388d", "-"]
     assert "started_at" not in fitted(200, [listed]).widths
+    (dated, undated) = (ListedTrace(replace(one, started_at_s=at_s), NOW_S) for at_s in (NOW_S, None))
+    assert fitted(200, [dated, undated]).widths["started_at"] == len("imported 0s")
     assert tab_separated(listed, ("started_at", "id")) == f"\t{one.id}"
     (at,) = (number for number, column in enumerate(LISTING_COLUMNS) if column.title == "when")
     cell = _listing_row(listed).cells[at]
     assert isinstance(cell, HintCell)
-    assert [run.text for run in cell.line] == ["imported 0s"]
+    assert [run.text for run in cell.line] == ["imp. 0s"]
     assert cell.hint.startswith("No time was recorded. Imported 20")
 
 

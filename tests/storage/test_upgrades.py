@@ -88,22 +88,20 @@ def _every_command_runs(database: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.one_in(2)
-@pytest.mark.parametrize("revision", REVISIONS[: REVISIONS.index("v0009")])
-def test_an_upgrade_puts_traces_without_a_time_last(database: str, revision: str) -> None:
+@pytest.mark.parametrize("revision", REVISIONS[: REVISIONS.index("v0020")])
+def test_an_upgrade_sorts_traces_without_a_time_by_their_import(database: str, revision: str) -> None:
     restore_database(_kind(database), revision, database)
     engine = sa.create_engine(_url(database))
     with engine.begin() as connection:  # as earlier versions stored it
         connection.execute(sa.text("UPDATE trace SET started_at_s = NULL WHERE name IN ('bad', 'many')"))
+        connection.execute(sa.text("UPDATE trace SET imported_at_s = 1790000000.0 + id"))
     engine.dispose()
     upgrade_store(database)
     trace = tables.trace.c
     with open_store(database) as store, store._database.engine.connect() as connection:
         places = dict(connection.execute(sa.select(trace.name, trace.sort_at_s)).all())
-        assert {name for name, at_s in places.items() if at_s == tables.UNKNOWN_TIME_S} == {
-            "line 1",
-            "bad",
-            "many",
-        }
+        imported = dict(connection.execute(sa.select(trace.name, trace.imported_at_s)).all())
+        assert {name for name in places if places[name] == imported[name]} == {"line 1", "bad", "many"}
         assert places["good"] == 1_700_000_000.0
         for table in (derived_tables.trace_code, derived_tables.trace_tool, derived_tables.argument):
             both = sa.select(trace.name, table.c.sort_at_s).join(tables.trace, trace.id == table.c.trace_id)

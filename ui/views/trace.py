@@ -188,7 +188,7 @@ def trace_facts(trace: Trace, inspection: Inspection, model: str | None = None) 
             f"{task_outcome(trace.outcome).value} ({details})" if details else task_outcome(trace.outcome).value,
         )
     if inspection.chain.certainty is VerdictCertainty.LOW:
-        yield "certainty", "low: the rules had to guess; `weaklink show ID --why` prints why"
+        yield "verdict", "of low certainty: the rules had to guess; `weaklink show ID --why` prints why"
     for warning in provenance.warnings:
         yield "note", warning
 

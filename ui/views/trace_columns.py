@@ -128,7 +128,10 @@ def _title(one: ListedTrace, room: int) -> Line:
 def _when(one: ListedTrace, room: int) -> Line:
     at_s = one.summary.started_at_s
     if at_s is None:
-        return NOTHING
+        age = short_age(max(one.now_s - one.summary.imported_at_s, 0))
+        return (
+            Run(next(text for text in (f"imported {age}", f"imp. {age}", age) if len(text) <= max(room, 4)), Style.DIM),
+        )
     text = short_time(at_s, one.now_s)
     return (Run(text if len(text) <= room else short_time(at_s, one.now_s, room), Style.DIM),)
 
@@ -490,7 +493,9 @@ def fitted(
     row is left out, except the title.
     """
     columns = [TRACE_COLUMNS[key] for key in keys]
-    needed = {one.key: _needed(one, rows) for one in columns}
+    needed = {
+        one.key: 0 if one.key in _left_out(rows, are_chosen=are_chosen) else _needed(one, rows) for one in columns
+    }
     shown = sorted((one for one in columns if needed[one.key] or one.key == "title"), key=lambda one: one.priority)
     widths: dict[str, int] = {}
     left = width + _GAP
@@ -521,8 +526,15 @@ def fitted(
         left += _make_room_for_breaks(widths, _needed(TRACE_COLUMNS["break"], broken), _GIVE_WAY)
         named = (trace_summary.break_words(row.summary.broken) for row in broken if row.summary.broken)
         left += _make_room_for_breaks(widths, max(map(width_of, named), default=0), _GIVE_WAY_TO_NAMES)
+        grow(TRACE_COLUMNS["status"], _LONGEST)
         grow(TRACE_COLUMNS["title"], _LONGEST)
     return FittedColumns({one.key: widths[one.key] for one in columns if one.key in widths})
+
+
+def _left_out(rows: Sequence[ListedTrace], *, are_chosen: bool) -> tuple[str, ...]:
+    """The columns that tell nothing apart although they are filled: times of import alone say what the order says."""
+    has_times = are_chosen or any(row.summary.started_at_s is not None for row in rows)
+    return () if has_times else ("started_at",)
 
 
 def _make_room_for_breaks(widths: dict[str, int], needed: int, giving_way: Sequence[tuple[str, int]]) -> int:

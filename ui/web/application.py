@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import get_script_r
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import NoDatabaseYetError
 from weaklink.ui.web.components import palette
-from weaklink.ui.web.markup import label, put_styles
+from weaklink.ui.web.markup import message, put_styles
 from weaklink.ui.web.navigation import go_to_page, parameter, register_pages, set_parameters
 from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
 
@@ -67,7 +67,7 @@ RESULT_PAGES: tuple[PageEntry, ...] = (
 
 def show() -> None:
     """Draw the page in the address; a WeaklinkError becomes a message and a button to try again."""
-    st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide")
+    st.set_page_config(page_title="weaklink", page_icon=str(ICON), layout="wide", initial_sidebar_state="locked")
     has_results = bool(current_options().results)
     entries = RESULT_PAGES if has_results else PAGES
     pages = {
@@ -88,7 +88,7 @@ def show() -> None:
     for entry in entries:
         sections.setdefault(entry.section, []).append(pages[entry.path])
     sections[""].append(_home_by_name())
-    chosen = st.navigation(sections, position="top")
+    chosen = st.navigation(sections, position="sidebar", expanded=True)
     shown = [(entry.path, entry.title) for entry in entries if entry.path != "trace"]
     with st.container(key="weaklink_header"):  # the palette searches the database: there is none over results
         choice = palette([] if has_results else shown, _KEYS, database=database_name())
@@ -129,7 +129,7 @@ def _drawing(entry: PageEntry) -> Callable[[], None]:
         except WeaklinkError as error:
             if isinstance(error, NoDatabaseYetError) and _READ not in st.session_state:
                 go_to_page("imports")
-            st.error(label(str(error), most=1_000), icon=":material/error:")
+            st.error(message(str(error)), icon=":material/error:")
             st.button("Try again")
 
     return draw

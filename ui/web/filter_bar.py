@@ -28,7 +28,7 @@ from weaklink.ui.views.links import SavedView, forget_view, save_view, saved_vie
 from weaklink.ui.views.styled_text import Run, Style, visible_line
 from weaklink.ui.views.triage import code_title, percent
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
-from weaklink.ui.web.markup import label, put_lines
+from weaklink.ui.web.markup import label, message, put_lines
 from weaklink.ui.web.navigation import go_to_page, is_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, page_results, put_progress
 from weaklink.ui.web.stores import require_write, store, visitor
@@ -129,7 +129,7 @@ def _explain(filter_text: str, error: FilterError) -> None:
     """Show the filter with a caret below the character at which the error is, and the error."""
     before = visible_line(filter_text[: error.position])
     put_lines(((Run(visible_line(filter_text)),), (Run(f"{' ' * len(before)}^", Style.ERROR),)))
-    st.error(label(str(error), most=1_000))
+    st.error(message(str(error)))
 
 
 def _replacements(filter_text: str, position: int) -> list[FilterCompletion]:
@@ -242,7 +242,7 @@ def views_menu(page: str) -> None:
         try:
             views = [view for view in saved_views() if is_page(view.page)]
         except WeaklinkError as error:
-            st.error(label(str(error), most=1_000))
+            st.error(message(str(error)))
             return
         if views:
             _choose(views)
@@ -250,7 +250,7 @@ def views_menu(page: str) -> None:
         st.text_input("Save this view as", key=_NAME, max_chars=80, disabled=not may_write)
         st.button("Save", icon=":material/bookmark_add:", on_click=_save, args=(page,), disabled=not may_write)
         if fault := st.session_state.pop(_FAULT, ""):
-            st.error(label(fault, most=1_000))
+            st.error(message(fault))
 
 
 def _choose(views: list[SavedView]) -> None:

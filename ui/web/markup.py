@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from html import escape
-from itertools import groupby, starmap
+from itertools import chain, groupby, starmap
 from typing import Any
 
 import streamlit as st
@@ -31,7 +31,7 @@ RULES = """
 .wl-prose .code, .wl-prose pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 .wl-prose pre { margin: 0 0 4px; overflow-x: auto; }
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 3vw, 4rem) 2rem; }
+.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 1.5vw, 3rem) 2rem; }
 .stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
 .stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
@@ -41,6 +41,8 @@ RULES = """
 [role="radio"][aria-checked="true"], [role="radio"][aria-checked="true"] * { color: inherit !important; }
 .st-key-weaklink_facet, .st-key-weaklink_head, [class*="st-key-weaklink_rules_found_"] { min-height: 40px; }
 .st-key-weaklink_ending_1 { min-height: 22px; }
+.st-key-weaklink_sql_example { min-height: 60px; }
+.stForm:has(.st-key-weaklink_sql) { min-height: 186px; }
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_preview_bar { min-height: 88px; }
 @media (max-width: 45rem), (min-width: 80rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
@@ -63,14 +65,31 @@ RULES = """
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
 [data-testid="stHeaderActionElements"] { display: none; }
-.st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999991;
+@media (min-width: 769px) and (min-height: 32rem) {  /* a name may be beside its icon, over the page */
+  :root[data-menu="icons"] :is([data-testid="stSidebar"], [data-testid="stSidebarContent"]) { overflow: visible; }
+}
+.st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999992;
   width: min(22rem, 30vw); }
-@media (min-width: 48rem) and (max-width: 64rem) {  /* the menu is icons, whose names are shown on hover and focus */
-  [data-testid="stTopNavLink"] > [label] { position: absolute; inset-block-start: 100%; inset-inline-start: 0;
-    clip-path: inset(50%); padding: 0 0.5rem; border: 1px solid; border-radius: 0.25rem; }
-  [data-testid="stTopNavLink"]:is(:hover, :focus-visible) > [label] { clip-path: none; }
-  [data-testid="stTopNavLinkContainer"] { position: relative; }
-  .stAppHeader, .stAppHeader * { overflow: visible !important; }
+@media (min-width: 769px) {  /* below, Streamlit's menu opens from a button; here it is names or icons, never nothing */
+  :root { --wl-menu: 13rem; }
+  :root[data-menu="icons"] { --wl-menu: 3.25rem; }
+  [data-testid="stSidebar"] { width: var(--wl-menu) !important; min-width: 0 !important; z-index: 999991; }
+  [data-testid="stSidebar"] > :not([data-testid]) { display: none; }  /* the handle that changes the width */
+  [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) { padding-inline-start: var(--wl-menu); }
+  [data-testid="stSidebarContent"] { width: var(--wl-menu); padding: 0 0 3.5rem; overflow-x: hidden; }
+  [data-testid="stSidebarHeader"] { padding: 0 0 0 0.875rem; height: 3.5rem; margin: 0; }
+  [data-testid="stSidebarNav"] { margin: 0 0.5rem; width: auto; }
+  [data-testid="stNavSectionHeader"] { padding-inline-start: 0.625rem; }
+  [data-testid="stSidebarUserContent"] { display: none; }
+  [data-testid="stSidebarNavLink"] { padding-inline: 0.625rem; min-height: 32px; gap: 0.75rem; }
+  :root[data-menu="icons"] {
+    [data-testid="stNavSectionHeader"] > * { visibility: hidden; }
+    [data-testid="stNavSectionHeader"] { height: 0; border-block-end: 1px solid; }
+    [data-testid="stSidebarNavLink"] { position: relative; overflow: visible; width: 36px; }
+    [data-testid="stSidebarNavLink"] > :last-child { position: absolute; inset-inline-start: 44px; width: max-content;
+      clip-path: inset(50%); padding: 4px 8px; border: 1px solid; border-radius: 4px; }
+    [data-testid="stSidebarNavLink"]:is(:hover, :focus-visible) > :last-child { clip-path: none; }
+  }
 }
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 @media (max-width: 66rem) {  /* the actions of a trace are one row below its title, which scrolls */
@@ -83,6 +102,7 @@ RULES = """
 @media (max-width: 30rem) {
   .st-key-weaklink_statuses { min-height: 136px; }
   .st-key-weaklink_facet { min-height: 68px; }
+  .st-key-weaklink_sql_example { min-height: 132px; }
   .st-key-weaklink_ending_2 { min-height: 112px; }  /* two lines of facts, three of what broke */
 }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
@@ -108,6 +128,7 @@ _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp lab
 _MARKS = lazy_pattern(r"([!-/:-@\[-`{-~])")
 _REREAD = lazy_pattern(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
+_CODE = lazy_pattern(r"[\w./=<>*+-](?:[\w .,:/=<>*+-]*[\w./=<>*+-])?")  # in Markdown's code, nothing else is special
 
 _IN_COLUMNS = lazy_pattern(
     r"\S  +\S"  # words set apart by more than one space
@@ -134,12 +155,14 @@ def put_styles() -> None:
     colours = DARK if st.context.theme.type == "dark" else LIGHT
     of = colours.of
     dim = of[Style.DIM]
-    menu = f"[data-testid=stTopNavLink] > [label] {{ background: {colours.background}; }}"
     captions = (
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    st.html(f"<style>{captions}{ring}@media (max-width: 64rem) {{ {menu} }}</style>")
+    names = (
+        f":root[data-menu=icons] [data-testid=stSidebarNavLink] > :last-child {{ background: {colours.background}; }}"
+    )
+    st.html(f"<style>{captions}{ring}@media (min-width: 769px) {{ {names} }}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:
@@ -251,6 +274,17 @@ def label(text: str, most: int = 80) -> str:
     shown = visible_line(text[:most]) + ("…" if len(text) > most else "")
     escaped = _MARKS.sub(r"\\\1", _REREAD.sub(_JOINER, f" {shown}")[1:])
     return escaped.replace(" ", "\u00a0", 1) if escaped.startswith(" ") else escaped
+
+
+def message(text: str, most: int = 1_000) -> str:
+    """A sentence of ours as Markdown: a label whose names between backquotes have a monospaced font."""
+    parts = text[:most].split("`")
+    if len(parts) % 2 == 0:
+        return label(text, most)
+    quoted = (f"`{part}`" if _CODE.fullmatch(part) else label(f"`{part}`", most) for part in parts[1::2])
+    said = (label(f"x{part}", most)[1:] for part in parts[2::2])  # where a blank at the start is one between words
+    later = "".join(chain.from_iterable(zip(quoted, said, strict=True)))
+    return label(parts[0], most) + later + ("…" if len(text) > most else "")
 
 
 def folds(lines: Sequence[Line]) -> list[bool]:

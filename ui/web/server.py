@@ -47,6 +47,10 @@ _OPTIONS = {
 }
 
 _AT_ROOT = "<script>window.__streamlit = {BACKEND_BASE_URL: window.location.origin}</script>"  # else it tries paths
+_MENU = (  # before anything is drawn: what the visitor chose, or what the window's width has room for
+    "<script>let menu; try { menu = localStorage.weaklinkMenu } catch {}"
+    'document.documentElement.dataset.menu = menu || (innerWidth < 1600 ? "icons" : "names")</script>'
+)
 _INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
 _MEDIA = "/media/"  # Streamlit's folder of the files that pages offer
 _LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; longer ones are not parsed
@@ -132,12 +136,12 @@ def security_headers(index: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def index_page() -> str:
-    """The HTML of every page: Streamlit's, with a script that sets the server's address to the root, and our CSS."""
+    """The HTML of every page: Streamlit's, with scripts for the server's address and the menu's width, and our CSS."""
     import streamlit  # noqa: PLC0415  # only the running dashboard pays for it
 
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     styles = f"<style>{colour_rules()}{RULES}</style>"  # after Streamlit's own, which are in the head
-    return page.replace("<head>", f"<head>{_AT_ROOT}", 1).replace("</body>", f"{styles}</body>", 1)
+    return page.replace("<head>", f"<head>{_AT_ROOT}{_MENU}", 1).replace("</body>", f"{styles}</body>", 1)
 
 
 def _hash(script: str) -> str:

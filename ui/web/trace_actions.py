@@ -34,7 +34,7 @@ from weaklink.ui.views.links import Link
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 from weaklink.ui.web.components import ListingColumn, ListingRow, listing
 from weaklink.ui.web.filter_bar import filter_menu
-from weaklink.ui.web.markup import label, put_prose
+from weaklink.ui.web.markup import label, message, put_prose
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import READS_ONLY, ShownTrace, current_options, require_write, store, visitor, writable
 
@@ -270,7 +270,7 @@ def ask_panel(shown: ShownTrace, at: Location | None) -> None:
             elif is_serve:
                 _serve(form, id_, turn)
         except WeaklinkError as error:
-            st.error(label(str(error), most=1_000))
+            st.error(message(str(error)))
         work = _work_of(shown)
         if work is not None:
             st.fragment(_results, run_every=_EVERY_S if work.is_running else None)(work)

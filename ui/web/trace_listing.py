@@ -221,7 +221,7 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
         return HintCell(trace_summary.moment(started_s) or "", TRACE_COLUMNS["age"].cell(listed, 4))
     age = short_age(max(listed.now_s - imported_s, 0))
     return HintCell(
-        f"No time was recorded. Imported {trace_summary.moment(imported_s)}", (Run(f"imported {age}", Style.DIM),)
+        f"No time was recorded. Imported {trace_summary.moment(imported_s)}", (Run(f"imp. {age}", Style.DIM),)
     )
 
 

@@ -374,7 +374,7 @@ def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 def _other_bars(openers: Sequence[str], markers: Iterable[str]) -> re.Pattern[str] | None:
     """Matches an opener whose bars are others, or several, or have a space after them; None if none has bars."""
-    barred = [opener for opener in openers if opener[:1] == "<" and opener[1:2] in ("|", "｜")]
+    barred = [opener for opener in openers if opener[:1] == "<" and {"|", "｜"} & {*opener}]
     if not barred:
         return None
     own = "|".join(re.escape(marker) for marker in sorted(markers) if marker[:1] == "<")
@@ -383,7 +383,7 @@ def _other_bars(openers: Sequence[str], markers: Iterable[str]) -> re.Pattern[st
 
 
 def _with_any_bars(opener: str) -> str:
-    pieces = (re.escape(piece).replace("▁", "[▁_ ]") for piece in re.compile(f"[{_BARS}]").split(opener[1:]))
+    pieces = (re.sub("[▁_]", "[▁_ ]", re.escape(piece)) for piece in re.compile(f"[{_BARS}]").split(opener[1:]))
     return f"{_ANY_BARS} ?".join(pieces)
 
 

@@ -27,9 +27,8 @@ _CODE = lazy_pattern(r"```[\s\S]*?(?:```|\Z)|`[^`\n]*`")
 
 def damaged_answers(sample: Sample) -> Iterator[Diagnostic]:
     """D720 in the texts of answers, outside of code; at most one fault for each text."""
-    for number, turn in enumerate(sample.trace.turns, 1):
-        part = turn.part("text") if turn.role is Role.ASSISTANT else None
-        if part is None or not part.text:
+    for number, turn, part in sample.text_parts:
+        if turn.role is not Role.ASSISTANT or not part.text:
             continue
         text = _CODE.sub(lambda found: " " * len(found[0]), part.text) if "`" in part.text else part.text
         is_last = number == len(sample.trace.turns) and not turn.calls

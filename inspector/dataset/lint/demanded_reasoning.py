@@ -45,9 +45,8 @@ def missing_reasoning(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def _demanded_tag(sample: Sample) -> str | None:
-    for turn in sample.trace.turns:
-        part = turn.part("text") if turn.role is Role.SYSTEM else None
-        if part is None or _TAG.search(part.text) is None:
+    for _, turn, part in sample.text_parts:
+        if turn.role is not Role.SYSTEM or _TAG.search(part.text) is None:
             continue
         for sentence in _SENTENCE.split(part.text):
             tag = _TAG.search(sentence)

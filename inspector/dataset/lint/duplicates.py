@@ -18,6 +18,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from importlib.util import find_spec
+from operator import eq
 from typing import Any
 from weakref import finalize
 from zlib import crc32
@@ -213,7 +214,8 @@ class _Signature(Struct, frozen=True):
     def similarity(self, other: bytes) -> float:
         """The estimated Jaccard similarity to the sample whose signature has the values `other`."""
         own_values, other_values = memoryview(self.values).cast("I"), memoryview(other).cast("I")
-        return sum(one == another for one, another in zip(own_values, other_values, strict=True)) / _PERMUTATIONS
+        equal: int = sum(map(eq, own_values, other_values))
+        return equal / _PERMUTATIONS
 
 
 class _Signer:

@@ -131,9 +131,8 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
         return
     yield from _turn_marks(sample)
     own_markers: dict[int, list[Range]] | None = None
-    for number, turn in enumerate(sample.trace.turns, 1):
-        part = turn.part("text")
-        if part is None or turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
+    for number, turn, part in sample.text_parts:
+        if turn.role is Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
             continue
         own_markers = _own_markers(sample) if own_markers is None else own_markers
         found = next(
@@ -150,10 +149,11 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
     if sample.declared_format is not None:
         return
     reported = [one.location for one in sample.inspection.diagnostics]
-    for number, turn in enumerate(sample.trace.turns, 1):
-        part = turn.part("text") if turn.role is Role.ASSISTANT else None
-        found = _TURN_MARKS.search(part.text) if part is not None and ("<" in part.text or "[" in part.text) else None
-        if part is None or found is None:
+    for number, turn, part in sample.text_parts:
+        if turn.role is not Role.ASSISTANT or not ("<" in part.text or "[" in part.text):
+            continue
+        found = _TURN_MARKS.search(part.text)
+        if found is None:
             continue
         place = Range(*found.span())
         if any(one.turn == number and one.part == part.name and one.range.covers(place) for one in reported):

@@ -15,6 +15,7 @@ from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.conversation import MISSING_CALL_ID
 from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS, NOT_A_CALL
+from weaklink.inspector.rules.recording import REPEATED_CALL_NAME
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
@@ -26,7 +27,8 @@ class GrowingCall(Struct):
     """A partial call; `has_ended` is set once no more pieces may come. Ranges are in the whole text.
 
     `broken` are faults of the JSON around its arguments, which are reported elsewhere; `is_strict` says that the text
-    of all its pieces is strict JSON; `late` is the fault of a call that continues after its end.
+    of all its pieces is strict JSON; `late` is the fault of a call that continues after its end, `name_again`
+    that of a later piece with a name.
     """
 
     start: int
@@ -45,6 +47,7 @@ class GrowingCall(Struct):
     broken: list[Fault] = field(default_factory=list)
     is_strict: bool = True
     late: Fault | None = None
+    name_again: Fault | None = None
     has_ended: bool = False
     _counter: BracketCounter = field(default_factory=BracketCounter)
 
@@ -60,6 +63,8 @@ class GrowingCall(Struct):
             name = piece.name.scalar
             self.name = name if isinstance(name, str) else ""
             self.name_range = piece.name.range.moved(unit.base)
+        elif piece.name is not None and isinstance(piece.name.scalar, str) and self.name_again is None:
+            self.name_again = _named_again(self.name, piece.name, unit)
         if piece.id is not None and isinstance(piece.id.scalar, str):
             self.id = self.id or piece.id.scalar or None
         self.is_text = self.is_text or piece.is_text
@@ -97,7 +102,7 @@ def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault
     `strings` says that the API writes the arguments as a string of JSON; else an object belongs there. An empty string,
     null and no arguments at all mean an empty object.
     """
-    faults = [call.late] if call.late is not None else []
+    faults = [fault for fault in (call.late, call.name_again) if fault is not None]
     if call.value is not None and not any(fragment.text for fragment in call.fragments):
         read = _from_object(call, call.value, faults, strings=strings)
     else:
@@ -219,6 +224,15 @@ def _is_repairable(call: GrowingCall) -> bool:
 def _nameless(call: GrowingCall) -> Fault:
     message = "The call has no `name`: the tool is unknown."
     return Fault(call_shape.NOT_A_CALL, call.name_range or call.place, message)
+
+
+def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
+    place = again.range.moved(unit.base)
+    if again.scalar:
+        message = f"The name of the call of `{name}` comes again; clients that join pieces double it."
+    else:
+        message = f"A later piece of the call of `{name}` has an empty name; clients that keep the last one lose it."
+    return Fault(REPEATED_CALL_NAME, place, message)
 
 
 def _without_id(call: GrowingCall) -> Fault:

@@ -18,12 +18,24 @@ from weaklink.inspector.formats.json.call_shape import CallKeys, is_call_without
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
+_ACTION_AGAIN = tuple(
+    Transition(
+        heading,
+        MarkerSplit.BEFORE,
+        "marker",
+        MALFORMED_HEADER,
+        ahead=Lookahead(("Action:",), Repeat(r"\s", 0, 2), "```json"),
+        expects="`Action:` once",
+    )
+    for heading in ("Action: ", "Action:\n", "Action:")
+)
 _NEAR = lazy_pattern(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
@@ -80,6 +92,7 @@ COHERE = json_format(
             *_TOKENS,
             *_RESULTS_BY_SYSTEM,
             *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
+            *_ACTION_AGAIN,
             *(Transition(part, MarkerSplit.BEFORE, "part") for part in _PARTS),
         ),
         turn_states=(

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from string import ascii_letters
 
+from msgspec.structs import replace
+
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
@@ -100,10 +102,18 @@ _TURNS = (
     *(opening(end, "stopped") for end in _ENDS_V1),
 )
 
+_RECIPIENT_AGAIN = Transition(
+    ARROWS,
+    MarkerSplit.BEFORE,
+    "marker",
+    rules.MALFORMED_HEADER,
+    ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ARROWS),
+    expects="a line's end after the tool's name",
+)
 _CALLS = (
     *(Transition(f"{marker}python\n", MarkerSplit.BEFORE, "code", width=len(marker)) for marker in (ARROWS, TOKEN)),
     opening(f"{ARROWS}all\n", "text"),
-    _named(ARROWS, "call header", "\n"),
+    replace(_named(ARROWS, "call header", "\n"), otherwise=_RECIPIENT_AGAIN),
     opening(TOKEN, "call header"),
     _named(FUNCTION, "function header", ">"),
     opening(V1_CALL, "v1 header"),

@@ -121,17 +121,19 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield tool_turn(_RESULTS, transitions.turns)
     leaving = (*_INVENTED, *_TURNS, _NO_START, _IN_CONTENT)
     yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
-    yield State(
-        "call",
-        SpanKind.TOOL_CALL,
-        (
-            Transition(MESSAGE, MarkerSplit.NONE, "arguments"),
-            Transition("{", MarkerSplit.NONE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
-            Transition(CHANNEL, MarkerSplit.NONE, HERE),
-            *_closed_by(CALL, (*_INVENTED, *_TURNS)),
-        ),
-        label="tool_call",
-    )
+    second = Transition(CHANNEL, MarkerSplit.NONE, HERE, rules.MALFORMED_HEADER, expects="no second channel")
+    for name, channel in (("call", Transition(CHANNEL, MarkerSplit.NONE, HERE)), ("call on channel", second)):
+        yield State(
+            name,
+            SpanKind.TOOL_CALL,
+            (
+                Transition(MESSAGE, MarkerSplit.NONE, "arguments"),
+                Transition("{", MarkerSplit.NONE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
+                channel,
+                *_closed_by(CALL, (*_INVENTED, *_TURNS)),
+            ),
+            label="tool_call",
+        )
     yield State(
         "arguments", SpanKind.TOOL_CALL, _closed_by(CALL, (*_INVENTED, *_TURNS, _NO_START)), "tool_call", payload=JSON
     )
@@ -226,7 +228,10 @@ def _headers() -> Iterator[State]:
         constrain = Transition(CONSTRAIN, MarkerSplit.NONE, f"{name} type")
         types = (Transition(word, MarkerSplit.NONE, f"{name} type") for word in _TYPES)
         space = Transition(" ", MarkerSplit.NONE, f"{name} type")
-        recipients = (*_RECIPIENTS, *_MISPLACED) if name != "commentary" else _RECIPIENTS
+        recipients = tuple(
+            replace(transition, target="call on channel")
+            for transition in (*_RECIPIENTS, *(_MISPLACED if name != "commentary" else ()))
+        )
         transitions = (message, constrain, *recipients, *leaving)
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
         into_junk = _malformed(MarkerSplit.NONE, f"{name} junk", f"`{MESSAGE}`")

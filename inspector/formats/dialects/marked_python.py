@@ -25,8 +25,9 @@ from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import SpanReader
-from weaklink.inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _LFM2_OPENER, _LFM2_CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
 _LFM2_PATTERNS = DetectionPatterns(
@@ -43,8 +44,8 @@ _OLMO_PATTERNS = DetectionPatterns(
 _write_olmo_call = partial(write_call, write_value=json_of)
 
 
-def _readers(opener: str, closer: str) -> Mapping[SpanKind, SpanReader]:
-    return reader_table(PythonCallReader(takes_json=True), ReasoningReader((opener,), (closer,)))
+def _readers(opener: str, closer: str, *, is_list: bool = False) -> Mapping[SpanKind, SpanReader]:
+    return reader_table(PythonCallReader(takes_json=True, is_list=is_list), ReasoningReader((opener,), (closer,)))
 
 
 def _lfm2_states(transitions: Transitions) -> Iterator[State]:
@@ -79,7 +80,7 @@ LFM2 = Format(
     models=("*lfm2*", "*lfm-2*"),
     confidence=_LFM2_PATTERNS,
     new_parser=table_parser(_LFM2_TABLE),
-    readers=_readers(_LFM2_OPENER, _LFM2_CLOSER),
+    readers=_readers(_LFM2_OPENER, _LFM2_CLOSER, is_list=True),
     write_calls=_write_lfm2_calls,
     expresses=is_python_call,
 )
@@ -87,11 +88,13 @@ LFM2 = Format(
 
 def _olmo_states(transitions: Transitions) -> Iterator[State]:
     ends_block = Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "block_end")
+    again = Transition(_OLMO_OPENER, MarkerSplit.NONE, HERE, MALFORMED_HEADER, expects=f"`{_OLMO_OPENER}` once")
+    others = (transition for transition in transitions.out_of_call if transition.marker != _OLMO_OPENER)
     # A block that closes before any call is read as an empty call.
     yield State(
         "block",
         SpanKind.MARKUP,
-        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), *transitions.out_of_call),
+        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), again, *others),
         label=SECTION,
         opener=_OLMO_OPENER,
         other=r"\S",

@@ -86,6 +86,12 @@ def _spellings(word: str) -> tuple[str, ...]:
     return f"{word}:", f"**{word}:**", f"**{word}**:"
 
 
+def _bold(word: str, marker: str) -> dict[str, Any]:
+    """The fault of an action whose heading is bold, which langchain's expression does not match; crewAI strips it."""
+    is_fault = word == "Action" and marker.startswith("**")
+    return {"rule": MALFORMED_HEADER, "expects": "`Action:` without bold signs"} if is_fault else {}
+
+
 def _headings(before: str) -> Iterator[Transition]:
     """The transitions of headings after a text of kind `before`, with a rule if readers do not expect them there.
 
@@ -98,7 +104,7 @@ def _headings(before: str) -> Iterator[Transition]:
 
 def _all_headings() -> Iterator[Transition]:
     for word, state in (("Thought", "thought"), ("Action", "call")):
-        yield from (Transition(marker, MarkerSplit.BEFORE, state) for marker in _spellings(word))
+        yield from (Transition(marker, MarkerSplit.BEFORE, state, **_bold(word, marker)) for marker in _spellings(word))
         yield Transition(f"{word} ", MarkerSplit.BEFORE, state, width=len(word), ahead=_NUMBERED)
     for word in ("Final Answer", "Answer"):
         yield from (Transition(marker, MarkerSplit.BEFORE, "answer") for marker in _spellings(word))

@@ -8,18 +8,25 @@ vllm:vllm/parser/muse_glimmer.py.
 in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 """
 
+import re
+
 import msgspec
 
+from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
+from weaklink.inspector.formats.edited_text import Slip, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
 from weaklink.inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import InvokeTags
 from weaklink.inspector.model import SpanKind
+from weaklink.inspector.rules.markers import MALFORMED_HEADER
+from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.text import Range
 
 _START, _MESSAGE, _TO = "<|start|>", "<|message|>", " to="
 _RECIPIENT = Repeat(r"[\w.\-]", 1, 128)
@@ -73,15 +80,37 @@ _BEAM_SYNTAX = XmlSyntax(
     own_lines=True,
     anywhere=True,
 )
-_INTO_CALL = Lookahead(_RECIPIENT, _TYPE)
-_BEAM_CALL = XmlCall(_TO, "<|call|>", _BEAM_SYNTAX, ahead=_INTO_CALL, is_drafted=False, other_closers=("<|end|>",))
+_TOKENS = (_CHANNEL, "<|constrain|>", _MESSAGE)
+_TYPES = (
+    *(_TYPE.replace(token, token * 2) for token in _TOKENS),
+    _TYPE,
+    *(_TYPE.replace(token, "") for token in (" <|constrain|>xml", *_TOKENS)),
+)
+"""What follows the recipient of a call, and what models write in its place: a token twice, or not at all."""
+_INTO_CALL = Lookahead(OneOf((_RECIPIENT, _TYPES), (_RECIPIENT, _TO, _RECIPIENT, _TYPES)))
+_BEAM_CALL = XmlCall(
+    _TO, "<|call|>", _BEAM_SYNTAX, ahead=_INTO_CALL, is_drafted=False, other_closers=("<|end|>",), is_header=True
+)
 _BEAM_REASONING = f"{_CHANNEL}analysis{_MESSAGE}"
 
 
 _read_parameters = XmlCallReader(_BEAM_SYNTAX)
 
 
+_HEADER = lazy_pattern(rf"\s*([\w.\-]+)((?: to=\1)?(?:{'|'.join(map(re.escape, _TYPES))}))")
+
+
 def _read_beam(closed: SpanClosed) -> ParseResult:
+    """See SpanReader. A header with a token too many or too few is a slip."""
+    header = _HEADER.match(closed.inner_text)
+    if header is None or header[2] == _TYPE:
+        return _read_once(closed)
+    message = f"The header of this call does not match the format: expected ` to={header[1]}{_TYPE}`."
+    edit = Edit(Range(*header.span(2)), _TYPE)
+    return read_slip(closed, _read_once, Slip(MALFORMED_HEADER, message, "Write the whole header.", (edit,)))
+
+
+def _read_once(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The tokens after the name are blanks to the reader."""
     text = closed.inner_text.replace(_TYPE, " " * len(_TYPE), 1)
     return _read_parameters(msgspec.structs.replace(closed, inner_text=text))
@@ -92,6 +121,7 @@ _WRITER = CallTemplate(
     '<rfl:parameter name="{name}">\n{value}\n</rfl:parameter>',
     "<|end|><|start|>assistant",
 )
+_NAMELESS = lazy_pattern(rf"{re.escape(_TYPE)}(?=\s{{0,8}}<rfl:parameter )")
 BEAM = xml_format(
     "beam",
     " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
@@ -113,10 +143,12 @@ BEAM = xml_format(
             SpanKind.MARKUP,
             (
                 _INTO_CONTENT,
+                Transition(_TYPE, MarkerSplit.AFTER, HOME, MALFORMED_HEADER, expects=f"`{_TO}NAME` of the called tool"),
                 Transition(_BEAM_REASONING, MarkerSplit.BEFORE, f"reasoning {_BEAM_REASONING}"),
                 Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
             ),
             "turn_header",
         ),
     ),
+    near_calls=((_NAMELESS, f"{_TO}NAME{_TYPE}"),),
 )

@@ -37,19 +37,24 @@ import html
 import re
 from types import MappingProxyType
 
+from msgspec import Struct
 from msgspec.structs import replace
 
+from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
 from weaklink.inspector.formats.xml.tag_families import PairTags
+from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.text import Range
 
 
 def _tag(name: str) -> Enclosed:
@@ -122,7 +127,30 @@ def _suffixed(separator: str, first: str, line: str) -> OwnTags:
     ]
     each = [family.calls for family in families]
     calls = XmlCalls(tuple(one.calls[0] for one in each), tuple(one.wrappers[0] for one in each))
-    return OwnTags(calls, LabelledReader({one.label: one.reader for one in families}), families[0].writer)
+    readers = {one.label: _SuffixedReader(one.reader, one.label.removeprefix("tool_call")) for one in families}
+    return OwnTags(calls, LabelledReader(readers), families[0].writer)
+
+
+class _SuffixedReader(Struct, frozen=True):
+    """A SpanReader for calls whose tags end with one suffix; tags with another one, or none, are a slip."""
+
+    own: XmlCallReader
+    suffix: str
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        reading = self.own(closed)
+        found = _PAIR_TAG.finditer(closed.inner_text) if reading.faults else ()
+        edits = [Edit(Range(*match.span(2)), self.suffix) for match in found if match[2] != self.suffix]
+        if not edits:
+            return reading
+        message = f"The tags of this call end with different suffixes; its opening tag is `<{closed.span.label}>`."
+        slip = Slip(MALFORMED_PARAMETERS, message, "Write the same suffix in every tag.", tuple(edits))
+        other = read_slip(closed, self.own, slip)
+        return other if len(other.faults) <= len(reading.faults) else reading
+
+
+_PAIR_TAG = lazy_pattern(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")
 
 
 _SUFFIXES = ("", ":6124c78e", ":opensource")
@@ -201,7 +229,7 @@ SOLAR_OPEN2 = xml_format(
     turns=(*_SOLAR_ROLES, *turn_ends("<|im:end|>")),
     turn_states=(_SOLAR_ROLE,),
 )
-_MINICPM5 = tag_families.InvokeTags(None, call_tag="function", parameter_tag="param")
+_MINICPM5 = tag_families.InvokeTags(None, anywhere=True, call_tag="function", parameter_tag="param")
 
 
 def _decoded(value: str) -> str:
@@ -212,12 +240,26 @@ def _decoded(value: str) -> str:
     return value if _NO_XML.search(value) else html.unescape(value)
 
 
+_read_minicpm5 = XmlCallReader(_MINICPM5.syntax, decode=_decoded)
+
+
+def _read_minicpm5_call(closed: SpanClosed) -> ParseResult:
+    """See SpanReader. The parser reads XML: quotes may be single, and `<arguments>` may be around the parameters."""
+    text = closed.inner_text
+    found = _VARIANTS.finditer(text) if "'" in text or "<arguments>" in text else ()
+    edits = tuple(Edit(Range(*match.span()), f'"{match[1]}"' if match[1] else "") for match in found)
+    return read_edited(closed, _read_minicpm5, edits) if edits else _read_minicpm5(closed)
+
+
+_VARIANTS = lazy_pattern(
+    r"(?:\A|(?<=<param name=))'([^'\"<>\n]+)'(?=>)|(?<=[>\s])<arguments>(?=\s*<param )|</arguments>(?=\s*\Z)"
+)
 _CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
 _NO_XML = lazy_pattern(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
 MINICPM5 = xml_format(
     "minicpm5",
     "<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",
-    OwnTags(_MINICPM5.calls, XmlCallReader(_MINICPM5.syntax, decode=_decoded), _MINICPM5.writer),
+    OwnTags(_MINICPM5.calls, _read_minicpm5_call, _MINICPM5.writer),
     models=("*minicpm5*", "*minicpm-5*"),
     signs=DetectionPatterns(
         calls={r'<function name="[^"<>]+">\s*(?:<param name=|</function>)': 0.95}, hints={r"</?param[ >]": 0.6}

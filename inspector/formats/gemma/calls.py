@@ -7,10 +7,12 @@ sources.
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.python.calls import empty_call
@@ -38,7 +40,15 @@ class GemmaCallReader(Struct, frozen=True):
     delimiter: str
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader."""
+        """See SpanReader. A delimiter, or a name, that appears twice in a row counts once."""
+        reading = self._read(closed)
+        if not reading.faults:
+            return reading
+        slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
+        once = read_slip(closed, self._read, slip) if slip is not None else reading
+        return once if len(once.faults) <= len(reading.faults) else reading
+
+    def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
         if not text.strip():
             return empty_call(closed, expected="call:name{argument:value}")
@@ -60,6 +70,15 @@ class GemmaCallReader(Struct, frozen=True):
             match = _NEXT_CALL.match(text, found.range.end)
         moved = tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range))
         return ParseResult(calls=tuple(calls), faults=moved, complete=not is_cut)
+
+
+@cache
+def _again(delimiter: str) -> re.Pattern[str]:
+    """Finds `call:NAME` before itself, and a delimiter that begins or ends a string twice; an empty string has two."""
+    written = re.escape(delimiter)
+    begins = rf"(?<=[:\[,])(?={written}{written}[^,}}\]:\s<])"
+    ends = rf"(?<![:\[,{{\s])(?={written}{written}\s{{0,8}}[,}}\]])"
+    return lazy_pattern(rf"(?:{begins}|{ends}|(?=call:))({written}|call:[\w.\-/]{{1,128}}?)(\s{{0,4}}\1)")
 
 
 def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterator[Fault]:

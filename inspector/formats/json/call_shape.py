@@ -49,13 +49,14 @@ CALLS_WITHOUT_NAME = (
 class CallKeys(Struct, frozen=True):
     """The keys of a format's call objects: for the tool's name, the arguments and, if there is one, the id.
 
-    `also` are other valid keys for the arguments.
+    `also` are other valid keys for the arguments. `others` says that calls may have more keys than are known.
     """
 
     name: str = "name"
     arguments: str = "arguments"
     id: str = "id"
     also: tuple[str, ...] = ()
+    others: bool = False
 
 
 NATIVE_KEYS = CallKeys()
@@ -216,7 +217,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
-    for member in node.members:
+    for member in () if keys.others else node.members:
         if member.key in (keys.name, keys.id, *_HARMLESS_KEYS) or member is arguments:
             continue
         if arguments is None or member.key != arguments.key:

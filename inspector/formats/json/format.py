@@ -25,6 +25,7 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, SpanReader
 from weaklink.inspector.segmenter.table import (
@@ -200,12 +201,7 @@ def json_table(markers: JsonMarkers) -> Table:
             yield from bare_states(markers.bare, transitions)
 
     return dialect_table(
-        calls=(
-            Transition(
-                call.opener, MarkerSplit.BEFORE, f"call {call.opener}", ahead=None if call.closer else markers.ahead
-            )
-            for call in markers.calls
-        ),
+        calls=(_into_call(call, None if call.closer else markers.ahead) for call in markers.calls),
         call_states=states,
         call_closers=(call.closer for call in markers.calls if call.closer),
         results=markers.results,
@@ -216,6 +212,22 @@ def json_table(markers: JsonMarkers) -> Table:
         homes=BARE_HOMES if markers.bare is not None else markers.homes,
         default_home="start" if markers.bare is not None else "text",
         tails=markers.tails,
+    )
+
+
+def _into_call(call: Enclosed, ahead: Lookahead | None) -> Transition:
+    """The transition into a call. An opener that only another one follows opens nothing."""
+    opener = call.opener
+    again = Transition(
+        opener,
+        MarkerSplit.BEFORE,
+        "marker",
+        MALFORMED_HEADER,
+        ahead=Lookahead(Repeat(r"\s"), opener),
+        expects=f"`{opener}` once",
+    )
+    return Transition(
+        opener, MarkerSplit.BEFORE, f"call {opener}", ahead=ahead, otherwise=again if ahead is not None else None
     )
 
 

@@ -17,6 +17,7 @@ from weaklink.inspector.formats.dialect import (
     opening,
     table_parser,
 )
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
 from weaklink.inspector.formats.json.calls import strict_object
@@ -63,7 +64,12 @@ class NamedCallReader(Struct, frozen=True):
     code_header: re.Pattern[str] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader."""
+        """See SpanReader. A token of the header that appears twice in a row counts once."""
+        reading = self._read(closed)
+        slip = _doubled(closed.inner_text) if reading.faults else None
+        return reading if slip is None else read_slip(closed, self._read, slip)
+
+    def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
         strict = self.header.match(text)
         header, faults = (strict, ()) if strict is not None else self._loosely(text)
@@ -144,6 +150,11 @@ class NamedCallReader(Struct, frozen=True):
             Fix((Edit(end, "{}"),), safe=True),
         )
         return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+
+
+def _doubled(text: str) -> Slip | None:
+    """The slip of tokens that follow themselves in the header, before the arguments."""
+    return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
@@ -273,7 +284,7 @@ def _no_object(place: Range, reading: JsonReading) -> Fault:
 
 
 class Section(Struct, frozen=True):
-    """The tokens around a section of calls, in all spellings, and those around each call.
+    """The tokens around a section of calls, in all spellings, its parsers' first, and those around each call.
 
     The section's tokens, and the white space between its calls, are markup: each call is a separate span.
     """
@@ -289,7 +300,11 @@ class Section(Struct, frozen=True):
         ends = (Transition(closer, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER) for closer in self.closers)
         expects = f"`{self.openers[0]}` before the call"
         alone = Transition(self.call_opener, MarkerSplit.BEFORE, "call", MALFORMED_HEADER, expects=expects)
-        return (*(opening(marker, "section") for marker in self.openers), alone, *ends)
+        other = (
+            Transition(opener, MarkerSplit.BEFORE, "section", MALFORMED_HEADER, expects=f"`{self.openers[0]}`")
+            for opener in self.openers[1:]
+        )
+        return (opening(self.openers[0], "section"), *other, alone, *ends)
 
     @property
     def tails(self) -> dict[str, str]:

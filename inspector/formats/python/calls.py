@@ -34,11 +34,13 @@ class PythonCallReader(Struct, frozen=True):
     """A SpanReader for call spans whose inner text should be calls in Python's syntax, or JSON.
 
     `namespace` is what the format puts before a tool's name, and inside `print(...)`; "" if it does not.
-    `takes_json` says that the format's own template writes JSON's `true`, `false` and `null`.
+    `takes_json` says that the format's own template writes JSON's `true`, `false` and `null`, `is_list` that it writes
+    brackets around the calls.
     """
 
     namespace: str = ""
     takes_json: bool = False
+    is_list: bool = False
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -73,9 +75,23 @@ class PythonCallReader(Struct, frozen=True):
 
     def _reading(self, text: str, start: int) -> ParseResult:
         found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
-        return ParseResult(
+        reading = ParseResult(
             calls=found.calls, faults=found.faults, complete=found.complete, open_ended=found.is_list_open
         )
+        has_brackets = not self.is_list or text.lstrip().startswith("[")
+        return reading if has_brackets else _without_brackets(reading)
+
+
+def _without_brackets(reading: ParseResult) -> ParseResult:
+    """The reading of whole calls that should be in brackets and are not; other faults say more than this one."""
+    if reading.faults or not reading.complete:
+        return reading
+    first, last = reading.calls[0].range, reading.calls[-1].range
+    edits = (Edit(Range(first.start, first.start), "["), Edit(Range(last.end, last.end), "]"))
+    message = "The calls are not in a list: `[` is missing before them, and `]` after them."
+    fault = Fault(rules.UNBALANCED_BRACKET, first, message, "Put brackets around them.", Fix(edits, safe=True))
+    calls = tuple(msgspec.structs.replace(call, valid=False, recovered=True) for call in reading.calls)
+    return msgspec.structs.replace(reading, calls=calls, faults=(fault,))
 
 
 def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.edited_text import Slip, read_slip
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.xml import messages
@@ -54,8 +55,30 @@ class XmlCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        text = self.syntax.lead + closed.inner_text
-        start = closed.span.inner.start - len(self.syntax.lead)
+        reading = self._read_span(closed)
+        slip = self._wrong_quotes(closed.inner_text) if reading.faults else None
+        if slip is None:
+            return reading
+        quoted = read_slip(closed, self._read_span, slip)
+        return quoted if len(quoted.faults) <= len(reading.faults) else reading
+
+    def _wrong_quotes(self, text: str) -> Slip | None:
+        """The slip of names in tags that are not in double quotes; None if there are none."""
+        pattern = self.syntax.unquoted
+        found = list(pattern.finditer(text)) if pattern is not None else []
+        if not found:
+            return None
+        edits = tuple(Edit(Range(*match.span(1)), f'"{match[2]}"') for match in found)
+        tag = self.syntax.shown_parameter if found[0].start(1) else self.syntax.shown_call
+        message = f"The name `{found[0][2]}` is not in double quotes; expected `{tag}`."
+        return Slip(rules.MALFORMED_PARAMETERS, message, "Write names in double quotes.", edits)
+
+    def _read_span(self, closed: SpanClosed) -> ParseResult:
+        lead = self.syntax.lead
+        if closed.inner_text.startswith('"') and closed.span.inner.start - closed.span.range.start < len(lead):
+            lead = lead[:-1]  # the opener had no quote, which `read_slip` put there
+        text = lead + closed.inner_text
+        start = closed.span.inner.start - len(lead)
         if not closed.inner_text.strip():
             return _empty(closed)
         if _JSON_BODY.match(closed.inner_text):

@@ -4,6 +4,7 @@ A wrapper's tags, and white space between its calls, are markup in state `calls`
 opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -42,7 +43,8 @@ class XmlCall(Struct, frozen=True):
 
     `rule` is the rule that the opener breaks in a text, `ahead` what must follow it there. `tail` is a tag that belongs
     to the call if it directly follows the closer. `is_drafted` says that reasoning is searched for such calls;
-    `other_closers` close the call as well.
+    `other_closers` close the call as well. `unquoted` is what follows an `opener` that lacks its double quote.
+    `is_header` says that the opener is part of a message's header: within a call nothing opens without a new message.
     """
 
     opener: str
@@ -54,6 +56,8 @@ class XmlCall(Struct, frozen=True):
     tail: str = ""
     is_drafted: bool = True
     other_closers: tuple[str, ...] = ()
+    unquoted: Lookahead | None = None
+    is_header: bool = False
 
     @property
     def is_attribute(self) -> bool:
@@ -76,7 +80,11 @@ class XmlCalls(Struct, frozen=True):
     @property
     def transitions(self) -> tuple[Transition, ...]:
         """The transitions from a text into calls."""
-        return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls))
+        return (
+            *self._into_wrappers,
+            *(self._into(call, "bare") for call in self.calls),
+            *(self._into_unquoted(call, "bare") for call in self.calls if call.unquoted),
+        )
 
     @property
     def closers(self) -> tuple[str, ...]:
@@ -124,6 +132,10 @@ class XmlCalls(Struct, frozen=True):
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
 
     @staticmethod
+    def _into_unquoted(call: XmlCall, kind: str) -> Transition:
+        return Transition(call.opener[:-1], MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.unquoted)
+
+    @staticmethod
     def _into_wrapped(call: XmlCall) -> Transition:
         opens = Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}")
         empty = structs.replace(opens, target=f"empty {call.opener}", ahead=_EMPTY, otherwise=opens)
@@ -149,7 +161,7 @@ class XmlCalls(Struct, frozen=True):
             *self._into_wrappers,
             *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
             *transitions.invented,
-            *transitions.reasoning,
+            *(() if call.is_header else transitions.reasoning),
             *(turn for turn in transitions.turns if turn.marker not in (call.closer, *call.other_closers)),
         )
         return State(
@@ -165,7 +177,8 @@ class XmlCalls(Struct, frozen=True):
     @staticmethod
     def _is_within(other: XmlCall, call: XmlCall) -> bool:
         """Whether the opener of `other` is a tag within the text of `call`."""
-        return not call.syntax.lead and other is not call and other.opener == call.syntax.call_begins
+        begins = other is not call and other.opener == call.syntax.call_begins
+        return other.is_header or (not call.syntax.lead and begins)
 
     def _into_plain(self, call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
@@ -184,7 +197,10 @@ class XmlCalls(Struct, frozen=True):
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
-        calls = tuple(map(self._into_wrapped, self.calls))
+        calls = (
+            *map(self._into_wrapped, self.calls),
+            *(structs.replace(self._into_unquoted(call, "call"), rule=None) for call in self.calls if call.unquoted),
+        )
         between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
         stray = tuple(
@@ -312,6 +328,7 @@ def xml_format(
     is_typed: bool = False,
     read_results: SpanReader = read_result,
     read_tools: SpanReader = read_definitions,
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
 ) -> Format:
     """A Format of calls in `tags`, with results, reasoning, definitions and turn tokens as in `dialect_table`.
 
@@ -355,6 +372,7 @@ def xml_format(
         ),
         write_calls=write_calls,
         expresses=expresses,
+        near_calls=near_calls,
     )
 
 

@@ -28,6 +28,9 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return _bad_tag(place, text, syntax, is_cut=is_cut and place.end == walked.content_end)
         case Flaw.CALL_TAG_NOT_CLOSED:
             return _call_tag_not_closed(place, text, syntax)
+        case Flaw.DOUBLED_TAG:
+            message, fix = f"{_quoted(text, place)} appears twice in a row.", Fix((Edit(place, ""),), safe=False)
+            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete one of them.", fix)
         case Flaw.STRAY_TEXT | Flaw.STRAY_TAG | Flaw.TEXT_AFTER_CALL:
             return _stray(flawed, text, syntax)
         case Flaw.NO_CALL:
@@ -96,15 +99,19 @@ def _inserted(place: Range, at: int, tag: str, problem: str) -> Fault:
 
 
 def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlSyntax) -> Fault:
-    """The fault of `<NAME>VALUE</NAME>` in place of a parameter's tags."""
-    opener = syntax.shown_parameter.replace("NAME", found.name)
+    """The fault of `<NAME>VALUE</NAME>`, or of tags with another word, in place of a parameter's tags."""
+    pattern = syntax.other_parameter
+    tag = pattern.match(text, place.start, place.end) if pattern is not None else None
+    word = tag["word"] if tag is not None else ""
+    whole = place.of(text).replace(word, "parameter", 1) if word else ""
+    opener = whole or syntax.shown_parameter.replace("NAME", found.name)
     closes = syntax.closes_value_of(found.name)
-    end = Range(found.value.end, found.value.end + len(f"</{found.name}>"))
-    fix = Fix((Edit(place, opener), Edit(end, closes)), safe=False)
+    edits, hint = [Edit(place, opener)], f"Write `{opener}`."
+    if not text.startswith(closes, found.value.end):
+        edits.append(Edit(Range(found.value.end, text.index(">", found.value.end) + 1), closes))
+        hint = f"Write `{opener}`, and `{closes}` after the value."
     message = f"{_quoted(text, place)} is not a parameter's tag; expected `{opener}`."
-    return Fault(
-        call_shape.MALFORMED_PARAMETERS, place, message, f"Write `{opener}`, and `{closes}` after the value.", fix
-    )
+    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, hint, Fix(tuple(edits), safe=False))
 
 
 def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:

@@ -36,6 +36,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     position in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it unless
     `bad_is_empty`. A call's tag without its end (`>`) is read anyway, and flagged.
 
+    `unquoted` matches a tag whose name lacks double quotes: group 1 is the name with single quotes, group 2 without.
     `key` matches a name in tags of its own, group 1, then a stray closing tag of a name, group 2, and the tag that
     opens the value, group 3, if they are there; `headless` is the end of such an opening tag, and `key_end` closes a
     name. `wrong_key` matches a name that the closing tag of a value closes, group 2, before the tag of its value.
@@ -55,6 +56,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     end_tag: Lookahead | None = None
     bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
     bad_is_empty: bool = False
+    unquoted: re.Pattern[str] | None = None
     key: re.Pattern[str] | None = None
     key_end: str = ""
     wrong_key: re.Pattern[str] | None = None
@@ -88,6 +90,12 @@ class XmlSyntax(Struct, frozen=True, dict=True):
         return re.compile(f"{first}(?:({opens[len(first) :]})|{closes[len(first) :]})")
 
     @cached_property
+    def other_parameter(self) -> re.Pattern[str] | None:
+        """Matches a parameter's tag with another word in place of `parameter`, group `word`; None if tags lack it."""
+        before, word, after = self.parameter.expression.partition("parameter")
+        return re.compile(rf"{before}(?!{word}\b)(?P<word>[A-Za-z_][\w-]{{0,63}}){after}") if word else None
+
+    @cached_property
     def longest(self) -> int:
         """The length of the longest tag, in characters."""
         call = self.call.longest if self.call is not None else 0
@@ -105,7 +113,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def regular(self) -> re.Pattern[str]:
         """Matches a regular parameter."""
         first = re.escape(self.first)
-        marks = (self.parameter_begins, self.parameter_end, self.call_begins, self.call_end)
+        marks = (self.parameter_begins, self.end_begins, self.call_begins, self.call_end, self.value_begins)
         data = "|".join(re.escape(mark[1:]) for mark in marks if mark)
         value = rf"([^{first}]*+(?:{first}(?!{data})[^{first}]*+){{0,{MOST_ROUNDS}}})"
         end = _ungrouped(self.closes.expression) if self.end_tag is None else self.end_tag.expression
@@ -124,6 +132,11 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def value_begins(self) -> str:
         """The tag right before a value."""
         return self.shown_parameter[self.shown_parameter.rindex("<") :]
+
+    @property
+    def end_begins(self) -> str:
+        """The tag that closes a value, up to its first token's end."""
+        return self.parameter_end[: self.parameter_end.find(">") + 1] or self.parameter_end
 
     @property
     def closes(self) -> Lookahead:

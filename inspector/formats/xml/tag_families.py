@@ -36,6 +36,8 @@ _FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
 _ARG_KEY, _ARG_VALUE = Enclosed("<arg_key>", "</arg_key>"), Enclosed("<arg_value>", "</arg_value>")
 _SEPARATOR = "<tool_sep>"
+_PLAIN_NAME = Repeat(r"[\w.\-]", 1, 128)
+_UNQUOTED = Lookahead(OneOf(("'", _PLAIN_NAME, "'>"), (_PLAIN_NAME, ">")))
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 
@@ -176,7 +178,7 @@ class PairTags(Struct, frozen=True):
             key_end=self.key.closer,
             wrong_key=lazy_pattern(wrong) if key_closer else None,
             headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
-            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes})[\w:|]*>?(?![^<]*</))?",
+            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
         )
 
 
@@ -274,6 +276,7 @@ class InvokeTags(Struct, frozen=True):
             self.label,
             rule=WRONG_OPENER if self.wrapper is not None else None,
             ahead=Lookahead(QUOTED_NAME, '">', Repeat(r"\s"), "<"),
+            unquoted=_UNQUOTED,
         )
 
     @property
@@ -301,6 +304,7 @@ class InvokeTags(Struct, frozen=True):
             lead=begins,
             text_type="true" if self.is_typed else "",
             anywhere=self.anywhere,
+            unquoted=lazy_pattern(rf"(?:\A|{re.escape(parameter[:-1])})('?([\w.\-]+)'?)(?=>)"),
         )
 
     @property

@@ -19,7 +19,7 @@ _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
 _OTHER_TAG = lazy_pattern(r"<([A-Za-z_][\w.-]{0,63})>([^<>]*)</\1>")
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
-_INDENT = 64
+_INDENT = 64  # of a line, and how many characters may be between a name and its value
 
 
 class Flaw(Enum):
@@ -34,6 +34,7 @@ class Flaw(Enum):
     STRAY_TAG = auto()
     VALUE_NOT_OPENED = auto()
     KEY_NOT_OPENED = auto()
+    DOUBLED_TAG = auto()
     OTHER_KEY_CLOSER = auto()
     OTHER_OPENER = auto()
     OTHER_CLOSER = auto()
@@ -126,7 +127,7 @@ class _Walker:
                 if tag.start() >= self._parameter.value.start:
                     self._within_value(at, tag, self._parameter)
             else:
-                self._outside_values(tag)
+                self._outside_values(at, tag)
             if self._is_strict and self._flaws:
                 break
         return self._finish()
@@ -136,6 +137,8 @@ class _Walker:
         end = self._tags[0].start() if self._tags else len(self._text)
         if self._tags and self._tags[0].lastgroup == "headless":
             end = self._text.rfind("\n", 0, len(self._text[:end].rstrip())) + 1 or end
+        other = self._syntax.other_parameter.search(self._text, 0, end) if self._syntax.other_parameter else None
+        end = other.start() if other is not None else end
         head = self._text[:end]
         name = head.strip()
         line_end = name.find("\n")
@@ -154,7 +157,11 @@ class _Walker:
         if kind == "end":
             if self._depth:
                 self._depth -= 1
-            elif self._structure_follows(tag.end()) or (not self._is_strict and self._excess[at + 1] < 1):
+            elif (
+                self._structure_follows(tag.end())
+                or self._is_doubled(at, tag, parameter)
+                or (not self._is_strict and self._excess[at + 1] < 1)
+            ):
                 if not self._closes(tag, parameter):
                     self._flaws.append(Flawed(Flaw.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
                 self._end_value(tag.start(), tag.end())
@@ -166,12 +173,35 @@ class _Walker:
                 self._data.append(Range(*tag.span()))
             elif self._syntax.anywhere or self._begins_line(tag.start()):
                 self._end_value_unclosed(tag.start(), parameter)
-                self._outside_values(tag)
+                self._outside_values(at, tag)
         elif self._ends_call(tag) and not self._is_strict and self._excess[at + 1] < 1:
             self._end_value_unclosed(tag.start(), parameter)
-            self._outside_values(tag)
+            self._outside_values(at, tag)
         elif kind == "call_end" and not self._syntax.lead:
             self._data.append(Range(*tag.span()))
+
+    def _is_doubled(self, at: int, tag: re.Match[str], parameter: XmlParameterText) -> bool:
+        """Whether the same closing tag follows at once, and then the call goes on or ends: one of the two is stray."""
+        again = self._tags[at + 1] if at + 1 < len(self._tags) else None
+        if again is None or again[0] != tag[0] or self._text[tag.end() : again.start()].strip():
+            return False
+        is_opened = self._text.find(self._syntax.value_begins, parameter.value.start, tag.start()) >= 0
+        return not is_opened and self._structure_follows(again.end())
+
+    def _skip_doubled(self, at: int, parameter: XmlParameterText) -> None:
+        """Flag the tag before a value if the value begins with it too, without a second closing tag."""
+        opening = parameter.tag.of(self._text)
+        last = opening[opening.rindex(self._syntax.first) :]
+        space = _SPACE.match(self._text, parameter.value.start)
+        start = space.end() if space is not None else parameter.value.start
+        if not self._text.startswith(last, start):
+            return
+        end = start + len(last)
+        following = [tag for tag in self._tags[at + 1 : at + 4] if tag.start() >= end]
+        if [tag.lastgroup for tag in following[:2]] == ["end", "end"] or not following:
+            return
+        self._flaw(Flaw.DOUBLED_TAG, start, end)
+        parameter.value = Range(end, end)
 
     def _closes(self, tag: re.Match[str], parameter: XmlParameterText) -> bool:
         """Whether a closing tag has the parameter's name, if the syntax requires that."""
@@ -187,18 +217,24 @@ class _Walker:
         return not before.rpartition("\n")[2].strip(" \t")
 
     def _structure_follows(self, at: int) -> bool:
-        space = _SPACE.match(self._text, at)
-        at = space.end() if space is not None else at
+        at = self._skipped(at)
         if at == len(self._text):
             return True
         tag = self._syntax.tags.match(self._text, at)
         if tag is None:
-            return not self._is_strict and self._is_cut_closer(at)
+            other = self._syntax.other_parameter
+            is_other = other is not None and other.match(self._text, at) is not None
+            return is_other or (not self._is_strict and self._is_cut_closer(at))
         if self._is_strict and self._key_wrongly_closed(at) is not None:
             return True
         if self._is_strict and tag.lastgroup == "call_end":
             return self._call_may_follow(tag.end())
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
+
+    def _skipped(self, at: int) -> int:
+        """The end of the white space that begins at `at`."""
+        space = _SPACE.match(self._text, at)
+        return space.end() if space is not None else at
 
     def _key_wrongly_closed(self, at: int) -> re.Match[str] | None:
         """The pair that begins at `at` with a name that the closing tag of a value closes: groups name and tag."""
@@ -207,8 +243,7 @@ class _Walker:
 
     def _call_may_follow(self, at: int) -> bool:
         """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
-        space = _SPACE.match(self._text, at)
-        at = space.end() if space is not None else at
+        at = self._skipped(at)
         tag = self._syntax.tags.match(self._text, at)
         return at == len(self._text) or (tag is not None and tag.lastgroup == "call")
 
@@ -221,7 +256,11 @@ class _Walker:
     def _end_value(self, end: int, after: int) -> None:
         assert self._parameter is not None
         assert self._call is not None
-        self._parameter.value = Range(self._parameter.value.start, end)
+        start, token = self._parameter.value.start, self._syntax.end_begins
+        if token != self._syntax.parameter_end and self._text.endswith(token, start, end):
+            self._flaw(Flaw.DOUBLED_TAG, end - len(token), end)
+            end -= len(token)
+        self._parameter.value = Range(start, end)
         self._call.parameters_end = self._read_to = after
         self._parameter, self._depth = None, 0
 
@@ -250,8 +289,10 @@ class _Walker:
 
     # outside values
 
-    def _outside_values(self, tag: re.Match[str]) -> None:
+    def _outside_values(self, at: int, tag: re.Match[str]) -> None:
         if tag.lastgroup == "headless" and self._begin_without_key(tag):
+            return
+        if tag.lastgroup == "end" and self._is_other_word(tag.start(), tag.end()):
             return
         self._pass_over(tag.start())
         match tag.lastgroup:
@@ -264,6 +305,8 @@ class _Walker:
                 self._end_call(tag)
             case "parameter":
                 self._begin_parameter(tag)
+                assert self._parameter is not None
+                self._skip_doubled(at, self._parameter)
             case "bad":
                 self._begin_badly(tag)
             case _:
@@ -272,6 +315,8 @@ class _Walker:
 
     def _pass_over(self, to: int) -> None:
         """Flag the text between tags, unless it is white space."""
+        while self._is_other_word(to, to):
+            pass
         stray = self._text[self._read_to : to].strip()
         start = self._text.index(stray, self._read_to)
         if stray and self._is_other_parameter(start, start + len(stray)):
@@ -294,6 +339,25 @@ class _Walker:
             assert self._parameter is not None
             self._parameter.value = Range(match.start(2), match.end(2))
             self._end_value(match.end(2), match.end())
+        return True
+
+    def _is_other_word(self, end: int, after: int) -> bool:
+        """Add the next parameter before `end` if its tags have another word, as `<param name="NAME">`.
+
+        A closing tag with the same word ends the value, or else the whole one from `end` to `after`, if there is one.
+        """
+        pattern, start = self._syntax.other_parameter, self._skipped(self._read_to)
+        found = pattern.match(self._text, start, end) if pattern is not None and self._call is not None else None
+        if pattern is None or found is None:
+            return False
+        closes = self._syntax.parameter_end.replace("parameter", found["word"])
+        at = self._text.find(closes, found.end(), end)
+        if at < 0 and (after == end or pattern.search(self._text, found.end(), end)):
+            return False
+        kind = found[pattern.groups] if self._syntax.text_type else ""
+        self._add_parameter(found[2].strip(), Range(*found.span(2)), kind, Range(*found.span()))
+        self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(*found.span()), self._parameter))
+        self._end_value(*((at, at + len(closes)) if at >= 0 else (end, after)))
         return True
 
     def _begin_call(self, tag: re.Match[str]) -> None:
@@ -333,6 +397,9 @@ class _Walker:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
         if self._begin_without_value_tag(tag) or self._begin_wrongly_closed(tag):
             return
+        if tag[0] == self._syntax.parameter_begins and self._text.startswith(tag[0], tag.end()):
+            self._flaw(Flaw.DOUBLED_TAG, tag.start(), tag.end())
+            return
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
         found = _WORD.search(self._text, tag.start() + begins, tag.end())
@@ -345,15 +412,25 @@ class _Walker:
         if found is None:
             return False
         next_tag = self._syntax.tags.search(self._text, max(tag.end(), found.end()))
+        stray = self._text_before_value(found.end())
         if found[2]:
             self._flaw(Flaw.STRAY_TAG, *found.span(2))
+        elif stray and not found[3]:
+            self._flaw(Flaw.STRAY_TEXT, stray.start, stray.end)
         elif found[3] or next_tag is None or next_tag.lastgroup != "end" or self._begins_value_tag(found.end()):
             return False
-        key, start = Range(*found.span(1)), found.end()
+        key, start = Range(*found.span(1)), stray.end + len(self._syntax.value_begins) if stray else found.end()
         self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
-        if not found[3]:
+        if not found[3] and not stray:
             self._flaws.append(Flawed(Flaw.VALUE_NOT_OPENED, Range(key.end, start), self._parameter))
         return True
+
+    def _text_before_value(self, start: int) -> Range:
+        """The few words between the tags of a name and of its value; empty if there are none."""
+        end = self._text.find(self._syntax.value_begins, start, start + _INDENT)
+        return (
+            Range(start, end) if end >= 0 and self._syntax.first not in self._text[start:end] else Range(start, start)
+        )
 
     def _begin_wrongly_closed(self, tag: re.Match[str]) -> bool:
         """Begin a parameter whose name a value's closing tag closes: `<arg_key>NAME</arg_value><arg_value>`."""

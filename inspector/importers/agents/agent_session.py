@@ -12,6 +12,8 @@ Calls and results are written as OpenAI's messages are, so one reader (`read_mes
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 from msgspec import structs
 
@@ -59,14 +61,31 @@ _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"}
 
 def rows_of(file: SourceFile) -> Iterator[Row | Skipped]:
     """The rows of a file that together are one log, until they take `RECORD_MEMORY`."""
-    left = RECORD_MEMORY
+    return (row for _, row in _rows_with_logs(file, lambda _: ""))
+
+
+def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[Iterator[Row | Skipped]]:
+    """The rows of each log of a file, in order: several logs if the user has joined files; exhaust one before the next.
+
+    `id_of` returns the session's id from the first row of a log, and `""` for any other row.
+    """
+    return (map(itemgetter(1), rows) for _, rows in groupby(_rows_with_logs(file, id_of), itemgetter(0)))
+
+
+def _rows_with_logs(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[tuple[int, Row | Skipped]]:
+    """Each row with the number of its log; each log may take `RECORD_MEMORY`."""
+    log, current, left = 0, "", RECORD_MEMORY
     for row in read_rows(file):
         if isinstance(row, Row):
+            named = id_of(row.value)
+            if named and current and named != current:
+                log, left = log + 1, RECORD_MEMORY
+            current = named or current
             left -= estimated_memory(row.raw)
             if left < 0:
-                yield Skipped(row.record, TOO_MANY_ROWS)
+                yield log, Skipped(row.record, TOO_MANY_ROWS)
                 return
-        yield row
+        yield log, row
 
 
 def failure(message: str, *, code: str = "", status: Json = None) -> GenerationError:

@@ -38,6 +38,8 @@ class ClineImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The session of each object, or the one that the file's list of messages is."""
+        messages: list[Json] = []  # of a file that is a list of them
+        first = ""
         for row in rows_of(file):
             if isinstance(row, Skipped):
                 yield row
@@ -46,10 +48,11 @@ class ClineImporter:
                 return
             elif isinstance(row.value.get("messages"), list):
                 yield _session(row.value, row.record, file).trace()
-            elif "role" in row.value:  # the first entry of a list
-                listed = [one.value for one in rows_of(file) if not isinstance(one, Skipped)]
-                yield _session({"messages": [*listed]}, row.record, file).trace()
-                return
+            elif messages or "role" in row.value:
+                first = first or row.record
+                messages.append(row.value)
+        if messages:
+            yield _session({"messages": messages}, first, file).trace()
 
 
 def _is_shown(row: JsonObject) -> bool:

@@ -123,11 +123,15 @@ def _is_bare_head(value: JsonObject) -> bool:
 
 
 def _begins_another(value: JsonObject, session: "_CodexSession | None") -> bool:
-    """Whether a row is the head of another session; a fork repeats its parent's head."""
-    meta = value.get("payload")
-    if session is None or value.get("type") != "session_meta" or not isinstance(meta, dict):
+    """Whether a row is the head of another session; a fork repeats the heads of those that it continues."""
+    if session is None or not session.id:
         return False
-    return bool(session.id) and text_of(meta, "id") != session.id and session.parent is None
+    if _is_bare_head(value):
+        return bool(text_of(value, "id")) and text_of(value, "id") not in session.continued
+    meta = value.get("payload")
+    if value.get("type") != "session_meta" or not isinstance(meta, dict):
+        return False
+    return text_of(meta, "id") not in session.continued
 
 
 class _CodexSession:
@@ -136,6 +140,7 @@ class _CodexSession:
     def __init__(self, first: Row, place: ExternalId) -> None:
         self.id = ""
         self.parent: ParentTrace | None = None
+        self.continued: set[str] = set()  # its own id, and those of the sessions whose rows it repeats
         self._first = first
         self._place = place
         self._head: JsonObject = {}
@@ -190,11 +195,13 @@ class _CodexSession:
         )
 
     def _begin(self, head: JsonObject) -> None:
+        parent = _parent(head)
+        self.continued |= {text_of(head, "id"), *((parent.external_id.value,) if parent else ())}
         if self._head:
-            return  # the head of the session that this one was forked from, or the same one again
+            return  # the head of a session that this one was forked from, or the same one again
         self._head = head
         self.id = text_of(head, "id")
-        self.parent = _parent(head)
+        self.parent = parent
         began = instant(head.get("timestamp"))
         if self.parent and began:
             self._rollout.forked_at_s = began.at_s

@@ -11,10 +11,11 @@ from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
     failure,
-    rows_of,
+    logs_of,
     usage_of,
 )
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
@@ -37,36 +38,53 @@ class CopilotCliImporter:
         return 0.95 if any(map(_is_start, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session, then its sub-agents in the order of their first events."""
-        sessions: dict[str, AgentSession] = {}
-        names: dict[str, str] = {}
-        usages: dict[str, JsonObject] = {}
-        session_id = ""
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            data = object_of(row.value.get("data"))
-            agent = text_of(row.value, "agentId") or text_of(data, "parentToolCallId")
-            session_id = session_id or text_of(data, "sessionId")
-            if agent not in sessions:
-                ids = (("session_id", session_id), ("agent", agent))
-                sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
-            if text_of(row.value, "type") == "session.usage_record":
-                usages[agent] = object_of(data.get("usage"))
-            elif text_of(row.value, "type") == "subagent.started":
-                names[text_of(data, "toolCallId")] = text_of(data, "agentName")
-            else:
-                _take(row.value, data, sessions[agent], usages)
-        for agent, session in sessions.items():
-            if agent:
-                session.child_of(session_id)
-                session.title = names.get(agent, "")
-            yield session.trace()
+        """Each session, then its sub-agents in the order of their first events."""
+        for rows in logs_of(file, _begun_session):
+            yield from _sessions(rows)
+
+
+def _sessions(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
+    sessions: dict[str, AgentSession] = {}
+    names: dict[str, str] = {}
+    usages: dict[str, JsonObject] = {}
+    session_id = ""
+    for row in rows:
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        data = object_of(row.value.get("data"))
+        agent = _agent_of(row.value, data)
+        session_id = session_id or text_of(data, "sessionId")
+        if agent not in sessions:
+            ids = (("session_id", session_id), ("agent", agent))
+            sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
+        if text_of(row.value, "type") == "session.usage_record":
+            usages[agent] = object_of(data.get("usage"))
+        elif text_of(row.value, "type") == "subagent.started":
+            names[text_of(data, "toolCallId")] = text_of(data, "agentName")
+        else:
+            _take(row.value, data, sessions[agent], usages)
+    for agent, session in sessions.items():
+        if agent:
+            session.child_of(session_id)
+            session.title = names.get(agent, "")
+        yield session.trace()
 
 
 def _is_start(row: JsonObject) -> bool:
     return text_of(row, "type") in _SESSION_EVENTS and "sessionId" in object_of(row.get("data"))
+
+
+def _begun_session(event: JsonObject) -> str:
+    """The id of the session that an event begins; `""` if it begins none."""
+    data = object_of(event.get("data"))
+    is_start = text_of(event, "type") == "session.start" and not _agent_of(event, data)
+    return text_of(data, "sessionId") if is_start else ""
+
+
+def _agent_of(event: JsonObject, data: JsonObject) -> str:
+    """The id of the sub-agent of an event; `""` if it is the session's own."""
+    return text_of(event, "agentId") or text_of(data, "parentToolCallId")
 
 
 def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: dict[str, JsonObject]) -> None:
@@ -83,7 +101,7 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
         case "user.message":
             session.say("user", text_of(data, "content") or data.get("transformedContent"))
         case "assistant.message":
-            usage = usages.pop(text_of(event, "agentId") or text_of(data, "parentToolCallId"), {})
+            usage = usages.pop(_agent_of(event, data), {})
             session.answer(
                 text_of(data, "content"),
                 reasoning=text_of(data, "reasoningText"),

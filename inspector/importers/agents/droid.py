@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
+    logs_of,
     rows_of,
     text_blocks,
     usage_of,
@@ -24,7 +25,7 @@ _ENDED = {"done": False, "error": True, "cancelled": True, "rejected-by-user": T
 
 
 class DroidImporter:
-    """One trace per file."""
+    """One trace per session."""
 
     name = "droid"
     signs = "a row `session_start` with a `cwd`, then rows `message`"
@@ -36,19 +37,23 @@ class DroidImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The session."""
-        session: AgentSession | None = None
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            if session is None:
-                named = text_of(row.value, "id") if row.value.get("type") == "session_start" else ""
-                place = place_of(file.path)
-                ids = ("session_id", named) if named else (place.name, place.value)
-                session = AgentSession("droid", (ids,), row.record, (*_NOTES, _NO_USAGE))
-            _take(row.value, session)
-        if session is not None:
-            yield session.trace()
+        for rows in logs_of(file, _session_id):
+            session: AgentSession | None = None
+            for row in rows:
+                if isinstance(row, Skipped):
+                    yield row
+                    continue
+                if session is None:
+                    named, place = _session_id(row.value), place_of(file.path)
+                    ids = ("session_id", named) if named else (place.name, place.value)
+                    session = AgentSession("droid", (ids,), row.record, (*_NOTES, _NO_USAGE))
+                _take(row.value, session)
+            if session is not None:
+                yield session.trace()
+
+
+def _session_id(row: JsonObject) -> str:
+    return text_of(row, "id") if row.get("type") == "session_start" else ""
 
 
 def _take(row: JsonObject, session: AgentSession) -> None:

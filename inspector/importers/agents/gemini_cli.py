@@ -12,11 +12,12 @@ from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
     failure,
-    rows_of,
+    logs_of,
     texts,
     usage_of,
 )
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.model import Json, Trace
@@ -30,11 +31,12 @@ _PROMPTS_ONLY = (
     "this is Gemini CLI's list of prompts, without answers; its sessions are in the folder `chats` beside it"
 )
 _DROPPED = "$dropped"  # beside a summary, the id of the last message that it stands for
+_BEGINNING = frozenset({"sessionId", "projectHash", "startTime"})
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 
 
 class GeminiCliImporter:
-    """One trace per file."""
+    """One trace per session."""
 
     name = "gemini-cli"
     signs = "a `sessionId` with a `projectHash`"
@@ -43,33 +45,38 @@ class GeminiCliImporter:
         """By the members of a session's record, or of the list of prompts beside the sessions."""
         if any(map(_is_prompt, sample.rows)):
             return 0.95
-        return 0.9 if any({"sessionId", "projectHash", "startTime"} <= row.keys() for row in sample.rows) else 0.0
+        return 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session as it was last."""
-        record: JsonObject = {}
-        messages: dict[str, JsonObject] = {}
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_prompt(row.value):
-                yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
-                return
-            elif rewound := text_of(row.value, "$rewindTo"):
-                ids = list(messages)
-                for id_ in ids[ids.index(rewound) if rewound in messages else 0 :]:
-                    del messages[id_]
-            elif text_of(row.value, "type") in _TYPES and "id" in row.value:
-                messages[text_of(row.value, "id")] = row.value
-            else:
-                changed = object_of(row.value.get("$set")) or row.value
-                record |= changed
-                if isinstance(changed.get("messages"), list):
-                    listed = objects_of(changed["messages"])
-                    now = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
-                    messages = _compressed(messages, now) or now
-        if record or messages:
-            yield _session(record, messages).trace()
+        """Each session as it was last."""
+        for rows in logs_of(file, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""):
+            yield from _last_state(rows)
+
+
+def _last_state(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
+    record: JsonObject = {}
+    messages: dict[str, JsonObject] = {}
+    for row in rows:
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_prompt(row.value):
+            yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
+            return
+        elif rewound := text_of(row.value, "$rewindTo"):
+            ids = list(messages)
+            for id_ in ids[ids.index(rewound) if rewound in messages else 0 :]:
+                del messages[id_]
+        elif text_of(row.value, "type") in _TYPES and "id" in row.value:
+            messages[text_of(row.value, "id")] = row.value
+        else:
+            changed = object_of(row.value.get("$set")) or row.value
+            record |= changed
+            if isinstance(changed.get("messages"), list):
+                listed = objects_of(changed["messages"])
+                now = {text_of(one, "id") or str(at): one for at, one in enumerate(listed)}
+                messages = _compressed(messages, now) or now
+    if record or messages:
+        yield _session(record, messages).trace()
 
 
 def _compressed(before: dict[str, JsonObject], now: dict[str, JsonObject]) -> dict[str, JsonObject]:

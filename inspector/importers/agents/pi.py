@@ -12,7 +12,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
     failure,
-    rows_of,
+    logs_of,
     text_blocks,
     texts,
     usage_of,
@@ -41,18 +41,19 @@ class PiImporter:
         return 0.95 if any(map(_is_header, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The branch of the last line first, then the others in the order of their ends."""
-        header: JsonObject = {}
-        entries: list[Row] = []
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif row.value.get("type") == "session":
-                header = header or row.value
-            else:
-                entries.append(row)
-        for number, (branch, shared) in enumerate(entry_branches(entries)):
-            yield branch_session(header, branch, shared if number else 0).trace()
+        """Of each session the branch of the last line first, then the others in the order of their ends."""
+        for rows in logs_of(file, lambda row: text_of(row, "id") if _is_header(row) else ""):
+            header: JsonObject = {}
+            entries: list[Row] = []
+            for row in rows:
+                if isinstance(row, Skipped):
+                    yield row
+                elif row.value.get("type") == "session":
+                    header = header or row.value
+                else:
+                    entries.append(row)
+            for number, (branch, shared) in enumerate(entry_branches(entries)):
+                yield branch_session(header, branch, shared if number else 0).trace()
 
 
 def _is_header(row: JsonObject) -> bool:

@@ -126,11 +126,12 @@ IsMessage = Callable[[JsonObject], bool]
 def read_conversations(
     file: SourceFile, is_message: IsMessage, is_answer: IsMessage, *, limit: int = RECORD_MEMORY
 ) -> Iterator[Row | Skipped]:
-    """The rows of a file; if its first is a message, rows `{"messages": [...]}` that contain all of its messages.
+    """The rows of a file; if its messages are rows, rows `{"messages": [...]}` that contain all of them.
 
-    `is_answer` recognises the model's messages. A conversation has the position of its first message. When the file has
-    grown, the conversation is recognised by the file's name and its text up to the first answer, or by its session's
-    id. All of a file's messages are in memory at once, within `limit` bytes; beyond, the rest is a Skipped.
+    The first row that is a message or has a list of them decides; a foreign row before it does not. `is_answer`
+    recognises the model's messages. A conversation has the position of its first message. When the file has grown, the
+    conversation is recognised by the file's name and its text up to the first answer, or by its session's id. All of a
+    file's messages are in memory at once, within `limit` bytes; beyond, the rest is a Skipped.
     """
     rows = read_rows(file)
     for row in rows:
@@ -141,7 +142,8 @@ def read_conversations(
             return
         else:
             yield row
-            yield from rows
+            if any(isinstance(row.value.get(key), list) for key in _LISTS):
+                yield from rows
 
 
 class _Conversation(Struct):

@@ -47,11 +47,16 @@ class CompletionsImporter:
     signs = "rows with a completion, with or without its prompt"
 
     def recognises(self, sample: FileSample) -> float:
-        """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows."""
+        """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows.
+
+        Without one the first row must have a completion.
+        """
         rows = [row for row in sample.rows if _completion(row) is not None]
         if not rows:
             return 0.0
-        return 0.4 if any(_CERTAIN & row.keys() for row in rows) else 0.2
+        if any(_CERTAIN & row.keys() for row in rows):
+            return 0.4
+        return 0.2 if rows[0] is sample.rows[0] else 0.0  # an agent's events have an `output`, too
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The completion of each row; a row without one is skipped."""

@@ -34,6 +34,7 @@ from weaklink.inspector.json_text import objects_of
 from weaklink.inspector.memory import too_long
 from weaklink.inspector.model import Generation, Instant, Json, Provenance, RecognisedBy, Trace
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import decode
 from weaklink.inspector.wire.decoder import DONE, Decoder, Framing, new_decoder
 from weaklink.inspector.wire.events import TurnAssembly, WireEvent
 from weaklink.inspector.wire.framing import ServerSentEvent, SseDecoder
@@ -101,10 +102,17 @@ class ChatCompletionsImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """Each answer; one of more than 64 MiB is skipped."""
-        is_json = file.head.lstrip(_BLANK).startswith((b"{", b"["))
-        found = _chat_rows(file) if is_json else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
+        found = _chat_rows(file) if _has_rows(file) else _from_stream(file, ChatCaptureDecoder(), _CHAT_EVENTS, _ended)
         for answer in found:
             yield answer if isinstance(answer, Skipped) else _trace(answer, file.path, (_ONLY_THE_ANSWER,))
+
+
+def _has_rows(file: SourceFile) -> bool:
+    """Whether a file is JSON, and no event stream or HTTP response; lines before its first row may be foreign."""
+    head = file.head.lstrip(_BLANK)
+    if head.startswith((b"{", b"[")):
+        return True
+    return _FRAME.match(decode(head)) is None and any(line.startswith(b"{") for line in head.splitlines())
 
 
 def _is_chat_answer(row: JsonObject) -> bool:
@@ -161,7 +169,7 @@ class ApiCapturesImporter:
 
 
 def _answers(file: SourceFile) -> Iterator[CapturedAnswer | Skipped]:
-    if not file.head.lstrip(_BLANK).startswith((b"{", b"[")):
+    if not _has_rows(file):
         return _from_stream(file, ApiCaptureDecoder(), _TWO_EVENTS, _with_end)
     return _from_array(file) if _is_one_array(file) else _from_rows(file)
 

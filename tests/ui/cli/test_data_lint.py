@@ -9,9 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 from pyarrow import parquet
 
+from tests.dataset.faulty_rows import faulty_rows
 from weaklink.inspector.dataset.data_files import MissingLibraryError
 from weaklink.inspector.dataset.lint import engine_faults
 from weaklink.inspector.dataset.rows import open_row_file
+from weaklink.ui.cli.data import options
 from weaklink.ui.cli.group import weaklink
 
 TOOL = {
@@ -273,3 +275,19 @@ def test_a_sample_that_differs_in_the_users_words_alone_is_a_near_duplicate(
     found = diagnostics(run("lint", write("a.jsonl", GOOD, other), "--output", "json"))
     assert [one["code"] for one in found] == codes
     assert all(one["record"] == "line 2" for one in found)
+
+
+@pytest.mark.parametrize(("rows", "size"), [(1, 1 << 20), (7, 1 << 20), (64, 4_000)])
+def test_rows_that_are_read_together_have_the_faults_of_each_alone(
+    rows: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [json.dumps(row) for row in faulty_rows(200, 5)]
+    for place in range(63, len(lines), 9):  # rows that cannot be read, also between two batches
+        lines[place] = '{"messages": ['
+    Path("set.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    together = run("lint", "set.jsonl", "--output", "json", "--map", "talk=messages").stdout
+    monkeypatch.setattr(options, "_BATCH_ROWS", rows)
+    monkeypatch.setattr(options, "_BATCH_BYTES", size)
+    assert run("lint", "set.jsonl", "--output", "json", "--map", "talk=messages").stdout == together
+    assert {one["code"] for one in json.loads(together)["diagnostics"]} >= {"C511", "D706", "D710"}
+    assert len({one["record"] for one in json.loads(together)["diagnostics"]}) > 90

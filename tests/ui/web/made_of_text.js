@@ -13,7 +13,7 @@
   const isMade = (node) => {
     const name = node.localName;
     if (["iframe", "object", "embed", "math", "video", "audio", "base", "marquee", "frame"].includes(name)) return true;
-    const isLogo = node.matches("[data-testid=stHeaderLogo]") && node.src.startsWith(`${own}/media/`);
+    const isLogo = node.matches("[data-testid=stHeaderLogo], [data-testid=stSidebarLogo]") && node.src.startsWith(`${own}/media/`);
     if ((name === "img" && !isLogo) || name === "image") return true;
     const isRow = node.closest("td") && /^trace\?trace=\d+(&filter=[\w%.+*~-]+)?$/.test(node.getAttribute("href"));
     if (name === "a" && !isRow && !node.matches(streamlits)) return true;

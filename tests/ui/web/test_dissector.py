@@ -37,7 +37,7 @@ def test_the_message_of_a_fault_is_cut_between_words_in_a_narrow_stream_too(
     demo_database: Path, demo_dashboard: str, page: Page
 ) -> None:
     page.set_viewport_size({"width": 1366, "height": 860})
-    page.goto(f"{demo_dashboard}trace?trace={_id_of(demo_database, 'agent-lost-edit')}&beside=ask")
+    page.goto(f"{demo_dashboard}trace?trace={_id_of(demo_database, 'agent-unapplied-edit')}&beside=ask")
     said = page.locator(".streambox .said")
     expect(said.filter(has_text="help:")).not_to_have_count(0)
     words = " ".join(said.all_inner_texts()).split()

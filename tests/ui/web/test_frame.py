@@ -34,6 +34,9 @@ def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
 ) -> None:
     with watched(browser, width=width) as page:
         widths = _widths(page, f"{demo_dashboard}traces")
+        rows = page.locator('tbody[aria-label^="Traces;"]')
+        beyond = rows.evaluate("(one) => one.closest('.listing').scrollWidth - one.closest('.listing').clientWidth")
+    assert beyond == 0
     assert widths["title"] >= _LEAST_PX
     assert widths["break"] >= _LEAST_PX
     assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
@@ -268,7 +271,7 @@ def test_nothing_moves_while_a_page_is_drawn(
 @pytest.mark.parametrize(
     ("width", "path"),
     [(390, ""), (390, "trace?trace={broken}"), (820, "trace?trace={broken}")]
-    + [pytest.param(390, path, marks=pytest.mark.slow) for path in ("traces", "tools", "rules", "compare")],
+    + [pytest.param(390, path, marks=pytest.mark.slow) for path in ("traces", "tools", "rules", "compare", "sql")],
 )
 def test_nothing_moves_on_a_narrow_screen(
     browser: Browser, demo_dashboard: str, endings: dict[str, int], width: int, path: str
@@ -431,24 +434,45 @@ def test_a_click_on_a_row_of_a_comparison_shows_what_differs_in_it(
     expect(page).to_have_url(re.compile(rf"/trace\?trace={endings['recovered']}&"))
 
 
-@pytest.mark.parametrize("width", [768, 800, 960, 1100, 1280, 1920])
-def test_the_menu_has_room_beside_the_search_and_is_icons_where_it_would_not(
-    browser: Browser, demo_dashboard: str, width: int
+@pytest.mark.parametrize(("width", "is_icons"), [(800, True), (1366, True), (1600, False), (1920, False)])
+def test_the_menu_is_icons_where_names_would_take_the_streams_room_and_stays_as_it_was_left(
+    browser: Browser,
+    demo_dashboard: str,
+    width: int,
+    is_icons: bool,  # a parameter of the test
 ) -> None:
     with watched(browser, width=width) as page:
         page.goto(f"{demo_dashboard}rules")
         settled(page)
-        menu = page.get_by_role("navigation", name="App pages")
-        links = menu.get_by_role("link")
-        assert links.count() == 7
-        last, search = menu.get_by_text("More").bounding_box(), page.get_by_role("button", name="Search").bounding_box()
-        assert last is not None
-        assert search is not None
-        assert last["x"] + last["width"] < search["x"]
-        name = page.get_by_role("link", name="Tools").locator("[label]")
-        is_hidden = "getComputedStyle(one).clipPath !== 'none'"
-        assert name.evaluate(f"(one) => {is_hidden}") is (width <= 1024)
-        page.get_by_role("link", name="Tools").focus()
+        links = page.get_by_test_id("stSidebarNavLink")
+        assert links.count() == 10
+        assert _shown_names(page) == (0 if is_icons else 10)
+        assert _menu_width(page) < (60 if is_icons else 240)
+        links.filter(has_text="Tools").focus()
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")
-        assert not name.evaluate(f"(one) => {is_hidden}")
+        assert _shown_names(page) == (1 if is_icons else 10)
+        button = page.get_by_role("button", name="Names in the menu")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "true" if is_icons else "false")
+        page.reload()
+        settled(page)
+        assert _shown_names(page) == (10 if is_icons else 0)
+        links.filter(has_text="Tools").click()
+        expect(page).to_have_url(f"{demo_dashboard}tools")
+        page.mouse.move(width / 2, 10)
+        assert _shown_names(page) == (10 if is_icons else 0)
+
+
+def _shown_names(page: Page) -> int:
+    return int(
+        page.get_by_test_id("stSidebarNavLink").evaluate_all(
+            "(links) => links.filter((one) => getComputedStyle(one.lastElementChild).clipPath === 'none').length"
+        )
+    )
+
+
+def _menu_width(page: Page) -> float:
+    box = page.get_by_test_id("stSidebar").bounding_box()
+    assert box is not None
+    return box["width"]

@@ -319,7 +319,7 @@ def _row(page: Page, label: str, words: str) -> Locator:
 
 
 def _in_menu(page: Page, title: str) -> Locator:
-    return page.get_by_test_id("stTopNavLink").filter(has_text=title)
+    return page.get_by_test_id("stSidebarNavLink").filter(has_text=title)
 
 
 _SEQUENCES: dict[str, list[tuple[Callable[[Page], Locator], str]]] = {

@@ -126,7 +126,7 @@ def listed(page: Page) -> int:
 def test_the_menu_has_only_pages_that_work_on_results(page: Page, address: str) -> None:
     page.goto(address)
     settled(page)
-    names = page.get_by_test_id("stTopNavLink").all_inner_texts()
+    names = page.get_by_test_id("stSidebarNavLink").all_inner_texts()
     assert [name.splitlines()[-1] for name in names] == ["What breaks", "Traces", "Tools", "SQL"]
 
 

@@ -13,7 +13,7 @@ from weaklink.inspector.chain.steps import Break
 from weaklink.inspector.checks.context import CONTEXT_WINDOW
 from weaklink.inspector.dataset.data_files import DataRow, MissingLibraryError, RejectedRow, find_data_files
 from weaklink.inspector.dataset.lint.duplicates import DuplicateFinder, SampleKeys, require_comparison, sample_keys
-from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted
+from weaklink.inspector.dataset.lint.linting import LintOptions, format_of_set, linted, linted_samples
 from weaklink.inspector.dataset.lint.texts import TokenizerFile, require_detector
 from weaklink.inspector.dataset.rows import read_data
 from weaklink.inspector.dataset.samples import SAMPLE_SOURCE, Sample, read_sample, redacted
@@ -22,6 +22,7 @@ from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.data.public_shapes import refusal
 from weaklink.inspector.importers.reading import unreadable_record_fault
 from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import REASONING_BUDGET
 from weaklink.inspector.model import Role
 from weaklink.inspector.redaction.redactor import Redactor
@@ -258,7 +259,7 @@ class LintedRow(Struct, frozen=True):
 
 
 class RowLinter(Struct, frozen=True):
-    """Lints one row; it can be sent to another process. The fields are the command's options."""
+    """Lints rows; it can be sent to another process. The fields are the command's options."""
 
     format: str = AUTO
     set_format: str | None = None
@@ -269,9 +270,9 @@ class RowLinter(Struct, frozen=True):
     with_shingles: bool = True
     with_runs: bool = False
 
-    def __call__(self, row: DataRow) -> LintedRow:
-        """The faults of a row, with their positions in the file. Reports of faults have secrets masked."""
-        sample = read_sample(row, format=self.format)
+    def of_rows(self, rows: Sequence[DataRow], /) -> list[LintedRow]:
+        """The faults of each row, with their positions in the file. Reports of faults have secrets masked."""
+        samples = [read_sample(row, format=self.format) for row in rows]
         options = LintOptions(
             self.set_format,
             _tokenizer(self.tokenizer) if self.tokenizer else None,
@@ -280,7 +281,16 @@ class RowLinter(Struct, frozen=True):
             self.select,
             self.ignore,
         )
-        line, inspection = _line_of(row), linted(sample, options)
+        inspections = linted_samples(samples, options)
+        keys = [sample_keys(one, with_shingles=self.with_shingles, with_runs=self.with_runs) for one in samples]
+        return [
+            self._linted_row(sample, inspection, key, options)
+            for sample, inspection, key in zip(samples, inspections, keys, strict=True)
+        ]
+
+    def _linted_row(self, sample: Sample, inspection: Inspection, keys: SampleKeys, options: LintOptions) -> LintedRow:
+        row = sample.row
+        line = row.number if row.record.startswith("line ") else None
         diagnostics: tuple[CheckedDiagnostic, ...] = ()
         if inspection.diagnostics:
             clean = redacted(sample, _redactor())
@@ -296,7 +306,7 @@ class RowLinter(Struct, frozen=True):
             row.record,
             row.reference,
             _redactor().text(title_of(sample.trace)),
-            sample_keys(sample, with_shingles=self.with_shingles, with_runs=self.with_runs),
+            keys,
             turn,
             part,
             _redactor().text(opening),
@@ -319,10 +329,6 @@ def _tokenizer(path: str) -> TokenizerFile:
 def _redactor() -> Redactor:
     """The redactor of this process; it caches texts without secrets, which many rows share."""
     return Redactor()
-
-
-def _line_of(row: DataRow) -> int | None:
-    return row.number if row.record.startswith("line ") else None
 
 
 def _opening(sample: Sample) -> tuple[int, str, str]:

@@ -15,7 +15,7 @@ from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
 from weaklink.ui.web.filter_bar import STATUSES, field
-from weaklink.ui.web.markup import label, put_lines, put_summary
+from weaklink.ui.web.markup import message, put_lines, put_summary
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
 from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
 from weaklink.ui.web.stores import current_options, store
@@ -100,7 +100,7 @@ def _redaction() -> None:
     try:
         redactor = Redactor((pattern,) if pattern else ())
     except ValueError as error:
-        st.error(label(str(error), most=500))
+        st.error(message(str(error)))
         return
     redacted = redactor.text(text)
     put_lines(_highlighted(text, redacted))

@@ -8,7 +8,7 @@ from weaklink.inspector.errors import StoreError
 from weaklink.storage.console import VIEWS, QueryResult, View, ask
 from weaklink.storage.console.sql_executor import Value
 from weaklink.ui.views.styled_text import counted, visible
-from weaklink.ui.web.markup import label
+from weaklink.ui.web.markup import label, message
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import store
 
@@ -49,7 +49,7 @@ def show() -> None:
         try:
             _rows(ask(place, st.session_state[_RAN]))
         except StoreError as error:  # the views below say what is there
-            st.error(label(str(error), most=1_000), icon=":material/error:")
+            st.error(message(str(error)), icon=":material/error:")
     elif parameter("sql"):
         st.info("This statement comes from the address. Read it, then choose Run.", icon=":material/info:")
     st.subheader("Views", anchor=False)

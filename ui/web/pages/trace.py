@@ -11,7 +11,7 @@ from weaklink.inspector.text import Range
 from weaklink.storage import NoDatabaseYetError, TraceSummary
 from weaklink.ui.views.dissect.side import initial_position
 from weaklink.ui.web.components import DissectorEvent, dissector, lines, picture
-from weaklink.ui.web.markup import label, put_grey_tabs, put_sentence, put_title
+from weaklink.ui.web.markup import label, message, put_grey_tabs, put_sentence, put_title
 from weaklink.ui.web.navigation import go_to_page, number_parameter, parameter, set_parameters
 from weaklink.ui.web.pictures import location_object
 from weaklink.ui.web.stores import ShownTrace, put_page_name, shown_trace, store
@@ -56,7 +56,7 @@ def show() -> None:
 def _missing(why: str) -> None:
     """Show why there is no such trace, and offer those with the nearest ids, or the newest."""
     st.title("Trace")
-    st.error(label(why, most=1_000), icon=":material/error:")
+    st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
     for one in nearest_traces(number_parameter("trace")):
         if st.button(

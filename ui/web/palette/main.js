@@ -1,4 +1,5 @@
 // The command palette: Ctrl-K or `?` opens it, with a list of keys; `/` focuses the page's filter if there is one.
+// Beside it: the button that makes the menu names or icons, which this browser remembers.
 
 const MOST_WORDS = 500;
 
@@ -9,6 +10,9 @@ class Palette {
     this.input = root.querySelector(".query");
     this.choices = root.querySelector(".choices");
     root.querySelector(".open").onclick = () => this.open();
+    this.menu = root.querySelector(".menu");
+    this.menu.onclick = () => this.changeMenu();
+    this.showMenu();
     this.input.oninput = () => this.fill();
     this.dialog.onkeydown = (event) => this.key(event);
     this.fromPage = (event) => this.onPageKey(event);
@@ -25,6 +29,23 @@ class Palette {
     this.root.querySelector(".open").hidden = !data.pages.length;
     const keys = this.root.querySelector(".keys");
     keys.replaceChildren(...data.keys.flatMap(([key, meaning]) => [newElement("dt", key, "kbd"), newElement("dd", meaning)]));
+  }
+
+  changeMenu() {
+    const page = document.documentElement.dataset;
+    page.menu = page.menu === "icons" ? "names" : "icons";
+    this.showMenu();
+    try {
+      localStorage.weaklinkMenu = page.menu;
+    } catch {
+      // a browser that stores nothing shows the menu by the window's width again
+    }
+  }
+
+  showMenu() {
+    const hasNames = document.documentElement.dataset.menu !== "icons";
+    this.menu.setAttribute("aria-pressed", hasNames);
+    this.menu.title = hasNames ? "Collapse the menu to icons" : "Show the names of the menu";
   }
 
   open() {

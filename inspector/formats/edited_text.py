@@ -1,0 +1,118 @@
+"""Reads a span's text with a slip undone, and maps what was read back to the text as it was written.
+
+A model that doubles a token or leaves out a quote wrote a call that one edit makes regular. The reader of the format
+reads the edited text; the ranges of calls and faults are those of the text as written, and the edits are the fix.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct, structs
+
+from weaklink.inspector.diagnostics import Edit, Fault, Fix, edited
+from weaklink.inspector.model import Parameter, ToolCall
+from weaklink.inspector.rules.rule import Rule
+from weaklink.inspector.scanning import MOST_ROUNDS, lazy_pattern
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
+from weaklink.inspector.text import Range
+
+MARKER_AGAIN = lazy_pattern(rf"(<[^<>\s]{{1,64}}>|\[[A-Z_]{{1,32}}\]|function)((?:\s{{0,8}}\1){{1,{MOST_ROUNDS}}})")
+"""A special token or tag, group 1, that follows itself: group 2."""
+
+
+class Slip(Struct, frozen=True):
+    """What is wrong in a span's inner text: the edits that undo it, and its fault, whose ranges are in that text."""
+
+    rule: Rule
+    message: str
+    hint: str
+    edits: tuple[Edit, ...]
+    is_safe: bool = False
+
+    def fault(self) -> Fault:
+        """The fault, with the edits as its fix, at the first of them."""
+        return Fault(self.rule, self.edits[0].range, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
+
+
+def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGAIN, *, end: int = -1) -> Slip | None:
+    """The slip of the markers that follow themselves in `text`, up to `end`; None if there are none.
+
+    Group 1 of `pattern` is the marker, group 2 what to delete.
+    """
+    found = list(pattern.finditer(text, 0, end if end >= 0 else len(text)))
+    if not found:
+        return None
+    names = list(dict.fromkeys(f"`{match[1]}`" for match in found))
+    message = f"{' and '.join(names)} {'appear' if len(names) > 1 else 'appears'} several times in a row."
+    edits = tuple(Edit(Range(*match.span(2)), "") for match in found)
+    return Slip(rule, message, "Write it once.", edits, is_safe=True)
+
+
+def read_slip(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult:
+    """The result of `reader` for the text without the slip. Its calls are not valid, and recovered if they are read."""
+    reading = read_edited(closed, reader, slip.edits)
+    calls = tuple(structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls)
+    return structs.replace(reading, calls=calls, faults=(slip.fault().moved(closed.span.inner.start), *reading.faults))
+
+
+def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:
+    """The result of `reader` for the text with these edits of its inner text, with ranges in the text without them."""
+    changed = structs.replace(closed, inner_text=edited(closed.inner_text, edits), call=None)
+    reading = reader(changed)
+    ranges = _UneditedRanges(closed.inner_text, closed.span.inner.start, edits)
+    return structs.replace(
+        reading, calls=tuple(map(ranges.call, reading.calls)), faults=tuple(map(ranges.fault, reading.faults))
+    )
+
+
+class _UneditedRanges(Struct, frozen=True):
+    """Maps ranges in an edited text to the text before the edits, which begins at `start` in the whole text."""
+
+    text: str
+    start: int
+    edits: Sequence[Edit]
+
+    def range(self, place: Range) -> Range:
+        start = self._before(place.start, is_start=True)
+        return Range(start, max(self._before(place.end, is_start=False), start))
+
+    def _before(self, position: int, *, is_start: bool) -> int:
+        """The position before the edits; the start of a range is behind what is deleted there, its end before it."""
+        at, grown = position - self.start, 0
+        for edit in self.edits:
+            begin = edit.range.start + grown
+            if at < begin or (at == begin and not is_start):
+                break
+            if at < begin + len(edit.text):
+                return edit.range.start + self.start
+            grown += len(edit.text) - len(edit.range)
+        return at - grown + self.start
+
+    def fault(self, fault: Fault) -> Fault:
+        fix = fault.fix
+        if fix is not None:
+            fix = Fix(tuple(Edit(self.range(edit.range), edit.text) for edit in fix.edits), safe=fix.safe)
+        return structs.replace(fault, range=self._not_empty(self.range(fault.range)), fix=fix)
+
+    def _not_empty(self, place: Range) -> Range:
+        """A range of a fault, which has at least one character."""
+        if len(place):
+            return place
+        end = min(place.start + 1, self.start + len(self.text))
+        return Range(min(place.start, end - 1), end)
+
+    def call(self, call: ToolCall) -> ToolCall:
+        place = self.range(call.arguments_range) if call.arguments_range else None
+        return structs.replace(
+            call,
+            raw_arguments=place.moved(-self.start).of(self.text) if place is not None else call.raw_arguments,
+            range=self.range(call.range),
+            name_range=self.range(call.name_range) if call.name_range else None,
+            arguments_range=place,
+            parameters=tuple(map(self._parameter, call.parameters)),
+        )
+
+    def _parameter(self, parameter: Parameter) -> Parameter:
+        place = self.range(parameter.range)
+        name = self.range(parameter.name_range) if parameter.name_range else None
+        return structs.replace(parameter, text=place.moved(-self.start).of(self.text), range=place, name_range=name)

@@ -1,0 +1,79 @@
+"""The same sessions in other clothes: what must not change a verdict, tried on every session of the rounds.
+
+A line is run in another folder, or shows the end of its output; a result states its exit code as another agent writes
+it; the user greets first; the agent writes its last words as bullets, under a heading, or with a courtesy at the end.
+"""
+
+import json
+import re
+from collections.abc import Callable
+
+import pytest
+
+from tests.chain.building import chain_of
+from tests.chain.test_short_rounds import ROUNDS, sessions
+from weaklink.inspector.chain.steps import Chain
+
+_CALL = re.compile(r"(call \S+ \w+ )(\{.*\})", re.DOTALL)
+_CODE = re.compile(r"(result \S+ )Exit code (\d+)\n?(.*)", re.DOTALL)
+
+
+def of_lines(change: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
+    def changed(turn: str) -> str:
+        match = _CALL.fullmatch(turn)
+        arguments = json.loads(match[2]) if match is not None else {}
+        line = arguments.get("command")
+        if match is None or not isinstance(line, str) or not line.isascii() or set(arguments) != {"command"}:
+            return turn
+        return match[1] + json.dumps({"command": change(line)})
+
+    return lambda turns: list(map(changed, turns))
+
+
+def of_codes(template: str) -> Callable[[list[str]], list[str]]:
+    return lambda turns: [
+        turn if (match := _CODE.fullmatch(turn)) is None else match[1] + template.format(match[2], match[3])
+        for turn in turns
+    ]
+
+
+def of_last_words(change: Callable[[str], str]) -> Callable[[list[str]], list[str]]:
+    return lambda turns: [
+        *turns[:-1],
+        f"say: {change(turns[-1].removeprefix('say: '))}" if turns[-1].startswith("say: ") else turns[-1],
+    ]
+
+
+def _with_tail(line: str) -> str:
+    return line if any(sign in line for sign in "|;\n") else f"{line} 2>&1 | tail -30"
+
+
+def _greeted(turns: list[str]) -> list[str]:
+    return [turn.replace("user: ", "user: Hi! ") if "[Request interrupted" not in turn else turn for turn in turns]
+
+
+VARIATIONS: dict[str, Callable[[list[str]], list[str]]] = {
+    "in a folder": of_lines(lambda line: f"cd /srv/work && {line}"),
+    "end of the output": of_lines(_with_tail),
+    "Codex's code": of_codes("Wall time: 0.5 seconds\nProcess exited with code {0}\nOutput:\n{1}"),
+    "code in tags": of_codes("<returncode>{0}</returncode>\n<output>\n{1}\n</output>"),
+    "code at the end": of_codes("{1}\n\nCommand exited with code {0}"),
+    "greeting": _greeted,
+    "thought": lambda turns: [turn.replace("say: ", "say: THOUGHT: ", 1) for turn in turns],
+    "heading": of_last_words(lambda words: f"**Summary**\n\n{words}"),
+    "bullets": of_last_words(lambda words: "\n".join(f"- {text}" for text in re.split(r"(?<=[.!?]) (?=[A-Z])", words))),
+    "courtesy": of_last_words(lambda words: f"{words} Let me know if you need anything else!"),
+}
+
+
+def _verdict(chain: Chain) -> tuple[object, ...]:
+    return chain.status, chain.broken and chain.broken.step, *((step.result_kind, step.said) for step in chain.steps)
+
+
+@pytest.mark.parametrize("name", VARIATIONS)
+def test_a_variation_changes_no_verdict(name: str) -> None:
+    varied = [
+        (row["name"], chain, VARIATIONS[name](row["turns"])) for number in ROUNDS for row, chain in sessions(number)
+    ]
+    changed = [session for session, chain, turns in varied if _verdict(chain_of(*turns)) != _verdict(chain)]
+    assert len(changed) <= len(varied) // 400, changed
