@@ -331,10 +331,6 @@ def _redactor() -> Redactor:
     return Redactor()
 
 
-def _line_of(row: DataRow) -> int | None:
-    return row.number if row.record.startswith("line ") else None
-
-
 def _opening(sample: Sample) -> tuple[int, str, str]:
     for number, turn in enumerate(sample.trace.turns, 1):
         if turn.role is Role.USER and turn.parts:
