@@ -525,7 +525,7 @@ def test_preferences_of_texts_are_read_with_their_chosen_answer(name: str) -> No
 def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(name: str, member: str) -> None:
     told = {"role": "assistant", "content": TOLD}
     from_talk = [{"from": "human", "value": ASKED}, {"from": "gpt", "value": ANSWER}, {"from": "tool", "value": RESULT}]
-    row = (
+    row: dict[str, Any] = (
         {
             "conversations": from_talk,
             "chosen": {"from": "gpt", "value": TOLD},
