@@ -27,7 +27,7 @@ SCHEMA = {
     "required": ["city"],
 }
 WEATHER = {"name": "get_weather", "description": "Weather of a city", "parameters": SCHEMA}
-OFFERED = [{"type": "function", "function": WEATHER}]
+OFFERED: list[Any] = [{"type": "function", "function": WEATHER}]
 FLAT = {
     "name": "get_weather",
     "description": "Weather of a city",
