@@ -138,7 +138,7 @@ _FAILING = (
         r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
         r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|"
         r"épuisée?s?|hors (?:ligne|service)|"
-        r"en panne|en attente|intacte?s?"
+        r"en panne|à l[’\']arrêt|en attente|intacte?s?"
     ),
     (
         r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
@@ -158,7 +158,7 @@ _FAILING = (
         r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
         r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa|"
         r"wyczerpan\w+|"
-        r"wstrzyman\w+|nietknięt\w+"
+        r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
         r"chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
@@ -212,7 +212,7 @@ _OPEN = (
         r"to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
     r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
-    r"encore|reste\w*|il faut|toujours",
+    r"encore|reste\w*|il fau\w+|toujours",
     r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
     r"ancora|restano|rimane|bisogna|occorre",
     r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
@@ -287,10 +287,14 @@ class Clause(Struct, frozen=True):
 
 @lru_cache(4_096)  # each failure of a trace reads the same sentences
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
-    """The clauses of a sentence. A condition or a question supposes in all of them."""
+    """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
     plain = _EMPHASIS.sub("", sentence)
-    is_condition = _CONDITION.match(plain) is not None or plain.rstrip().endswith(("?", "？"))
-    return tuple(_clause(text, is_condition=is_condition) for text in _pieces(plain))
+    is_condition, pieces = _CONDITION.match(plain) is not None, tuple(_pieces(plain))
+    asks = plain.rstrip().endswith(("?", "？"))
+    return tuple(
+        _clause(text, is_condition=is_condition or (asks and number == len(pieces)))
+        for number, text in enumerate(pieces, 1)
+    )
 
 
 _CONDITION = lazy_pattern(
@@ -313,9 +317,12 @@ def _pieces(sentence: str) -> Iterator[str]:
 def _is_partial(words: str) -> bool:
     """Whether a clause counts fewer than all: "14 of 15 tests pass"."""
     counts = _PARTIAL.search(words)
+    if counts is None and (counts := _PARTIAL_CJK.search(words)) is not None:
+        return int(counts[2]) < int(counts[1])
     return counts is not None and int(counts[1]) < int(counts[2])
 
 
+_PARTIAL_CJK = lazy_pattern(r"(\d{1,6})\D{0,2}中(?:有|の)?(\d{1,6})")
 _PARTIAL = lazy_pattern(r"\b(\d{1,6}) ?(?:of|out of|/|von|sur|de|из) ?(?:the )?(\d{1,6})\b(?![./-])")
 
 

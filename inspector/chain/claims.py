@@ -31,7 +31,8 @@ from weaklink.inspector.scanning import lazy_pattern
 _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
     r"erledigt|"
-    r"terminé\w*|hecho|list[oa]s?|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано|fatto|pronto|gotowe?|zrobione|"
+    r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
+    r"готов\w*|сделано|fatto|pronto|gotowe?|zrobione|"
     r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
     r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
@@ -261,7 +262,8 @@ _LOCATED = lazy_pattern(
     r"reachable)|"
     r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
     r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
-    r"лежит|лежат|находится|находятся|працює|лежить|finns|findes|finnes|jest w|jest na|je v|je na|è in|staat op|"
+    r"лежит|лежат|находится|находятся|працює|лежить|är igång|finns|findes|finnes|jest w|jest na|je v|je na|è in|"
+    r"staat op|"
     r"draait|ligger|körs|kjører|kører|"
     r"(?:ist|sind|liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|"
     r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|"
@@ -278,7 +280,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
     r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
     r"\b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|"
-    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? \w{0,10}(?:ge|be|ver|ont)\w{2,}(?:d|t|en)\b|"
+    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|"
     r"\b(?:är|har|blev|er|ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|"
     r"\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|"
     r"\b(?:ha|han|he|hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|"

@@ -89,7 +89,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             other_tools=facts.words_of_other_tools(failed),
-            request=facts.request_before(failed),
+            request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,

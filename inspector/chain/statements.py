@@ -114,6 +114,9 @@ _LACKS = lazy_pattern(
 # What the user has to do first.
 _ASKS_USER = lazy_pattern(
     r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|"
+    r"\b(?:bitte|veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|"
+    r"vorher|dann|"
+    r"d['’]abord|ensuite|primero|luego|najpierw|potem|сначала|потом|prima|poi|eerst|dan|önce|sonra|nejdřív|pak)\b|"
     r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|"
     r"请(?:先|重新|手动|在)|"
     r"\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
