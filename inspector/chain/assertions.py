@@ -372,6 +372,21 @@ _FOREIGN_LETTER = lazy_pattern(
 )
 
 
+def leaves_open(sentence: str) -> bool:
+    """Whether a sentence says that something is still to be done: "the copy is still missing"."""
+    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
+    return any(_STILL.search(clause.words) is not None for clause in clauses)
+
+
+_STILL = lazy_pattern(
+    r"\b(?:still|yet|remains?|outstanding|pending|left to|to be done|noch|steht aus|encore|reste|todavía|aún|"
+    r"pendiente|falta|"
+    r"ainda|ancora|ещ[её]|пока|досі|jeszcze|nadal|ještě|stále|nog|ännu|endnu|ennå|henüz|hâlâ|încă|még|vielä|ακόμα)\b|"
+    r"还[没不未]|尚未|まだ|아직",
+    re.IGNORECASE,
+)
+
+
 def denies(sentence: str) -> bool:
     """Whether a clause of a sentence denies something."""
     return any(clause.denies for clause in clauses_of(sentence))
