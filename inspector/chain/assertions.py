@@ -79,10 +79,12 @@ _NO_DENIAL = lazy_pattern(
     r"\b(?:nessun\w?|senza|non ci sono|bez|žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|"
     r"inga|sense|inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|"
     r"δεν υπάρχ\w+|tanpa|tidak ada|không(?: có| còn)?)(?: \w+){0,2}? "
-    r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|попереджен\w+|"
+    r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|"
+    r"попереджен\w+|"
     r"fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|sorun\w*|erori|eroare|hib\w+|virhe\w*|"
     r"ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|"
-    r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|बिना (?:किसी )?त्रुटि|"
+    r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|"
+    r"बिना (?:किसी )?त्रुटि|"
     r"ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
     r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
     re.IGNORECASE,
@@ -122,36 +124,47 @@ _FAILING = (
         r"gave up|give up|"
         r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
         r"(?:is|are|was|were|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
-        r"stopped (?:at|in|on)|stuck|only part"
+        r"stopped (?:at|in|on)|stuck|only part|exhausted|used up|on hold|halted|stalled|held (?:up|back)|disagree\w*|"
+        r"persist\w*"
     ),
     (
         r"leider|fehl\w+|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
-        r"verboten|ungültig\w*|abgelaufen|abgebrochen|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|ausverkauft|"
-        r"hängt"
+        r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
+        r"ausverkauft|"
+        r"hängt|stehen aus|steht aus|unangetastet|unberührt|offline|stockt|klemmt"
     ),
     (
         r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
-        r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?"
+        r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|"
+        r"épuisée?s?|hors (?:ligne|service)|"
+        r"en panne|à l[’\']arrêt|en attente|intacte?s?"
     ),
     (
         r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
         r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
+        r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|"
         r"falh\w+|recus\w+|infelizmente|desculp\w+"
     ),
-    r"purtroppo|fallit\w+|errore|impossibile|manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]",
+    (
+        r"purtroppo|fallit\w+|errore|impossibile|manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
+        r"ferm[oa]|in attesa|intatt[oa]"
+    ),
     (
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
-        r"занят\w*|полон|переполнен\w*"
+        r"занят\w*|полон|переполнен\w*|остановил\w+|ожида\w+|нетронут\w+"
     ),
     (
         r"błąd\w*|błęd\w*|niepowodze\w+|niestety|odmów\w*|odmawia\w*|odrzuc\w+|brak\w*|zepsut\w+|pad(?:ł\w*|a|ają)|"
-        r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa"
+        r"czerwon\w+|zablokow\w+|zajęt\w+|wygas\w+|przepraszam|niedostęp\w+|nieudan\w+|niemożliw\w+|odmowa|"
+        r"wyczerpan\w+|"
+        r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
         r"chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
         r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
-        r"nenalez\w+|nenašel|neodpovíd\w*|nepodařil\w*|nepovedl\w*|nepodaril\w*"
+        r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
+        r"nepodařil\w*|nepovedl\w*|nepodaril\w*"
     ),
     r"помил\w+|пада\w+|впал\w*|відмов\w*|відхил\w+|бракує|неможлив\w+|зламан\w*|на жаль|зайнят\w*|не вдал\w+|вибачте",
     (
@@ -159,15 +172,22 @@ _FAILING = (
         r"nažalost|nedostup\w+|fallen|rebutj\w+"
     ),
     (
-        r"mislukt\w*|fout(?:en|ief)?|gefaald|faal\w*|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|kapot|rood|onmogelijk|"
+        r"mislukt\w*|fout(?:en|ief)?|gefaald|faal\w*|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|kapot|rood|"
+        r"onmogelijk|"
         r"onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
-        r"misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa\w+|blockera\w+|upptag\w+|röda?|"
-        r"mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|afvis\w+|avvis\w+|optag\w+|"
+        r"misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa(?:de|d|r|s)|blockera\w+|upptag\w+|"
+        r"röda?|"
+        r"mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|afvis\w+|avvis(?:t|te|er|es)|"
+        r"optag\w+|"
         r"opptatt|fejl\w*|feil\w*|beklager"
     ),
-    r"başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|imkansız|üzgünüm",
+    (
+        r"başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
+        r"imkansız|"
+        r"üzgünüm"
+    ),
     (
         r"eșu\w+|eroare\w*|erori\w*|eșec\w*|refuz\w+|lipse\w+|din păcate|imposibil\w*|respins\w*|blocat\w*|ocupat\w*|"
         r"sikertelen\w*|hib[aá]\w*|sajnos|elutasít\w+|hiányz\w+|foglalt|meghiúsult|lejárt|"
@@ -192,19 +212,22 @@ _OPEN = (
         r"to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
     r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
-    r"encore|reste\w*|il faut|toujours",
+    r"encore|reste\w*|il fau\w+|toujours",
     r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
     r"ancora|restano|rimane|bisogna|occorre",
     r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
-    r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|ennå|gjenstår",
+    (
+        r"nog|steeds|blijft|moet\w*|resteert|fortfarande|ännu|återstår|måste|kvar|stadig|endnu|mangler|fortsatt|ennå|"
+        r"gjenstår"
+    ),
     r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
     r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",
 )
-_NEGATIONS_CJK = r"不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
+_NEGATIONS_CJK = r"\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"占用|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
+    r"占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
     r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가|विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
 )
 _OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
@@ -239,8 +262,9 @@ _DONE = lazy_pattern(
     r"jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|"
     r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
     r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
-    r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|đã|xong|تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
-    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|已|了|现在|現在|完成|成功|ました|済|完了|"
+    r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
+    r"sekarang|đã|xong|تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
+    r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
     re.IGNORECASE,
 )
@@ -263,10 +287,14 @@ class Clause(Struct, frozen=True):
 
 @lru_cache(4_096)  # each failure of a trace reads the same sentences
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
-    """The clauses of a sentence. A condition or a question supposes in all of them."""
+    """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
     plain = _EMPHASIS.sub("", sentence)
-    is_condition = _CONDITION.match(plain) is not None or plain.rstrip().endswith(("?", "？"))
-    return tuple(_clause(text, is_condition=is_condition) for text in _pieces(plain))
+    is_condition, pieces = _CONDITION.match(plain) is not None, tuple(_pieces(plain))
+    asks = plain.rstrip().endswith(("?", "？"))
+    return tuple(
+        _clause(text, is_condition=is_condition or (asks and number == len(pieces)))
+        for number, text in enumerate(pieces, 1)
+    )
 
 
 _CONDITION = lazy_pattern(
@@ -289,9 +317,12 @@ def _pieces(sentence: str) -> Iterator[str]:
 def _is_partial(words: str) -> bool:
     """Whether a clause counts fewer than all: "14 of 15 tests pass"."""
     counts = _PARTIAL.search(words)
+    if counts is None and (counts := _PARTIAL_CJK.search(words)) is not None:
+        return int(counts[2]) < int(counts[1])
     return counts is not None and int(counts[1]) < int(counts[2])
 
 
+_PARTIAL_CJK = lazy_pattern(r"(\d{1,6})\D{0,2}中(?:有|の)?(\d{1,6})")
 _PARTIAL = lazy_pattern(r"\b(\d{1,6}) ?(?:of|out of|/|von|sur|de|из) ?(?:the )?(\d{1,6})\b(?![./-])")
 
 
@@ -338,6 +369,21 @@ _LETTERS = lazy_pattern(r"[^\W\d_]+")
 _FOREIGN_LETTER = lazy_pattern(
     r"[^A-Za-zÀ-ÿĂ-ćČ-đĘ-ěĞğİıŁ-ńŇňŐ-őŒœŘ-śŞ-ťŮ-űŹ-žƠơƯưȘ-țẠ-ỹ\u0370-\u03ff\u1f00-\u1fff\u0400-\u045f\u0490\u0491"
     r"\u05d0-\u05ea\u0620-\u064a\u0900-\u097f\u0e00-\u0e7f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+
+
+def leaves_open(sentence: str) -> bool:
+    """Whether a sentence says that something is still to be done: "the copy is still missing"."""
+    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
+    return any(_STILL.search(clause.words) is not None for clause in clauses)
+
+
+_STILL = lazy_pattern(
+    r"\b(?:still|yet|remains?|outstanding|pending|left to|to be done|noch|steht aus|encore|reste|todavía|aún|"
+    r"pendiente|falta|"
+    r"ainda|ancora|ещ[её]|пока|досі|jeszcze|nadal|ještě|stále|nog|ännu|endnu|ennå|henüz|hâlâ|încă|még|vielä|ακόμα)\b|"
+    r"还[没不未]|尚未|まだ|아직",
+    re.IGNORECASE,
 )
 
 

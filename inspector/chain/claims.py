@@ -31,7 +31,9 @@ from weaklink.inspector.scanning import lazy_pattern
 _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
     r"erledigt|"
-    r"terminé\w*|hecho|list[oa]s?|completad[oa]s?|concluíd[oa]s?|feito|готов\w*|сделано|fatto|pronto|gotowe?|zrobione|hotovo|"
+    r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
+    r"готов\w*|сделано|fatto|pronto|gotowe?|zrobione|"
+    r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
     r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
@@ -39,7 +41,7 @@ _GENERAL = lazy_pattern(
 _EXISTS = lazy_pattern(
     r"\b(?:now|exists?|made|created|done|complet\w*|in place|went (?:through|smoothly|fine|well)|success\w*|"
     r"ready|live|available|up|out|in)\b|"
-    r"[\u2705\u2713\u2714\u2611]|已|了|成功|完",
+    r"[\u2705\u2713\u2714\u2611]|\[x\]|已|了|成功|完",
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
@@ -52,7 +54,8 @@ _SHOWS = lazy_pattern(
 _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     {
         "test": (
-            r"ci|everything|verification|script|alles|wszystko|všechno|tutto|tudo|todo|tout|все|всё|alt|allt|hepsi|tümü|"
+            r"ci|everything|verification|script|alles|wszystko|všechno|tutto|tudo|todo|tout|все|всё|alt|allt|hepsi|"
+            r"tümü|"
             r"minden|kaikki"
         ),
         "lint": r"ruff|eslint|flake8|prettier|checks?",
@@ -61,7 +64,9 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|verified|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|ok|"
+    r"(?:pass(?:es|ed|ing)?|agree|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
+    r"i ordning|i orden|kunnossa|rendben|verified|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
+    r"ok|"
     r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
@@ -83,8 +88,8 @@ _CHANGED = (
 )
 _IRREGULAR = MappingProxyType(
     {
-        "send": "sent|delivered|notified|on (?:its|the) way|out",
-        "email": "sent|delivered|emailed|notified",
+        "send": "sent|delivered|informed|told|wrote|written|knows|contacted|notified|on (?:its|the) way|out",
+        "email": "sent|delivered|informed|told|wrote|written|knows|contacted|emailed|notified",
         "notify": "notified|informed",
         "publish": "published|released|live|available",
         "release": "released|published|live|available",
@@ -139,7 +144,10 @@ _TRANSLATED = MappingProxyType(
         "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*",
         "publish": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "release": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
-        "send": r"gesendet|geschickt|verschickt|envoy\w+|enviad\w+|enviei|envié|отправ\w+",
+        "upgrade": r"auf dem neuesten stand|à jour|al día|aggiornat\w+|atualizad\w+|обновл\w+|\w*aktualn?i\w+",
+        "send": r"informiert|benachrichtigt|weiß bescheid|prévenue?s?|informée?s?|avisad[oa]s?|informad[oa]s?|"
+        r"avvisat[oaie]|informat[oaie]|powiadomi\w+|wysła\w+|odesl\w+|skickat|skickad|sendt|verstuurd|gestuurd|"
+        r"gönderildi|надісла\w+|gesendet|geschickt|verschickt|envoy\w+|enviad\w+|enviei|envié|отправ\w+",
         "deploy": r"ausgerollt|deployt|déploy\w+|desplegad\w+|implantad\w+|развернут\w*",
         "delete": r"gelöscht|entfernt|supprim\w+|eliminad\w+|borrad\w+|removid\w+|удал[её]н\w*",
         "remove": r"gelöscht|entfernt|supprim\w+|eliminad\w+|borrad\w+|removid\w+|удал[её]н\w*",
@@ -228,8 +236,8 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return True
     if is_about and _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
         return True
-    is_foreign = _ENGLISH.search(clause.words) is None
-    return failed.is_only_lost and is_foreign and _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    is_english = _ENGLISH.search(clause.words) is not None
+    return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
@@ -237,7 +245,10 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IG
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
-    r"\byou (?:will|['’]ll|should) (?:soon |shortly )?(?:receive|get|have|see)\b|\brecibir[áé]\w*|"
+    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit)\b|"
+    r"\bshould (?:now|already) \w+|\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
+    r"znajdziesz|"
+    r"vous trouverez|encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|"
     r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
     r"\b(?:vous|tu) (?:allez |vas )?recev(?:rez|ras|oir)\b|\breceber[áã]\w*|\briceverai\w*|\bполучите\b|"
     r"\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
@@ -247,9 +258,16 @@ _ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|live|up|available)|"
-    r"(?:ist|sind|liegt|liegen|steht) (?:jetzt |nun )?(?:auf|bei|im|in)|"
-    r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b",
+    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up|available|running|in|listening|serving|tracked|stored|"
+    r"reachable)|"
+    r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
+    r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
+    r"лежит|лежат|находится|находятся|працює|лежить|är igång|finns|findes|finnes|jest w|jest na|je v|je na|è in|"
+    r"staat op|"
+    r"draait|ligger|körs|kjører|kører|"
+    r"(?:ist|sind|liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|"
+    r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|"
+    r"にあります|動いています|에 있습니다|실행 중|运行中",
     re.IGNORECASE,
 )
 _HAPPENED_ELSEWHERE = lazy_pattern(
@@ -262,7 +280,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
     r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
     r"\b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|"
-    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? \w{0,10}(?:ge|be|ver|ont)\w{2,}(?:d|t|en)\b|"
+    r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|"
     r"\b(?:är|har|blev|er|ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|"
     r"\b\w{3,}(?:[ıiuü]ld|[ıiuü]nd|d|t)[ıiuü]m?\b|"
     r"\b(?:ha|han|he|hem)(?: estat)? \w{2,}(?:[aiu]t|[aiu]ts|ada|ades)\b|"
@@ -287,6 +305,8 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
+    if _NAMES_CAUSE.search(clause.words) is not None:
+        return False
     if clause.is_done and failed.terms.names_target(text) and not _describes(clause, failed):
         return True
     if not failed.is_alone:
@@ -313,6 +333,7 @@ def _describes(clause: Clause, failed: FailedCall) -> bool:
     return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
 
 
+_NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
 _OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
 _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
 _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)

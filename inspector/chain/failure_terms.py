@@ -15,7 +15,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from types import MappingProxyType
 
 from msgspec import Struct
@@ -226,7 +226,8 @@ class FailedCall(Struct, frozen=True):
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
-        return not _stems_in(self.request, 4).isdisjoint(_stems_in(text, 4))
+        shared_pairs = _cjk_pairs(self.request) & _cjk_pairs(text)
+        return len(shared_pairs) > 1 or not _stems_in(self.request, 4).isdisjoint(_stems_in(text, 4))
 
 
 def says_already(failed: Step, sentence: str) -> bool:
@@ -330,6 +331,14 @@ def _names_of_target(target: str) -> Iterator[str]:
         yield from host[1].split(".")[: -1 or None] if host is not None else ()
     if "/" not in target:
         yield from (word for word in _TOKEN.findall(target) if len(word) > 3)
+
+
+def _cjk_pairs(text: str) -> frozenset[str]:
+    """Each two characters in a row of Chinese, Japanese and Korean, which sets no words apart."""
+    return frozenset(pair for run in _CJK_RUN.findall(text[:_READ_CHARS]) for pair in map("".join, pairwise(run)))
+
+
+_CJK_RUN = lazy_pattern(r"[\u3400-\u9fff\uac00-\ud7af]{2,}")
 
 
 def _tokens(text: str) -> frozenset[str]:

@@ -64,6 +64,10 @@ _NOTHING_TO_DO = lazy_pattern(
 _GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
 
 
+_SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
+"""What a user calls the things that commands name by their initials."""
+
+
 class Necessity:
     """Decides for the failed steps of one trace whether something later needed them."""
 
@@ -184,7 +188,8 @@ class Necessity:
         texts = [value for _, value in leaves(failed.call.arguments) if isinstance(value, str)]
         if effect is None or effect.command is None:
             texts.append(bare_name(failed.call.name or "").replace("_", " "))
-        return {word for text in texts for word in _requestable_words(text[:MAX_READ_CHARS].casefold())}
+        words = {word for text in texts for word in _requestable_words(text[:MAX_READ_CHARS].casefold())}
+        return words | {_SPOKEN[word] for word in words & _SPOKEN.keys()}
 
     def _is_in_series(self, failed: Step) -> bool:
         """Whether calls of the same tool worked that no table knows: each was to bring its part of the answer."""

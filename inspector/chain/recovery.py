@@ -16,6 +16,7 @@ from functools import cached_property
 
 from msgspec import structs
 
+from weaklink.inspector.chain.assertions import leaves_open
 from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
@@ -89,7 +90,7 @@ class RecoveryAnalysis:
             is_lost=not is_repaired,
             is_only_lost=is_only_lost,
             other_tools=facts.words_of_other_tools(failed),
-            request=facts.request_before(failed),
+            request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
             written=facts.written_names,
             is_wanted=is_wanted,
@@ -115,6 +116,21 @@ class RecoveryAnalysis:
             if assertion is not None:
                 return Judged(Said.CONCEALED, VerdictRule.UNSOURCED_ANSWER, assertion)
         return judged
+
+    def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
+        """Whether the answer shows that a later call did not repair a failure.
+
+        It has a number that no computation gave, or it says that what a guess takes for repaired is still to be done.
+        """
+        if repair.by is None:
+            return False
+        if self.invented_values.is_computed_elsewhere(failed, self._steps[repair.by - 1]):
+            return True
+        if repair.rule is not VerdictRule.TARGET_REACHED:
+            return False
+        judged = self.judged(failed, intent, is_repaired=False, is_only_lost=False)
+        statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
+        return statement is not None and leaves_open(statement.text)
 
     def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""
@@ -185,10 +201,11 @@ def with_recoveries(
         return tuple(steps)
     intents = {step.number: intent_of(step.call) for step in spoken}
     found, substitutes = _replacements(steps, failed, intents, attempts, analysis.corrections)
-    for step in failed:
-        repair = found[step.number].by if step.number in found else None
-        if repair is not None and analysis.invented_values.is_computed_elsewhere(step, steps[repair - 1]):
-            del found[step.number]
+    found = {
+        number: repair
+        for number, repair in found.items()
+        if not analysis.is_refuted(steps[number - 1], intents[number], repair)
+    }
     said: dict[int, Judged] = {}
     answers: set[int] = set()
     lost = {intents[step.number].tool or step.number for step in failed if step.number not in found}

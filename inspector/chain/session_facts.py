@@ -232,6 +232,22 @@ class SessionFacts:
         """What the user last said before a step, in lower case; "" if nothing is recorded."""
         return next((text for turn, text in reversed(self.user_texts) if turn < failed.location.turn), "")
 
+    def wish_for(self, failed: Step) -> str:
+        """The parts of the user's last request that share a word with a call which calls that worked have not.
+
+        If none does, the first part for a call before any that worked, the others for a later one.
+        """
+        request = self.request_before(failed)
+        words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
+        parts = [part for part in _WISH_END.split(request) if len(part.split()) > 1 or len(part) > _STEM]
+        own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
+        is_first = not any(step.is_good for step in self.steps[: failed.number])
+        return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
+
+    @cached_property
+    def _good_stems(self) -> frozenset[str]:
+        return _stems_of(self.good_arguments[:MAX_READ_CHARS])
+
     def is_asked(self, failed: Step) -> bool:
         """Whether the user named what a failed step was to do: its subcommand, or its target."""
         effect = main_effect(effects_of(failed.call))
@@ -244,6 +260,19 @@ class SessionFacts:
         texts = [text for turn, text in self.user_texts if turn < failed.location.turn]
         spoken = {word for text in texts for word in folded_names(text)}
         return any(name in spoken if name.isalnum() else any(name in text for text in texts) for name in names)
+
+
+def _stems_of(text: str) -> frozenset[str]:
+    """The beginnings of the longer words of a text."""
+    return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
+
+
+_STEM = 5
+_WISH_END = lazy_pattern(
+    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?\n，、；。]|"
+    r"\b(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|a|pak|и|і|та|потом|затем|en|daarna|och|"
+    r"og|ve|sonra)\b|然后|并且|して"
+)
 
 
 def known_turn(failed: Step) -> int:

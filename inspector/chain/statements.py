@@ -55,12 +55,23 @@ _PLAN = lazy_pattern(
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
+# What the agent takes for the reason.
+_GUESSES = lazy_pattern(
+    r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
+    r"apparemment|"
+    r"quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|prawdopodobnie|"
+    r"zřejmě|"
+    r"waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|看来|아마",
+    re.IGNORECASE,
+)
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
-    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
+    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|"
+    r"only|`[^`\n]{1,60}`|[\w.'-]{2,40})"
     r"\b ?)(?:[^\s,.;:]{1,60} ){0,5}?"
     r"(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|lacks|does|did|can|"
-    r"must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|holds|keeps|takes|requires|"
+    r"must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|holds|keeps|takes|"
+    r"requires|"
     r"contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|depends|points|"
     r"(?<!the )(?<!a )(?<!an )\w{3,}ed|"
     r"\w{3,}['’]s)\b",
@@ -68,7 +79,8 @@ _STATES = lazy_pattern(
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|os|il|gli)\b",
+    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|"
+    r"os|il|gli)\b",
     re.IGNORECASE,
 )
 
@@ -102,8 +114,12 @@ _LACKS = lazy_pattern(
 # What the user has to do first.
 _ASKS_USER = lazy_pattern(
     r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|"
+    r"\b(?:bitte|veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|"
+    r"vorher|dann|"
+    r"d['’]abord|ensuite|primero|luego|najpierw|potem|сначала|потом|prima|poi|eerst|dan|önce|sonra|nejdřív|pak)\b|"
     r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|"
     r"请(?:先|重新|手动|在)|"
+    r"\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
     r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
     re.IGNORECASE,
 )
@@ -316,12 +332,20 @@ class Statements:
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
+        plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
 
 
+# The trouble that the user spoke of: "a ticket for the crash".
+_TROUBLE_NAMED = lazy_pattern(
+    r"\b(?:the|for|of|der|die|das|den|dem|le|la|el|du|del|do|della) (?P<noun>crash|bug|error|failure|outage|leak|"
+    r"timeout|fehler|"
+    r"absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
+    re.IGNORECASE,
+)
 # "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
 _ERROR_NOUN = lazy_pattern(
     r"\b(?P<stem>error|erreur|errore|erro|fehler|chyb|błęd|ошиб|помил|fout|fejl|feil|hata|hib|virhe|eroare)\w{0,3}\b",
@@ -348,6 +372,8 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return True
     if _PROGRESS.search(sentence):
         return False
+    if _GUESSES.search(sentence):
+        return True
     if _STATES.match(sentence):
         return True
     return failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None

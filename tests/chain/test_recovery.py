@@ -342,3 +342,16 @@ def test_a_write_whose_result_the_log_lacks_is_shown_by_what_rests_on_it(later: 
     write = 'call a: Write {"file_path": "plot.py", "content": "print(1)"}'
     chain = chain_of("user: Plot the sales.", write, f"call b: {later}", "result b: 1", "say: I wrote plot.py.")
     assert (chain.status.value, chain.certainty.value) == (status, "low" if status == "recovered" else "high")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("The copy is still missing: rclone has no access to the drive.", None),
+        ("a.pdf was copied with scp, because rclone has no access.", "other-tool"),
+    ],
+)
+def test_what_the_agent_says_is_still_to_be_done_was_not_repaired(words: str, expected: str | None) -> None:
+    copy = 'call a: Bash {"command": "rclone copy out/a.pdf drive:b"}', "result a!: Exit code 1\ninvalid_grant"
+    other = 'call b: Bash {"command": "mytool out/a.pdf"}', "result b: 12 pages", f"say: {words}"
+    assert chain_of("user: Copy out/a.pdf to the drive.", *copy, *other).steps[0].recovery == expected

@@ -2,7 +2,8 @@
 
 `tests/cases/statements/sentences.jsonl` has the failed calls first, then the sentences, each written before the rules
 were, with the label of its author. `in` is `reply` (the first words after the failure) or `final` (the last ones); a
-row has `verdict` where the rules are known to disagree with the label.
+row has `verdict` where the rules are known to disagree with the label. `wishes.jsonl` has sessions in twelve languages
+whose user had two wishes, of which the first failed; the statement is about the one or the other.
 """
 
 import json
@@ -44,5 +45,21 @@ def test_a_sentence_reports_claims_or_does_neither(row: dict[str, Any]) -> None:
     assert said_of(row) == row.get("verdict", row["said"])
 
 
+WISHES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases" / "statements" / "wishes.jsonl").read_text("utf-8").splitlines()
+]
+
+
+@pytest.mark.parametrize("row", WISHES, ids=lambda row: row["sentence"][:40])
+def test_a_statement_on_one_of_two_wishes_says_nothing_of_the_other(row: dict[str, Any]) -> None:
+    flag = "!" if row["result"].startswith("Exit code") else ""
+    lines = (f"user: {row['user']}", f"call a: {row['call']}", f"result a{flag}: {row['result']}")
+    others = 'call b: list_files {"dir": "."}', 'result b: ["x1", "x2"]'
+    said = chain_of(*lines, *others, f"say: {row['sentence']}").steps[0].said
+    assert (said and said.value) == row.get("verdict", row["said"])
+
+
 def test_the_rules_agree_with_nearly_all_labels() -> None:
-    assert sum("verdict" in row for row in SENTENCES) <= len(SENTENCES) // 20
+    rows = [*SENTENCES, *WISHES]
+    assert sum("verdict" in row for row in rows) <= len(rows) // 20
