@@ -96,8 +96,11 @@ def _judge_pem(place: FoundIntroduction) -> Secret | None:
 
 
 _ON_THE_LINE = r"(?:[^\n|;&\\]|\\(?:\r?\n)?)"
+_QUOTE = r"(?:\\{0,64}[\"'])"
 _COMMANDS = {
-    option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)})\s(?:{_ON_THE_LINE}{{0,200}}\s)?\Z", re.IGNORECASE)
+    option: lazy_pattern(
+        rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?,?\s(?:{_ON_THE_LINE}{{0,200}}\s)?{_QUOTE}?\Z", re.IGNORECASE
+    )
     for option, commands in RULES.commands.items()
 }
 _MAX_COMMAND_CHARS = 240

@@ -203,7 +203,8 @@ class _Named:
             return self._judge_value(start, opened, " ")
         if opened:
             is_clause = self.confidence is SecretConfidence.PASSWORD and self.follows(PATTERNS.sql_before, 160)
-            return self._judge_value(start, opened, " ") if is_clause else None
+            is_introduced = is_clause or self.follows(PATTERNS.set_before, 160)
+            return self._judge_value(start, opened, " ") if is_introduced else None
         is_login = "login" in self.lowered[max(self.start - 160, 0) : self.start] and self.follows(
             PATTERNS.netrc_before, 160
         )
@@ -259,10 +260,24 @@ class _Named:
             if known.start <= found.start() < known.end:
                 continue
             gap = self.lowered[begin if begin <= found.start() else name_end.end() : found.start()]
-            ending = self._ending_beside(found.start(), gap)
+            if remark and remark["alone"] and not gap:
+                gap = ": "
+            ending = self._quoted_beside(found.start(), gap)
             if ending is not None:
                 secret = Secret.of(self.text, found.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
+
+    def _quoted_beside(self, at: int, gap: str) -> secret_values.Ending | None:
+        """Where a word beside the name ends that is a secret: at its quote if it is alone in quotes."""
+        ending = self._ending_beside(at, gap)
+        opened = PATTERNS.opening_quote.search(self.text, max(at - 65, 0), at)
+        if opened is None:
+            return ending
+        quoted = ending_of(opened[0])
+        value, _ = self.place.value(quoted, at)
+        if len(value) >= PEEK or PATTERNS.blanks.search(value):
+            return ending
+        return quoted if ending or self._introduces(value, gap, at) else None
 
     def _ending_beside(self, at: int, gap: str) -> secret_values.Ending | None:
         """Where a word beside the name ends that is a secret; None if it is none, or a label.
@@ -271,7 +286,7 @@ class _Named:
         no place, such as a host with a port; a colon does too if the word looks made before it.
         """
         word, after = self.place.value(secret_values.WORD, at)
-        if after[:1] in {":", ",", ";"} and after[1:2].isalnum():
+        if PATTERNS.joint.match(after):
             joined, _ = self.place.value(secret_values.JOINED_WORD, at)
             is_value = self._is_clear(joined, gap) and not PATTERNS.location.match(joined)
             is_list = after[0] != ":" and not (
@@ -333,11 +348,15 @@ class _Named:
 
     def _is_clear(self, word: str, gap: str) -> bool:
         """Whether a gap says that a word is the value of this name, so that letters and digits suffice."""
-        if len(word) < 5 or PATTERNS.no_password.match(word) or self.place.found["many"]:
+        if len(word) < 5 or self.place.found["many"] or PATTERNS.clear.fullmatch(gap) is None:
             return False
-        found = PATTERNS.clear.fullmatch(gap)
         is_loose = PATTERNS.loose.fullmatch(gap) is not None
-        return found is not None and (not is_loose or self.confidence is SecretConfidence.PASSWORD)
+        setting = PATTERNS.no_password.match(word)
+        if setting is not None:  # but `the password is a=b7Kx`
+            value = word[setting.end() :] if setting[0].endswith("=") else ""
+            is_value = "=" not in value and secret_values.is_made(value, at_least=4)
+            return is_value and not is_loose and self.confidence in _STRONG
+        return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
 def introduces_nothing(view: str, found: re.Match[str]) -> bool:

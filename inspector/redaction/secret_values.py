@@ -112,7 +112,7 @@ LINE = PatternRun(PATTERNS.line)
 ELEMENT = PatternRun(PATTERNS.element, "&\\]")
 BEFORE_AT = PatternRun(PATTERNS.before_at)
 WORD = PatternRun(PATTERNS.value_word, "&")
-JOINED_WORD = PatternRun(PATTERNS.joined_word, "&:,;")
+JOINED_WORD = PatternRun(PATTERNS.joined_word, "&:,;?")
 PEM = PatternRun(PATTERNS.pem_body, soft=None, is_block=True)
 
 
