@@ -71,18 +71,6 @@ class Decoded:
         """The raw characters from the first string's first to the last string's last."""
         return Range(self.literals[0].start, self.literals[-1].range.end)
 
-    def moved(self, distance: int) -> "ToolCall":
-        """The same call in a text that begins `distance` code points later."""
-        if not distance:
-            return self
-        return msgspec.structs.replace(
-            self,
-            range=self.range.moved(distance),
-            name_range=self.name_range.moved(distance) if self.name_range else None,
-            arguments_range=self.arguments_range.moved(distance) if self.arguments_range else None,
-            parameters=tuple(parameter.moved(distance) for parameter in self.parameters),
-        )
-
     def place(self, within: Range) -> Range:
         """The raw characters for a range of the text; an empty range maps to a position between two of them."""
         if not within.start < within.end:
