@@ -30,8 +30,11 @@ class Slip(Struct, frozen=True):
     is_safe: bool = False
 
     def fault(self) -> Fault:
-        """The fault, with the edits as its fix, at the first of them."""
-        return Fault(self.rule, self.edits[0].range, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
+        """The fault, with the edits as its fix, at the first of them, or before it if it only inserts."""
+        place = self.edits[0].range
+        if not len(place):
+            place = Range(max(place.start - 1, 0), max(place.start, 1))
+        return Fault(self.rule, place, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
 
 
 def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGAIN, *, end: int = -1) -> Slip | None:

@@ -70,8 +70,8 @@ class XmlCallReader(Struct, frozen=True):
         found.sort(key=lambda each: each[0].start(1))
         first, tag = found[0]
         edits = tuple(Edit(Range(*match.span(1)), match.expand(tag.replacement)) for match, tag in found)
-        message = f"{shown(first[0].strip())} {tag.problem}; expected `{self.syntax.shown_call}` and "
-        message += f"`{self.syntax.shown_parameter}`."
+        problem = tag.problem.format(tag=shown(first[0].strip()), part=shown(first[1].strip()))
+        message = f"{problem}; expected `{self.syntax.shown_call}` and `{self.syntax.shown_parameter}`."
         return Slip(rules.MALFORMED_PARAMETERS, message, "Write the tags of this format.", edits)
 
     def _read_span(self, closed: SpanClosed) -> ParseResult:

@@ -24,7 +24,7 @@ BARE_NAME = r"[^\s<>{}\"'`]+"
 class TagSlip(Struct, frozen=True):
     """A tag that is not quite the format's: `replacement`, a template for its match, belongs in place of group 1.
 
-    `problem` says what is wrong with the tag, which the message quotes before it.
+    `problem` is the message's beginning, with the fields `tag` for the match and `part` for group 1.
     """
 
     pattern: re.Pattern[str]

@@ -43,10 +43,10 @@ _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 
 
 _NO_EQUALS = TagSlip(
-    lazy_pattern(r"<(?:function|parameter)([ \t]*:[ \t]*|[ \t]+)[\w.\-]+>"), "=", "has no `=` before the name"
+    lazy_pattern(r"<(?:function|parameter)([ \t]*:[ \t]*|[ \t]+)[\w.\-]+>"), "=", "{tag} has no `=` before the name"
 )
 _NAME_IN_TAGS = tuple(
-    TagSlip(lazy_pattern(pattern), "", "is around the bare name")
+    TagSlip(lazy_pattern(pattern), "", "{part} is beside the bare name of the tool")
     for pattern in (
         r"\A\s*(<(name|function|function_name|tool|tool_name)>\s*)(?=[\w.\-]{1,128}\s{0,8}</\2>)",
         r"\A[^/]{1,256}?[\w.\-](\s{0,8}</(?:name|function|function_name|tool|tool_name)>)(?=\s*(?:<|\Z))",
@@ -57,7 +57,7 @@ _NAME_IN_TAGS = tuple(
 def _open_key(key: Enclosed, value: str) -> TagSlip:
     """A name whose closing tag is missing before the tag of its value."""
     pattern = rf"{re.escape(key.opener)}[^<>\n]{{1,128}}()(?=\s{{0,8}}{re.escape(value)})"
-    return TagSlip(lazy_pattern(pattern), key.closer, f"lacks `{key.closer}`")
+    return TagSlip(lazy_pattern(pattern), key.closer, f"{{tag}} lacks `{key.closer}`")
 
 
 class FunctionTags(Struct, frozen=True):
@@ -324,7 +324,7 @@ class InvokeTags(Struct, frozen=True):
                 TagSlip(
                     lazy_pattern(rf"(?:\A|{re.escape(parameter[:-1])})('?([\w.\-]+)'?)(?=>)"),
                     r'"\2"',
-                    "has a name without double quotes",
+                    "The name {part} is not in double quotes",
                 ),
             ),
         )
