@@ -90,7 +90,7 @@ _PLAIN_DAMAGES = (
     *JSON_KINDS,
 )
 """Each about as often as it must be for its kind of text to get a row; "" is none."""
-_OF_MARKERS = ("delete", "delete", "cut", "cut", "marker", "repeat")
+_OF_MARKERS = (*("delete",) * 4, "cut", "marker", "marker")
 """The damages that each format can have, in place of one that it cannot."""
 _REASONED_DAMAGES = (*("",) * 12, "no closer", "no closer", "delete", "delete", "cut", "no name", "single-quotes")
 

@@ -276,10 +276,15 @@ class CallSearch:
         return f"`{self._own.name}` expects {shown(cut)}."
 
     def _fix(self, group: Sequence[_ReportedCall], text: str, written: str | None) -> Fix | None:
-        """The fix that inserts `written` for a whole group, on separate lines, which some formats require."""
-        if written is None:
-            return None
+        """The fix that inserts `written` for a whole group, on separate lines, which some formats require.
+
+        None beside words if servers read a reply with words as no call: the fix would help nobody.
+        """
         place = group[0].container
+        outside = text[: place.start] + text[place.end :]
+        is_beside_words = bool(outside.strip()) and "{" not in outside
+        if written is None or (self._own.calls_only and is_beside_words):
+            return None
         before = text[max(place.start - _LINE, 0) : place.start]
         after = text[place.end : place.end + _LINE]
         lead = "\n" if before.rsplit("\n", 1)[-1] else ""

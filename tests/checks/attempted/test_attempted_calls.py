@@ -146,8 +146,11 @@ def test_a_fix_writes_what_the_format_reads(name: str) -> None:
     seed = random.Random(name)
     for shape, write in SHAPES.items():
         tool_name, arguments = made_up_call(seed)
-        text = in_prose(seed, write(tool_name, arguments))
+        text = write(tool_name, arguments)
+        text = text if find_format(name).calls_only else in_prose(seed, text)
         attempts = [one for one in segment(text, name, tools=TOOLS).diagnostics if one.fault.call is not None]
+        if find_format(name).calls_only and all(one.fault.fix is None for one in attempts):
+            continue  # the shape has words of its own beside the call
         wanted = [(one.fault.call.name, one.fault.call.arguments) for one in attempts if one.fault.call is not None]
         fixed = apply_fixes(text, (one.fault for one in attempts), only_safe=False)
         read = [(call.name, call.arguments) for call in segment(fixed, name, tools=TOOLS).calls]
@@ -155,6 +158,14 @@ def test_a_fix_writes_what_the_format_reads(name: str) -> None:
         if shape in ("positional", "placeholder", "beside the name"):
             fixes = [one.fault.fix for one in attempts if one.rule.code == "F317"]
             assert not any(fix is not None and fix.safe for fix in fixes), (shape, text)
+
+
+@pytest.mark.parametrize("name", [dialect.name for dialect in formats() if dialect.calls_only])
+def test_beside_text_no_fix_is_offered_where_servers_read_a_reply_with_text_as_no_call(name: str) -> None:
+    for text in ('I look.\nget_weather: {"city": "Oslo"}', 'get_weather: {"city": "Oslo"}\n\nOne moment.'):
+        found = segment(text, name, tools=TOOLS).diagnostics
+        assert [one.rule.code for one in found if one.fault.call is not None] == ["F317"]
+        assert [one for one in found if one.fault.fix is not None] == []
 
 
 def test_one_place_has_one_diagnostic_and_places_do_not_overlap() -> None:
