@@ -108,7 +108,7 @@ class Necessity:
             return False
         effect = main_effect(effects_of(failed.call))
         if _is_look(failed) or (is_not_installed(failed) and effect is not None and not self._names(effect)):
-            return any(step.is_good for step in self._facts.steps)
+            return self._facts.has_worked
         changes_world = kind_of(failed.call.name or "") is ToolKind.WRITES and not has_known_effect(failed.call)
         return not changes_world and self._facts.has_changed_anything and not self.is_requested(failed)
 

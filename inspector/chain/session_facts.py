@@ -147,11 +147,21 @@ class SessionFacts:
         """Whether the agent answered at length after failed looks alone: no call brought what the answer says."""
         effect = main_effect(effects_of(failed.call))
         looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        if not looks or self.answer is None or any(step.is_good and not ends_run(step.call) for step in self.steps):
+        if not looks or self.answer is None or self._has_brought:
             return False
         known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
         new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
+
+    @cached_property
+    def has_worked(self) -> bool:
+        """Whether any call worked."""
+        return any(step.is_good for step in self.steps)
+
+    @cached_property
+    def _has_brought(self) -> bool:
+        """Whether any call worked besides one that ends the work."""
+        return any(step.is_good and not ends_run(step.call) for step in self.steps)
 
     @cached_property
     def _tool_names(self) -> frozenset[str]:
@@ -230,7 +240,8 @@ class SessionFacts:
 
     def request_before(self, failed: Step) -> str:
         """What the user last said before a step, in lower case; "" if nothing is recorded."""
-        return next((text for turn, text in reversed(self.user_texts) if turn < failed.location.turn), "")
+        count = bisect_left(self._user_turns, failed.location.turn)
+        return self.user_texts[count - 1][1] if count else ""
 
     def wish_for(self, failed: Step) -> str:
         """The parts of the user's last request that share a word with a call which calls that worked have not.
@@ -257,9 +268,21 @@ class SessionFacts:
         if effect.command is None:
             words |= {word for word in bare_name(failed.call.name or "").split("_") if len(word) > 4}
         names = {piece for word in words for piece in (word, word.partition(".")[0]) if len(piece) > 3}
-        texts = [text for turn, text in self.user_texts if turn < failed.location.turn]
-        spoken = {word for text in texts for word in folded_names(text)}
-        return any(name in spoken if name.isalnum() else any(name in text for text in texts) for name in names)
+        count = bisect_left(self._user_turns, failed.location.turn)
+        texts = [text for _, text in self.user_texts[:count]]
+        spoken = self._first_spoken
+        return any(
+            spoken.get(name, count) < count if name.isalnum() else any(name in text for text in texts) for name in names
+        )
+
+    @cached_property
+    def _first_spoken(self) -> dict[str, int]:
+        """For each word of the user's, the index of the first text that has it."""
+        first: dict[str, int] = {}
+        for index, (_, text) in enumerate(self.user_texts):
+            for word in folded_names(text):
+                first.setdefault(word, index)
+        return first
 
 
 def _stems_of(text: str) -> frozenset[str]:

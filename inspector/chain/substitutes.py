@@ -21,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
+from operator import itemgetter
 
 from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
@@ -419,6 +420,7 @@ class NamedWays:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
+        self._said: dict[int, frozenset[str]] = {}
 
     def after(self, failed: Step, judged: Judged) -> int | None:
         """The number of a later step that took the other way which the agent named for a failure that it reported.
@@ -503,9 +505,24 @@ class NamedWays:
         return _content_words(f"{self._facts.request_before(failed)}\n{failed.call.raw_arguments}")
 
     def _known_words(self, failed: Step) -> frozenset[str]:
-        """The words that were said up to a failure."""
-        turns = self._facts.trace.turns[: known_turn(failed)]
-        return _content_words("\n".join(part.text[:MAX_READ_CHARS] for turn in turns for part in turn.parts))
+        """The words that were said up to a failure, as far as the beginning of the session is read."""
+        count = bisect_right(self._opening, known_turn(failed), key=itemgetter(0))
+        if count not in self._said:
+            self._said[count] = _content_words("\n".join(text for _, text in self._opening[:count]))
+        return self._said[count]
+
+    @cached_property
+    def _opening(self) -> list[tuple[int, str]]:
+        """The first texts of the session with their turns, of which `MAX_READ_CHARS` are read."""
+        opening: list[tuple[int, str]] = []
+        left = MAX_READ_CHARS
+        for number, turn in enumerate(self._facts.trace.turns, 1):
+            for part in turn.parts:
+                opening.append((number, part.text[:MAX_READ_CHARS]))
+                left -= len(part.text) + 1
+            if left < 0:
+                break
+        return opening
 
     def _words_about(self, failed: Step, judged: Judged) -> frozenset[str]:
         """The words of the reply to a failure and of the sentence that reports it, but those that name nothing."""
