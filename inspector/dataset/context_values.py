@@ -14,10 +14,11 @@ values that the tool's definition offers. Each text is folded once into words (c
 5. It is a list in one text (`Tokyo, Japan`), of which the first member is supported.
 6. It is another form of the context's words: at least half of its letters are in words that are near one of them
    (`Germany` for `German`, `Chicago` for `Chcicago`, `San Francisco` for `San Fran`, part of a Chinese name), or it is
-   what the context abbreviates (`Los Angeles` for `LA`).
+   what the context abbreviates (`Los Angeles` for `LA`, `New York` for `NYC`).
 7. It is composed free text: its parameter's name implies that (`query`, `subject`), or it has several words. Words with
    digits, except years, must still be in the context.
-8. It is in another script than some of the user's words, so that it can be a translation.
+8. It is in another script than some of the user's words, or a name and the user writes a language of Latin letters
+   other than English, so that it can be a translation (`Munich` for `München`).
 
 A value that passes may still be wrong: only a reference shows that. A value that fails has no source that these rules
 know, so a verifier without a reference rejects few right answers; `python -m benchmarks bfcl` counts them.
@@ -44,6 +45,39 @@ from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
 
 _WORD = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+_CAPITALS = lazy_pattern(r"\b[A-Z]{2,5}\b")
+_ENGLISH_NAME = lazy_pattern(r"[A-Z][A-Za-z'’.-]*(?: [A-Za-z'’.-]+){0,3}(?:, [A-Z][A-Za-z ]*)?")
+_FOREIGN = frozenset(  # function words that are no English words, without accents; of Scandinavia's languages to Polish
+    (
+        *("der", "das", "und", "ist", "ein", "eine", "wie", "fur", "mit", "nach", "zum", "von", "ich", "bitte", "wo"),
+        *("het", "een", "voor", "naar", "hoe", "wat", "les", "des", "est", "une", "pour", "quel", "quelle", "fait"),
+        *(
+            "moi",
+            "dans",
+            "combien",
+            "es",
+            "una",
+            "para",
+            "por",
+            "que",
+            "como",
+            "cual",
+            "hace",
+            "il",
+            "che",
+            "della",
+            "fa",
+        ),
+        *("qual", "com", "em", "uma", "esta", "jaka", "jest", "jak", "hur", "ar", "och", "det", "jag", "hvad", "er"),
+        *("hvordan", "pa", "en", "de", "du", "na"),
+    )
+)
+_ENGLISH = frozenset(  # none of them is a word of those languages
+    (
+        *("the", "are", "for", "and", "what", "how", "with", "my", "please", "it", "you", "from", "does", "when"),
+        *("where", "which", "that", "this", "there"),
+    )
+)
 _NUMBER = lazy_pattern(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
 _SCALE = lazy_pattern(r"\s?(%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b|hundred\b|dozen\b)", re.IGNORECASE)
 _SCALES = {
@@ -249,7 +283,10 @@ class ContextValues(Struct, frozen=True):
         if 2 * sum(len(word) for word in words if self._is_near_a_word(word)) >= letters:
             return True
         initials = "".join(word[0] for word in words)
-        return len(words) > 1 and any(initials in one.words for one in self.texts)
+        if len(words) > 1 and any(initials in one.words for one in self.texts):
+            return True
+        capitals = (found.casefold() for found in _CAPITALS.findall(self.user_words))
+        return len(words) > 1 and any(one[:-1] == initials for one in capitals)
 
     def _is_near_a_word(self, word: str) -> bool:
         """Whether the context has this word in another form: a beginning, a plural, a misspelling."""
@@ -354,7 +391,9 @@ class ContextValues(Struct, frozen=True):
 
     def _may_be_translated(self, text: str) -> bool:
         scripts = scripts_of(text)
-        return bool(scripts) and bool(scripts_of(self.user_words) - scripts)
+        if bool(scripts) and bool(scripts_of(self.user_words) - scripts):
+            return True
+        return _ENGLISH_NAME.fullmatch(text) is not None and _is_foreign(self.user_words)
 
 
 def is_free_text(name: str) -> bool:
@@ -383,6 +422,12 @@ def scripts_of(text: str) -> frozenset[Script]:
     latin = len(letters) if letters.isascii() else sum(one < "\u0250" for one in letters)
     counts = ((Script.LATIN, latin), (Script.OTHER, len(letters) - latin))
     return frozenset(script for script, count in counts if count > 1)
+
+
+def _is_foreign(text: str) -> bool:
+    """Whether a text in Latin letters has two function words of another language than English, and more than of it."""
+    words = set(folded(text))
+    return len(words & _FOREIGN) > max(1, len(words & _ENGLISH))
 
 
 def _as_number(text: str) -> float | None:

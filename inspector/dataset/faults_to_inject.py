@@ -26,6 +26,7 @@ from weaklink.inspector.text import Range
 
 _OPENERS = ("<tool_call>", "[tool_call]")
 _MAX_NAME_WORDS = 4
+_OPENING = 24  # characters of a description: its verb
 
 
 class SoundCall(Struct, frozen=True):
@@ -151,8 +152,11 @@ def enum_violation(sound: SoundCall, draw: Random) -> FaultyCall | None:
 def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A typo in the name that a required parameter has, which only the tool's refusal reveals.
 
-    A tool looks up names, so it can know none of that spelling; it looks up no length and no text.
+    A tool looks up names, so it can know none of that spelling; it looks up no length and no text, and a tool that
+    makes something new takes any name for it.
     """
+    if _MAKES.search(f"{sound.tool.name} {sound.tool.description[:_OPENING]}"):
+        return None
     places = [name for name in sound.required if _is_looked_up(name, sound.arguments[name])]
     places = [name for name in places if not _enum(sound.properties.get(name))]
     if not places:
@@ -162,7 +166,7 @@ def wrong_value(sound: SoundCall, draw: Random) -> FaultyCall | None:
     return FaultyCall(
         _with_arguments(sound, {**sound.arguments, name: value}),
         ("T406",),
-        _error(f"Not found: no entry for {name} '{value}'"),
+        _error(f"Unknown {name}: '{value}'"),
         f"There is nothing for `{name}` `{value}`: I wrote it wrong. The right value is `{sound.arguments[name]}`.",
     )
 
@@ -363,6 +367,14 @@ _WRONG: Mapping[str, Callable[[Json], Json]] = MappingProxyType(
 def _enum(schema: Json) -> list[Json]:
     listed = schema.get("enum") if isinstance(schema, dict) else None
     return listed if isinstance(listed, list) else []
+
+
+# Words of tools that make something whose name the caller chooses, in a name (`addContact`) or in a description.
+_MAKES = re.compile(
+    r"(?:\b|_)(?:[Cc]reat|[Aa]dd(?!r)|[Rr]egister|[Ss]ave|[Ii]nsert|[Rr]ename|[Gg]enerat|[Cc]ompos|[Dd]raw|[Pp]aint(?!i|e)|[Nn]ew\b"
+    r"|[Cc]rea[r ]|[Aa]ñad|[Aa]greg|[Aa]jout|[Cc]ré[ee]|[Ee]rstell|[Aa]nleg|[Hh]inzuf|[Cc]ria[r ]|[Aa]ggiung"
+    r"|[Сс]озда|[Дд]обав)|创建|添加|新建|注册|建立|作成|追加|登録|만들|추가"
+)
 
 
 def _is_looked_up(name: str, value: Json) -> bool:

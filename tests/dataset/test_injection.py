@@ -245,15 +245,37 @@ def test_a_row_without_a_place_is_skipped_with_the_reason(change: dict[str, Any]
     ],
 )
 def test_a_tool_lacks_an_entry_only_for_a_name(value: Json, name: str, is_looked_up: bool) -> None:
+    assert refuses("get_it", "Gets it", name, value) is is_looked_up
+
+
+@pytest.mark.parametrize(
+    ("tool", "description", "is_looked_up"),
+    [
+        ("get_address", "Address of a person", True),
+        ("find_painting", "Finds a painting", True),
+        ("查询地址", "查询某人的地址", True),
+        ("add_contact", "Puts a person into the list", False),
+        ("createContact", "A new person", False),
+        ("contact", "Registers a person.", False),
+        ("添加联系人", "添加联系人", False),
+        ("contacto", "Añade un contacto", False),
+    ],
+)
+def test_a_tool_that_makes_something_takes_any_name(tool: str, description: str, is_looked_up: bool) -> None:
+    assert refuses(tool, description, "name", "Ingrid Solberg") is is_looked_up
+
+
+def refuses(tool_name: str, description: str, name: str, value: Json) -> bool:
+    """Whether `wrong-value` makes a refusal of the tool for this argument."""
     parameters: Json = {"type": "object", "properties": {name: {}}, "required": [name]}
-    tool: Json = {"name": "get_it", "description": "Gets it", "parameters": parameters}
-    call = json.dumps({"name": "get_it", "arguments": {name: value}})
+    tool: Json = {"name": tool_name, "description": description, "parameters": parameters}
+    call = json.dumps({"name": tool_name, "arguments": {name: value}}, ensure_ascii=False)
     texts = (f"Get {value}.", f"<tool_call>\n{call}\n</tool_call>", RESULT, "It is 22.")
     roles = ("user", "assistant", "tool", "assistant")
     messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     given_row = DataRow("a.jsonl", "line 1", 1, {"messages": messages, "tools": [tool]})
     (found,) = inject_faults(given_row, seed=1, rates={"wrong-value": 1.0})
-    assert isinstance(found, InjectedRow) is is_looked_up
+    return isinstance(found, InjectedRow)
 
 
 @pytest.mark.parametrize("trainer", Trainer)

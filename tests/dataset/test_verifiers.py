@@ -78,6 +78,30 @@ RATE = '{"error": "HTTP 429 too many requests"}'
 GONE = '{"error": "city not found"}'
 
 
+@pytest.mark.parametrize(
+    ("asked", "city", "passes"),
+    [
+        ("Wie ist das Wetter in München?", "Munich", True),
+        ("Wie ist das Wetter in Köln?", "Cologne", True),
+        ("¿Qué tiempo hace en Londres?", "London", True),
+        ("Che tempo fa a Firenze?", "Florence", True),
+        ("Hoe is het weer in Den Haag?", "The Hague", True),
+        ("Jaka jest pogoda w Warszawie?", "Warsaw", True),
+        ("Hur är vädret i Göteborg?", "Gothenburg", True),
+        ("What is the weather in NYC?", "New York", True),
+        ("What is the weather in LA?", "Los Angeles", True),
+        ("How is the weather?", "London", False),
+        ("What is the weather in Oslo?", "Rome", False),
+        ("Is it warmer in Las Vegas or Los Angeles?", "Phoenix", False),
+        ("Do I need a coat in Oslo?", "Rome", False),
+        ("What is the weather in the USA?", "New York", False),
+        ("Wie ist das Wetter in München?", "BAV-4471", False),
+    ],
+)
+def test_a_translated_or_abbreviated_name_has_a_source(asked: str, city: str, passes: bool) -> None:  # a table's column
+    assert codes("tool-use", asked, call(city=city), tools=TOOLS) == ([] if passes else ["V904"])
+
+
 def test_an_error_must_be_recovered_from() -> None:
     fine = '{"temperature": 4}'
     assert uses(ASKED, call(city="Oslo"), fine, "It is 4 degrees.") == []
