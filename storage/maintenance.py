@@ -11,6 +11,7 @@ from sqlalchemy import exc
 from weaklink.inspector.errors import StoreError
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
+from weaklink.inspector.model.trace import EXPERIMENT_SOURCES
 from weaklink.inspector.version import __version__
 from weaklink.storage import engine, tables
 from weaklink.storage.checksums import RECORD_COLUMNS
@@ -46,9 +47,13 @@ _INSPECTED = 20  # traces inspected in one transaction, while other writers wait
 
 
 class StoreStats(Struct, frozen=True):
-    """Counts over a whole store. `outdated` is the number of traces that another version of weaklink inspected."""
+    """Counts over a whole store. `outdated` is the number of traces that another version of weaklink inspected.
+
+    `experiments` of the traces are answers to experiments, which lists and sums leave out.
+    """
 
     traces: int
+    experiments: int
     turns: int
     characters: int
     chunks: int
@@ -70,6 +75,7 @@ def stats_of(connection: sa.Connection, *, version: str) -> StoreStats:
     statuses = connection.execute(sa.select(trace.status, sa.func.count()).group_by(trace.status))
     return StoreStats(
         traces=traces,
+        experiments=count_rows(connection, tables.trace, trace.source.in_(EXPERIMENT_SOURCES)),
         turns=turns,
         characters=characters,
         chunks=chunks,

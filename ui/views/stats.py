@@ -499,10 +499,16 @@ def _by_depth(
     yield from table_lines(rows, width=width, heads=heads, numbers=(0, 1, 2, 3))
 
 
+def stored_traces(stats: StoreStats) -> str:
+    """How many traces a database contains, and how many of them lists leave out."""
+    further = f", {stats.experiments:,} of them of experiments, which lists leave out" if stats.experiments else ""
+    return f"{stats.traces:,}{further}"
+
+
 def stats_lines(stats: StoreStats, place: str) -> Iterator[Line]:
     """The lines of `weaklink db stats`; a command that helps is next to the number."""
     yield from _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
-    yield from _fact("traces", f"{stats.traces:,}")
+    yield from _fact("traces", stored_traces(stats))
     for status in Status:
         if stats.by_status.get(status.value):
             yield (Run(" " * _NAMED), status_run(status), Run(f" {stats.by_status[status.value]:,}"))

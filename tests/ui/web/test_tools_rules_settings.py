@@ -4,11 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.storage.samples import GOOD_CALL, inspected, trace
 from tests.ui.web.apps import address, page, said_in
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import open_store
 from weaklink.ui.views.styled_text import plain
+from weaklink.ui.web.components import LinkCell
+from weaklink.ui.web.pages.settings import _facts
 from weaklink.ui.web.pages.tools import _schema_words
 
 _SECRET = "sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8Ii9"
@@ -45,6 +48,22 @@ def test_a_rule_that_was_found_leads_to_its_traces_and_one_that_was_not_does_not
     labels = [one.label for one in page("rules", demo_database, rule="J104").button]
     assert labels == [f"Traces with J104: {found}", "Close"]
     assert [one.label for one in page("rules", demo_database, rule="J117").button] == ["Close"]
+
+
+@pytest.mark.parametrize("has_experiments", [False, True])
+def test_the_number_of_a_status_opens_the_traces_that_it_counts(tmp_path: Path, has_experiments: bool) -> None:
+    sources = ("", "", *(("doctor", "replay", "doctor") if has_experiments else ()))
+    traces = [trace(f"s{number}", GOOD_CALL, source=source) for number, source in enumerate(sources)]
+    with open_store(tmp_path / "t.db") as store:
+        store.save(inspected(*traces))
+        rows = [row for row in _facts(store.maintenance.stats(), "t.db") if row.key.startswith("status:")]
+        numbers = []
+        for row in rows:
+            _, cell = row.cells
+            assert isinstance(cell, LinkCell)
+            numbers.append(int(plain(cell.line)))
+            assert len(store.traces(row.key)) == numbers[-1]
+        assert sum(numbers) == len(traces)
 
 
 @pytest.mark.parametrize("keeps_broken", [True, False])

@@ -10,11 +10,11 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.version import __version__
 from weaklink.storage import StoreStats
 from weaklink.ui.views.links import views_file
-from weaklink.ui.views.stats import size_text
+from weaklink.ui.views.stats import size_text, stored_traces
 from weaklink.ui.views.status import status_run
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible, visible_line
 from weaklink.ui.web.components import LinkCell, ListingColumn, ListingRow, listing
-from weaklink.ui.web.filter_bar import STATUSES, field
+from weaklink.ui.web.filter_bar import STATUSES, field, narrowed
 from weaklink.ui.web.markup import message, put_lines, put_summary
 from weaklink.ui.web.navigation import address_choice, address_toggle, go_to_page
 from weaklink.ui.web.queries import data_version, grouped, hits, wait_for
@@ -22,6 +22,8 @@ from weaklink.ui.web.stores import current_options, store
 
 _AGES = {"7d": "a week", "30d": "30 days", "90d": "90 days", "365d": "a year"}
 _MARKED = Style.REMOVED
+_STATUS = "status"
+_EVERY = "forks:yes"  # the answers of experiments, which lists leave out, are in the database too
 _EXAMPLE = (
     "curl -H 'Authorization: Bearer sk-proj-Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8' https://api.example/v1?api_key=12345678abcd"
 )
@@ -40,20 +42,23 @@ def _database() -> None:
     st.subheader("Database", anchor=False)
     stats = _stats(current_options().where, data_version())
     columns = (ListingColumn("what"), ListingColumn("value"))
-    done = listing(columns, list(_facts(stats)), key="weaklink_database", label="The database", is_eager=True)
-    if done.opened in STATUSES:
-        go_to_page("traces", filter=field("status", done.opened))
+    done = listing(
+        columns, list(_facts(stats, str(store().place))), key="weaklink_database", label="The database", is_eager=True
+    )
+    if done.opened is not None and done.opened.startswith(f"{_STATUS}:"):
+        go_to_page("traces", filter=done.opened)
     st.caption("This dashboard writes only marks, notes and imports to the database.")
     st.code(_command("stats"), language=None, wrap_lines=True)
 
 
-def _facts(stats: StoreStats) -> Iterator[ListingRow]:
+def _facts(stats: StoreStats, place: str) -> Iterator[ListingRow]:
     """The facts about the database; the row of a status opens its traces."""
-    yield _fact("database", f"{visible_line(str(store().place))}, {size_text(stats.size_bytes)}")
-    yield _fact("traces", f"{stats.traces:,}")
+    yield _fact("database", f"{visible_line(place)}, {size_text(stats.size_bytes)}")
+    yield _fact("traces", stored_traces(stats))
     for status in (one for one in STATUSES if stats.by_status.get(one)):
-        value = LinkCell(status, (Run(f"{stats.by_status[status]:,}"),))
-        yield ListingRow(status, ((status_run(Status(status)),), value))
+        counted_traces = narrowed(field(_STATUS, status), _EVERY if stats.experiments else "")
+        value = LinkCell(counted_traces, (Run(f"{stats.by_status[status]:,}"),))
+        yield ListingRow(counted_traces, ((status_run(Status(status)),), value))
     for name in ("turns", "characters", "chunks", "tool_calls", "errors", "tools"):
         yield _fact(name.replace("_", " "), f"{getattr(stats, name):,}")
     if stats.not_indexed:
