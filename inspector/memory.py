@@ -37,10 +37,11 @@ _ROW, _MARKER = 1_000, 600
 _PIECE = 1 << 20
 """How much is searched in one call, which holds the interpreter, and with it every stream of a proxy."""
 
-_WIDE_BYTES = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
+_WIDE_ESCAPE = re.compile(rb"\\u[dD][89abAB]")
+_NARROW = bytes({*range(256)} - {*range(0xF0, 0xF5)})  # all bytes but the first of four
 _WIDE_TEXT = re.compile("[\U00010000-\U0010ffff]|\\\\u[dD][89abAB]")
 _IN_STRING = re.compile(rb'(?:[^"\\]+|\\.){1,4096}', re.DOTALL)  # bounded: one match holds the interpreter
-_OVERLAP = 3  # bytes of a match of `_WIDE_BYTES`, but one
+_OVERLAP = 3  # bytes of a match of `_WIDE_ESCAPE`, but one
 _SHORT = 32
 
 _SHARE = 4  # a value that takes more than one part in so many of the capacity is heavy
@@ -112,7 +113,11 @@ def _width(raw: bytes) -> int:
     if raw.isascii() and b"\\u" not in raw:
         return 1
     starts = range(0, len(raw), _PIECE)
-    return 4 if any(_WIDE_BYTES.search(raw, start, start + _PIECE + _OVERLAP) for start in starts) else 2
+    if any(raw[start : start + _PIECE].translate(None, _NARROW) for start in starts):
+        return 4
+    has_escapes = b"\\u" in raw
+    is_wide = has_escapes and any(_WIDE_ESCAPE.search(raw, start, start + _PIECE + _OVERLAP) for start in starts)
+    return 4 if is_wide else 2
 
 
 def _structure(raw: bytes) -> int:

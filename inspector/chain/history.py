@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.content_blocks import blocks_by_value
 from weaklink.inspector.chain.layers import (
-    ResultDifference,
     SameTexts,
     result_difference,
     same_arguments,
@@ -221,14 +220,10 @@ def _result(place: _Difference, version: Turn, results: _Results) -> Iterator[Di
         yield place.at(rules.RESULT_ATTACHED_TO_OTHER_CALL, message, "text", None, Range(0, len(read)))
         return
     rule, message = found.described(tool, f"turn {place.number} has")
-    where = _range(found)
+    where = Range(*found.other)
     yield place.at(
         rule, f"{message.removesuffix('.')} (request of turn {place.request}).", "text", where, Range(*found.read)
     )
-
-
-def _range(found: ResultDifference) -> Range:
-    return Range(*found.other)
 
 
 def _system(place: _Difference, version: Turn) -> Iterator[Diagnostic]:

@@ -97,8 +97,10 @@ def convert_row(
     if not listed and "text" not in row:
         read = read_training_row(Row("line", 1, row, b""), is_public=False)
         output = next((name for name in COMPLETIONS if isinstance(row.get(name), str)), None)
+        if output is None and read is not None and isinstance(row.get("chosen"), str):
+            output = "chosen"
         if read is not None and read.shape is Shape.COMPLETION and output is not None:
-            return _raw_output(row, output, source, target, tools)
+            return _without_rejected(given, _raw_output(row, output, source, target, tools))
         row = read.value if read is not None and read.messages else row
         listed = [key for key in LISTS if isinstance(row.get(key), list)]
     if "text" in row and listed:
@@ -115,8 +117,8 @@ def convert_row(
 
 
 def _without_rejected(given: dict[str, Json], converted: dict[str, Json]) -> dict[str, Json]:
-    """The converted row; `dropped` says so if the row given had a rejected answer."""
-    name = next((key for key in given if key in REJECTED and key not in converted), None)
+    """The converted row; `dropped` says so if the row given had a rejected answer, which may still be in it."""
+    name = next((key for key in REJECTED if given.get(key) is not None), None)
     dropped = converted["dropped"]
     if name is None or not isinstance(dropped, list):
         return converted

@@ -21,7 +21,7 @@ from weaklink.inspector.dataset.faults_to_inject import KINDS, SAME_CALL, Faulty
 from weaklink.inspector.dataset.lint.engine_faults import TWINS
 from weaklink.inspector.dataset.loss_marks import LOSS_MARKS, Trainer
 from weaklink.inspector.dataset.messages import shape_of
-from weaklink.inspector.dataset.samples import Sample, as_listed, correction_of, read_sample
+from weaklink.inspector.dataset.samples import Sample, as_listed, correction_of, read_sample, without_rejected
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.importers.data.public_shapes import refusal
@@ -114,7 +114,8 @@ def inject_faults(
         injected_count += 1
         injected = found.value["injected"]
         assert isinstance(injected, dict)
-        yield InjectedRow({**found.value, "injected": {**injected, "seed": seed}}, kind)
+        value: JsonObject = {**found.value, "injected": {**injected, "seed": seed}}
+        yield InjectedRow(without_rejected(row.value, value, "in this row"), kind)
     if not injected_count:
         yield NotInjected(_NOTHING_FITS if not unverified else _NOTHING_VERIFIED)
 
@@ -122,6 +123,8 @@ def inject_faults(
 def _why_not(sample: Sample) -> str:
     if sample.shape is None:
         return f"it has {refusal(sample.row.value)}"
+    if sample.shape is Shape.PREFERENCE:
+        return "its answers are a preference in `chosen` and `rejected`: convert it first"
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or _list_key(sample.row.value) is None:
         return "it has no list of messages"
     if _has_blocks(sample):

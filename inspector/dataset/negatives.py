@@ -91,7 +91,9 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
     if sample.shape is None:
         return NoNegative(f"it has {refusal(sample.row.value)}")
     if sample.shape not in (Shape.MESSAGES, Shape.SHAREGPT) or not isinstance(sample.row.value.get(_key(sample)), list):
-        return NoNegative("it has no list of messages")
+        is_preference = sample.shape is Shape.PREFERENCE
+        why = "its answers are a preference in `chosen` and `rejected`: convert it first"
+        return NoNegative(why if is_preference else "it has no list of messages")
     draw = sample.row.random(options.seed)
     if not has_call(sample):
         return _irrelevant_tools(sample, options, draw)

@@ -25,7 +25,13 @@ from weaklink.inspector.dataset.data_files import DataRow
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.importers.data.public_shapes import decoded_list
-from weaklink.inspector.importers.data.training_rows import Shape, listed_row, read_conversation_rows, read_training_row
+from weaklink.inspector.importers.data.training_rows import (
+    REJECTED,
+    Shape,
+    listed_row,
+    read_conversation_rows,
+    read_training_row,
+)
 from weaklink.inspector.importers.records import NotJsonError, Row, parse_json_bytes
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.inspected import Inspection
@@ -271,6 +277,25 @@ def as_listed(row: DataRow) -> DataRow:
     """The row as rows that are made from it are written; see `listed_row`."""
     value = listed_row(row.value)
     return row if value is row.value else structs.replace(row, value=value, raw=b"")
+
+
+def without_rejected(given: JsonObject, made: JsonObject, what: str) -> JsonObject:
+    """A row that was made from another one, without the rejected answer of a preference; its `dropped` says so.
+
+    `what` is what was done with the chosen answer.
+    """
+    name = next((key for key in REJECTED if given.get(key) is not None), None)
+    if name is None:
+        return made
+    kept = {key: value for key, value in made.items() if key not in REJECTED}
+    dropped = made.get("dropped")
+    return {
+        **kept,
+        "dropped": [
+            *(dropped if isinstance(dropped, list) else ()),
+            f"`{name}`: only the chosen answer is {what}.",
+        ],
+    }
 
 
 def is_training_record(trace: Trace, source: str) -> bool:

@@ -50,9 +50,7 @@ def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGA
 
 def read_slip(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult:
     """The result of `reader` for the text without the slip. Its calls are not valid, and recovered if they are read."""
-    reading = read_edited(closed, reader, slip.edits)
-    calls = tuple(structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls)
-    return structs.replace(reading, calls=calls, faults=(slip.fault().moved(closed.span.inner.start), *reading.faults))
+    return read_edited(closed, reader, slip.edits).recovered(slip.fault().moved(closed.span.inner.start))
 
 
 def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:

@@ -93,11 +93,7 @@ def _read_span(closed: SpanClosed) -> ParseResult:
     else:
         cut = _read_cut(text, head) if closed.ended_at is None else None
         reading = cut if cut is not None else _read_alone(text, head)
-    return ParseResult(
-        calls=tuple(_moved(call, start) for call in reading.calls),
-        faults=tuple(fault.moved(start) for fault in reading.faults),
-        complete=reading.complete,
-    )
+    return reading.moved(start)
 
 
 def read_react_answer(closed: SpanClosed) -> ParseResult:
@@ -318,11 +314,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
             faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
-    return ParseResult(
-        calls=tuple(_moved(call, place.start) for call in calls),
-        faults=tuple(fault.moved(place.start) for fault in sorted(faults, key=lambda fault: fault.range)),
-        complete=not is_cut,
-    )
+    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
 def _open_fence(end: int) -> Fault:
@@ -374,13 +366,4 @@ def _wrong_key(member: JsonMember) -> Fault:
         f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
         "Rename it to `action_input`.",
         Fix((Edit(member.key_range, '"action_input"'),), safe=True),
-    )
-
-
-def _moved(call: ToolCall, distance: int) -> ToolCall:
-    return msgspec.structs.replace(
-        call,
-        range=call.range.moved(distance),
-        name_range=call.name_range.moved(distance) if call.name_range else None,
-        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
     )

@@ -182,6 +182,11 @@ class Parameter(msgspec.Struct, frozen=True, array_like=True):
     name_range: Range | None = None
     typed: bool = False
 
+    def moved(self, distance: int) -> "Parameter":
+        """The same parameter in a text that begins `distance` code points later."""
+        name_range = self.name_range.moved(distance) if self.name_range else None
+        return Parameter(self.name, self.text, self.range.moved(distance), name_range, self.typed)
+
 
 class ToolCall(msgspec.Struct, frozen=True, array_like=True):
     """One call that the model wrote.
@@ -207,6 +212,18 @@ class ToolCall(msgspec.Struct, frozen=True, array_like=True):
     arguments_range: Range | None = None
     parameters: tuple[Parameter, ...] = ()
     decoded: Decoded | None = None
+
+    def moved(self, distance: int) -> "ToolCall":
+        """The same call in a text that begins `distance` code points later."""
+        if not distance:
+            return self
+        return msgspec.structs.replace(
+            self,
+            range=self.range.moved(distance),
+            name_range=self.name_range.moved(distance) if self.name_range else None,
+            arguments_range=self.arguments_range.moved(distance) if self.arguments_range else None,
+            parameters=tuple(parameter.moved(distance) for parameter in self.parameters),
+        )
 
     def place(self, within: Range) -> Range:
         """The range in the text of a range of `raw_arguments`; the whole call if its arguments' place is unknown."""

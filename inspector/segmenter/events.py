@@ -40,6 +40,25 @@ class ParseResult(msgspec.Struct, frozen=True):
     decoded: str | None = None
     open_ended: bool = False
 
+    def moved(self, distance: int) -> "ParseResult":
+        """The same calls and faults in a text that begins `distance` code points later; the faults are sorted."""
+        return msgspec.structs.replace(
+            self,
+            calls=tuple(call.moved(distance) for call in self.calls),
+            faults=tuple(fault.moved(distance) for fault in sorted(self.faults, key=_fault_range)),
+        )
+
+    def recovered(self, *faults: Fault) -> "ParseResult":
+        """The same reading after further faults of the whole: its calls are not valid, and recovered if they were."""
+        calls = (
+            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in self.calls
+        )
+        return msgspec.structs.replace(self, calls=tuple(calls), faults=(*faults, *self.faults))
+
+
+def _fault_range(fault: Fault) -> Range:
+    return fault.range
+
 
 class SpanOpened(msgspec.Struct, frozen=True):
     """A span begins at `start`; its inner text begins at `inner_start`, after the marker that opened it."""

@@ -82,3 +82,47 @@ def test_keys_of_ascii_texts_are_those_of_other_texts_with_the_same_words() -> N
         return sample_keys(read_sample(DataRow("a", "line 1", 1, {"messages": messages})))
 
     assert keys(asked) == keys(asked.replace(",", " \u2026").upper()) != keys(asked.replace("noon", "one"))
+
+
+DANISH = '{"booking": "BK-7021", "price": 96, "currency": "DKK", "hours": 3}'
+FERRITIN = '{"value": 86, "unit": "ng/ml", "taken": "2026-05-30"}'
+
+
+@pytest.mark.parametrize(
+    ("result", "right", "wrong"),
+    [
+        (DANISH, "It costs 96 DKK.", "It costs 96 EUR."),
+        (DANISH, "It costs 96 kr.", "It costs 96 €."),
+        (DANISH, "It is booked for three hours.", "It is booked for five hours."),
+        (DANISH, "It is free for two hours of the three hours.", "It is free for twelve hours."),
+        (FERRITIN, "The value is 86 ng/ml.", "The value is 86 mg/l."),
+        (FERRITIN, "The value is 86 µg/l.", "The value is 86 g/l."),
+        ('{"degrees": 17, "unit": "celsius"}', "It is 17 °C.", "It is 17 °F."),
+        ('{"degrees": 17, "unit": "metric"}', "It is 17 °C.", "It is 24 °C."),
+        ('{"km": 20, "load": 3, "unit": "kg"}', "It is 20 km with 3 kg.", "It is 20 km with 3 lbs."),
+        (FERRITIN, "Der Wert vom 30. Mai 2026.", "Der Wert vom 3. Mai 2026."),
+        (FERRITIN, "El valor del 30 de mayo de 2026.", "El valor del 12 de junio de 2026."),
+        (FERRITIN, "La valeur du 30 mai 2026.", "La valeur du 13 mai 2026."),
+        (FERRITIN, "O valor de 30 de maio.", "O valor de 13 de maio."),
+        (FERRITIN, "Il valore del 30 maggio 2026.", "Il valore del 20 aprile 2026."),
+        (FERRITIN, "2026年5月30日的数值。", "2026年5月3日的数值。"),
+        (FERRITIN, "Der Wert ist 86.", "Der Wert ist 68."),
+        ('{"celsius": 17}', "奥斯陆现在17度。", "奥斯陆现在24度。"),
+        ('{"celsius": 17}', "オスロは17度です。", "オスロは24度です。"),
+        ('{"celsius": 17}', "오슬로는 17도입니다.", "오슬로는 24도입니다."),
+        ('{"people": 400000}', "人口约为40万。", "人口约为47万。"),
+        ('{"price": 1234567}', "It costs 1.234.567 euros.", "It costs 1.243.567 euros."),
+        ('{"city": "Oslo"}', "Es ist Oslo.", "I'm sorry, no tengo acceso a esos datos."),
+        ('{"city": "Oslo"}', "这是奥斯陆。", "抱歉，我无法访问这些数据。"),
+    ],
+)
+def test_quantities_and_dates_of_other_languages_are_compared(result: str, right: str, wrong: str) -> None:
+    assert kinds(result, right) == []
+    assert kinds(result, wrong) != []
+
+
+@pytest.mark.parametrize(
+    "answer", ["The 2 Mars rovers are there.", "On 5 may occasions it rains.", "5月の天気です。", "It is the 5 mayor."]
+)
+def test_words_that_may_be_months_are_no_claims(answer: str) -> None:
+    assert kinds('{"celsius": 17, "count": 5}', answer) == []

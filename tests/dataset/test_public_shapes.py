@@ -27,7 +27,7 @@ SCHEMA = {
     "required": ["city"],
 }
 WEATHER = {"name": "get_weather", "description": "Weather of a city", "parameters": SCHEMA}
-OFFERED = [{"type": "function", "function": WEATHER}]
+OFFERED: list[Any] = [{"type": "function", "function": WEATHER}]
 FLAT = {
     "name": "get_weather",
     "description": "Weather of a city",
@@ -491,3 +491,52 @@ def test_the_mapping_that_a_refusal_names_reads_the_row(row: dict[str, Any]) -> 
     columns = dict(pair.split("=") for pair in words[1].split(",")) if words is not None else {}
     read = sample_of(renamed_members(row, columns))
     assert (read.shape is None) is (words is None)
+
+
+TALK = [
+    {"role": "user", "content": ASKED},
+    {"role": "assistant", "content": ANSWER},
+    {"role": "tool", "content": RESULT},
+]
+PREFERRED: dict[str, tuple[dict[str, Any], int]] = {
+    "a list and a text": ({"prompt": TALK, "chosen": TOLD, "rejected": "Rain."}, 4),
+    "a text and a list": (
+        {"prompt": ASKED, "chosen": [{"role": "assistant", "content": ANSWER}], "rejected": [TALK[1]]},
+        2,
+    ),
+    "a prompt that the answer repeats": ({"prompt": ASKED, "chosen": TALK, "rejected": [TALK[0]]}, 3),
+    "an instruction": ({"instruction": ASKED, "input": "", "chosen": ANSWER, "rejected": "Rain."}, 2),
+    "two texts": ({"prompt": ASKED, "chosen": ANSWER, "rejected": "Rain."}, 2),
+}
+
+
+@pytest.mark.parametrize("name", PREFERRED)
+def test_preferences_of_texts_are_read_with_their_chosen_answer(name: str) -> None:
+    row, turns = PREFERRED[name]
+    sample = sample_of({**row, "tools": OFFERED})
+    assert len(sample.trace.turns) == turns
+    assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]
+    converted = convert_row({**row, "tools": OFFERED}, None, find_format("llama3"))
+    assert "`rejected`: only the chosen answer is converted." in str(converted["dropped"])
+    assert "<tool_call>" not in json.dumps(converted)
+
+
+@pytest.mark.parametrize(("name", "member"), [("ranking", "rejected"), ("response", "rejected_response")])
+def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(name: str, member: str) -> None:
+    told = {"role": "assistant", "content": TOLD}
+    from_talk = [{"from": "human", "value": ASKED}, {"from": "gpt", "value": ANSWER}, {"from": "tool", "value": RESULT}]
+    row: dict[str, Any] = (
+        {
+            "conversations": from_talk,
+            "chosen": {"from": "gpt", "value": TOLD},
+            "rejected": {"from": "gpt", "value": "No."},
+        }
+        if name == "ranking"
+        else {"messages": TALK, "chosen_response": told, "rejected_response": {"role": "assistant", "content": "No."}}
+    )
+    data = DataRow("a", "line 1", 1, {**row, "tools": OFFERED})
+    (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
+    assert isinstance(found, InjectedRow), found
+    assert member not in found.value
+    assert found.value["dropped"] == [f"`{member}`: only the chosen answer is in this row."]
+    assert as_listed(data).value == data.value, "a copy keeps both answers"

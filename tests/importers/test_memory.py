@@ -7,6 +7,7 @@ limit; one that did would end in a MemoryError, which the test takes for a failu
 import base64
 import gzip
 import json
+import re
 import resource
 import sqlite3
 import subprocess
@@ -26,7 +27,7 @@ from tests.ui.conftest import START, environment
 from weaklink.inspector import memory
 from weaklink.inspector.importers.reading import read_source, trace_memory
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.memory import RECORD_MEMORY, check_json, json_memory
+from weaklink.inspector.memory import RECORD_MEMORY, check_json, estimated_memory, json_memory
 from weaklink.inspector.model import Trace
 
 if sys.version_info >= (3, 14):
@@ -370,3 +371,13 @@ def test_the_traces_of_the_cases_are_far_from_the_bound() -> None:
         for record in read_source(path).records:
             assert isinstance(record, Trace | Skipped)
             assert isinstance(record, Skipped) or trace_memory(record) < RECORD_MEMORY / 100
+
+
+_PIECES = st.sampled_from(["a", "é", "→", "😀", "\\u", "d8", "Dc", "\\"])
+
+
+@given(st.lists(_PIECES, max_size=8).map(lambda pieces: "".join(pieces).encode()))
+def test_a_row_is_as_wide_as_its_widest_character(raw: bytes) -> None:
+    is_wide = "😀".encode() in raw or re.search(rb"\\u[dD][89abAB]", raw) is not None
+    width = 4 if is_wide else 1 if raw.isascii() and b"\\u" not in raw else 2
+    assert estimated_memory(raw) == estimated_memory(b"") + len(raw) * (1 + width)

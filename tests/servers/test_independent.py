@@ -1,7 +1,7 @@
 """Raw outputs that were written before the code was looked at: what they mean is read, or reported.
 
-`independent.yaml` and `independent_2.yaml` have for each text the calls that its model means; `broken` ones have
-something wrong with them.
+The files `independent*.yaml` have for each text the calls that its model means; `broken` ones have something wrong with
+them.
 """
 
 from pathlib import Path
@@ -17,9 +17,7 @@ from weaklink.inspector.segmentation import Segmentation, segment
 from weaklink.ui.cli.files import tool_definitions
 
 FOLDER = Path(__file__).parents[1] / "cases" / "servers"
-FILES: list[dict[str, Any]] = [
-    yaml.safe_load((FOLDER / name).read_bytes()) for name in ("independent.yaml", "independent_2.yaml")
-]
+FILES: list[dict[str, Any]] = [yaml.safe_load(path.read_bytes()) for path in sorted(FOLDER.glob("independent*.yaml"))]
 CASES = [{**case, "tools": file["tools"]} for file in FILES for case in file["cases"]]
 HEALTHY = [case for case in CASES if not case.get("broken")]
 BROKEN = [case for case in CASES if case.get("broken")]

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -15,7 +16,7 @@ from weaklink.storage.filter.reading import moment_in
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.importing.discovered_logs import LOG_COLUMNS, NUMBER_COLUMNS, LogGroup, log_groups
 from weaklink.ui.json_types.imports import FoundLogJson
-from weaklink.ui.views.styled_text import Line, counted, table_lines
+from weaklink.ui.views.styled_text import Line, counted, table_lines, visible_line
 
 
 def discovered_paths(
@@ -38,6 +39,7 @@ def discovered_paths(
     if paths and len(agents) < len(paths):
         if agents or lists_only or since is not None:
             raise click.UsageError("--discover, --since and the names of agents cannot be combined with a PATH.")
+        notice_unknown_agents(paths)
         return None
     first_s = 0.0 if since is None else _moment(since)
     logs = [log for log in found_logs(agents) if log.modified_s >= first_s]
@@ -54,6 +56,24 @@ def discovered_paths(
         found = ", ".join(dict.fromkeys(log.source for log in logs))
         print_notice(f"found {counted(len(logs), 'log')} of {found}")
     return tuple(log.path for log in logs)
+
+
+def notice_unknown_agents(paths: Sequence[str]) -> None:
+    """Print a hint for each path that is no file, no folder and no agent, but resembles an agent's name."""
+    missing = [path for path in paths if path not in sources_with_places() and not Path(path).exists()]
+    if missing:
+        _notice_names(missing)
+
+
+def _notice_names(paths: Sequence[str]) -> None:
+    from weaklink.inspector.importers.registry import source_names  # noqa: PLC0415  # loads every importer: heavy
+
+    for path in paths:
+        nearest = get_close_matches(path.lower(), sources_with_places(), n=1)
+        if path in source_names():
+            print_notice(f"the logs of {path} have no usual place; name a PATH")
+        elif nearest:
+            print_notice(f"there is no file {visible_line(path)}; did you mean the agent {nearest[0]}?")
 
 
 def _moment(since: str) -> float:

@@ -22,7 +22,7 @@ from weaklink.ui.cli.import_rounds import import_new
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import kept_table
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, suggested
 from weaklink.ui.cli.watch import watch_paths
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import plan_traces
@@ -147,7 +147,7 @@ def import_paths(
         return
     _import_once(paths, options, where, jobs, put, dry_run=dry_run)
     if discovered is not None and not dry_run and not as_json:
-        print_notice("what broke this week: `weaklink list status:broken since:7d`")
+        print_notice(f"what broke this week: `{suggested('list status:broken since:7d', where)}`")
 
 
 def _import_once(

@@ -50,11 +50,18 @@ FileCallback: TypeAlias = Callable[[PlacedFile, FileReport], object]
 
 
 def import_round(
-    store: Store | None, files: Sequence[PlacedFile], options: ImportOptions, jobs: int | None, done: FileCallback
+    store: Store | None,
+    files: Sequence[PlacedFile],
+    options: ImportOptions,
+    jobs: int | None,
+    done: FileCallback,
+    *,
+    index: bool = True,
 ) -> None:
     """Import files into the store, or only read them without a store; call `done` with each file and its report.
 
-    Without `jobs`, `job_count` decides how many processes read. Raises StoreError if the store refuses.
+    Without `jobs`, `job_count` decides how many processes read. Without `index`, the text index is left to the caller.
+    Raises StoreError if the store refuses.
     """
     database = None if store is None else store.place.address
     with (
@@ -73,8 +80,9 @@ def import_round(
                 saver.save(file, items, on_trace=progress.advance)
         finally:  # Ctrl-C keeps what is finished
             saver.flush()
-        progress.begin("text index")
-        store.search.index_pending()
+        if index:
+            progress.begin("text index")
+            store.search.index_pending()
 
 
 def _report(done: FileCallback, file: PlacedFile, reports: FileReports) -> None:

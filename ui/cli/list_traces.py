@@ -12,7 +12,14 @@ from weaklink.inspector.rules.catalogue import RULES
 from weaklink.storage import Listed, Order, Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, filter_of, recover_traces, remember_list
+from weaklink.ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    fill_text_index,
+    filter_of,
+    recover_traces,
+    remember_list,
+    suggested,
+)
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines, hit_object
 from weaklink.ui.views.styled_text import Line, counted
@@ -218,7 +225,8 @@ def search(
     if not found and not as_json:
         print_notice("no trace contains these words")
     for rule in (rule for rule in RULES if {rule.code.lower(), rule.name}.intersection(map(str.lower, words))):
-        print_notice(f"{rule} is a rule: `weaklink list code:{rule.code}` lists the traces that break it")
+        command = suggested(f"list code:{rule.code}", where)
+        print_notice(f"{rule} is a rule: `{command}` lists the traces that break it")
     if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
 

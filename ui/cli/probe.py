@@ -30,6 +30,7 @@ from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
     ProbeWriter,
@@ -252,7 +253,7 @@ def _run(
         left = f" `--resume` continues {files.path}." if files.path is not None else ""
         print_notice(f"stopped: {state.stop}; {counted(state.done, 'new answer')} kept.{left}")
     if store is not None and any(record.session.startswith(writer.id) for record in files.records):
-        print_notice(f"`weaklink list session:{writer.id}` lists the answers with findings.")
+        print_notice(f"`{suggested(f'list session:{writer.id}', store.place)}` lists the answers with findings.")
     return state, writer.id
 
 

@@ -28,6 +28,7 @@ from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
@@ -204,9 +205,8 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
     for summary in shown:
         if summary.status is Status.ABORTED:  # a server's reason is often longer than the column
             yield (Run(f"{summary.id} aborted: "), *reason_words(summary))
-    database = f" --db {shlex.quote(str(store.place))}" if where else ""
     further = f"show {shown[0].id}" if len(shown) == total or broken else f"list {expression}"
-    yield (Run(f"weaklink {further}{database}", Style.KEY),)
+    yield (Run(suggested(further, where), Style.KEY),)
 
 
 def _no_requests(report: RecorderReport, command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:

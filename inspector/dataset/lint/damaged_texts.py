@@ -13,14 +13,20 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
 # A word that needs another one behind it, at the very end: `It leaves Lyon at`. Not `in`, `to`, `for`: `Sign in`.
-_CUT = lazy_pattern(r"(?<=\w )(?:the|an?|of|and|or|your|its|at|with|because|than)[ \t]*\Z")
+_CUT = lazy_pattern(
+    r"(?<=\w )(?:the|an?|of|and|or|your|its|at|with|because|than|will|would|should|must"
+    r"|und|oder|et|ou|des|y|los|las|del|e|della|и|или)[ \t]*\Z"
+)
 _FEWEST_WORDS = 6
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+|\n+")
 _LEAST_SENTENCE, _MOST_REPEATS = 20, 4
 # UTF-8 that was decoded as Latin-1 or Windows-1252: `Ã¶` for `ö`, `â€™` for an apostrophe.
 _MOJIBAKE = lazy_pattern("Ã[\u0080-\u00bf]|â€[\u0099\u009c\u009d\u2122\u0153\u201c\u201d\u02dc]|Â[\u00a0\u00b0\u00b7]")
 # A value that a program did not fill in: `costs None euros`, but not `None of them` and `is NaN in JavaScript`.
-_UNFILLED = lazy_pattern(r"(?<=[a-z,:] )(?:None|NaN)(?=[.,;!]|\s+(?!of\b|in\b|at\b|to\b)[a-z°%€$])")
+_UNFILLED = lazy_pattern(
+    r"(?<=[a-z,:] )(?:None|NaN|(?<!\bis )(?<!\bare )(?<!\bas )(?<!\bbe )undefined)"
+    r"(?=[.,;!]|\s+(?!of\b|in\b|at\b|to\b)[a-z°%€$])"
+)
 _ESCAPE = lazy_pattern(r"&(?:amp|quot|lt|gt|apos|nbsp|#\d{2,5}|[a-zA-Z](?:acute|grave|uml|circ|cedil|tilde));")
 _CODE = lazy_pattern(r"```[\s\S]*?(?:```|\Z)|`[^`\n]*`")
 
@@ -42,7 +48,7 @@ def _foreign_word(text: str, sample: Sample) -> tuple[Range, str] | None:
     wrong = _MOJIBAKE.search(text) if not text.isascii() else None
     if wrong is not None and not _is_in_inputs(sample, wrong[0]):
         return Range(*wrong.span()), f"`{wrong[0]}` is a character of UTF-8 that was decoded with another encoding."
-    unfilled = _UNFILLED.search(text) if "N" in text else None
+    unfilled = _UNFILLED.search(text) if "N" in text or "undefined" in text else None
     if unfilled is not None and not _is_in_inputs(sample, unfilled[0]):
         return Range(*unfilled.span()), f"`{unfilled[0]}` is not a value: a program wrote it for a missing one."
     return None

@@ -1,9 +1,10 @@
 """Dates of an answer, and whether other texts support them.
 
-A claim is a date with a year, month and day (`2025-06-03`), or with a month's English name (`June 3`, `3rd of June
-2025`). It is supported by the same day in any notation, also `20250603`, `03/06/2025` in both orders and a Unix time;
-by a day that differs by a number of the evidence (`in 5 days`); and, if the evidence has a word such as "tomorrow" or
-"next", by a day within a fortnight. Where the evidence has no date at all, the number of the day supports it.
+A claim is a date with a year, month and day (`2025-06-03`, `2025年6月3日`), or with a month's name in English
+(`June 3`, `3rd of June 2025`) or in another language that writes the day before it (`3. Juni`, `3 de junio de 2025`).
+It is supported by the same day in any notation, also `20250603`, `03/06/2025` in both orders and a Unix time; by a day
+that differs by a number of the evidence (`in 5 days`); and, if the evidence has a word such as "tomorrow" or "next", by
+a day within a fortnight. Where the evidence has no date at all, the number of the day supports it.
 """
 
 import re
@@ -22,15 +23,26 @@ _NAMES = (
 )
 MONTHS = {name: number for number, names in enumerate(_NAMES, 1) for name in names.split()}
 """The number of each month by its English name or abbreviation, in lower case."""
+_OTHER_NAMES = (  # German, French, Spanish, Portuguese, Italian, Dutch; without `mars`, which is also a planet
+    *("januar jänner janvier enero janeiro gennaio januari", "februar février febrero fevereiro febbraio februari"),
+    *("märz marzo março maart", "avril abril aprile", "mai mayo maio maggio mei", "juni juin junio junho giugno"),
+    *("juli juillet julio julho luglio", "août agosto augustus", "septembre septiembre setembro settembre"),
+    *("oktober octobre octubre outubro ottobre", "novembre noviembre novembro"),
+    "dezember décembre diciembre dezembro dicembre",
+)
+_OTHER_MONTHS = {name: number for number, names in enumerate(_OTHER_NAMES, 1) for name in names.split()}
+_ALL_MONTHS = {**_OTHER_MONTHS, **MONTHS}
 
+_ANY_MONTH = rf"(?P<month>{'|'.join(sorted(_ALL_MONTHS, key=len, reverse=True))})\b\.?"
 _MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _PATTERNS = (  # the first one needs no month's name
     lazy_pattern(r"(?<![\w-])(?P<year>[12]\d{3})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})(?!\d)"),
     lazy_pattern(rf"(?i)\b{_MONTH} {_DAY}\b(?:,? (?P<year>[12]\d{{3}})\b)?"),
-    lazy_pattern(rf"(?i)\b{_DAY}(?: of)? {_MONTH}(?:,? (?P<year>[12]\d{{3}})\b)?"),
+    lazy_pattern(rf"(?i)\b{_DAY}\.?(?: of| de)? {_ANY_MONTH}(?:(?:,| de| del)? (?P<year>[12]\d{{3}})\b)?"),
+    lazy_pattern(r"(?:(?P<year>[12]\d{3})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})日"),
 )
-_BEGINNINGS = tuple(dict.fromkeys(name[:3] for name in MONTHS))
+_BEGINNINGS = ("月", *dict.fromkeys(name[:3] for name in _ALL_MONTHS))
 _COMPACT = lazy_pattern(r"(?<!\d)([12]\d{3})([01]\d)([0-3]\d)(?!\d)")
 _SLASHED = lazy_pattern(r"(?<![\d/])(\d{1,2})([/.-])(\d{1,2})\2((?:[12]\d)?\d{2})(?![\d/])")
 _UNIX_TIME = lazy_pattern(r"(?<![\d.])1\d{9}(?:\d{3})?(?!\d)")
@@ -68,6 +80,12 @@ def dates_in(text: str, start: int = 0, end: int | None = None) -> Iterator[tupl
             written = _written(found)
             if written is not None:
                 yield Range(*found.span()), written
+
+
+def is_lower_english(written: str) -> bool:
+    """Whether a written date has a month's English name in lower case, which may be a word (`may`)."""
+    words = [word for word in written.split() if word.strip(".,").isalpha()]
+    return written == written.lower() and any(word.strip(".,") in MONTHS for word in words)
 
 
 class DateEvidence:
@@ -109,7 +127,7 @@ def _all_dates(text: str) -> Iterator[WrittenDate]:
 
 def _written(found: re.Match[str]) -> WrittenDate | None:
     month = found["month"]
-    number = int(month) if month.isdigit() else MONTHS.get(month.casefold())  # `re` takes ı for i without case
+    number = int(month) if month.isdigit() else _ALL_MONTHS.get(month.casefold())  # `re` takes ı for i without case
     return next(_valid(found["year"], number, found["day"]), None) if number is not None else None
 
 

@@ -27,7 +27,8 @@ from itertools import chain, islice
 from typing import Any
 
 from weaklink.inspector.dataset.claims import announced_action, claimed_action
-from weaklink.inspector.dataset.lint.dates import MONTHS, DateEvidence, dates_in
+from weaklink.inspector.dataset.lint.dates import MONTHS, DateEvidence, dates_in, is_lower_english
+from weaklink.inspector.dataset.lint.quantities import changed_quantities, may_have_quantities
 from weaklink.inspector.dataset.samples import Sample
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import Role, Span, SpanKind
@@ -35,7 +36,13 @@ from weaklink.inspector.rules.training import ANSWER_WITHOUT_EVIDENCE
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
-_NUMBER = lazy_pattern(r"(?<![\w.,/#-])[-+−]?\d+(?:[.,  '’]\d{3})*(?:[.,]\d+)?(?![\w])|(?<![\w.])\d+(?:[.,]\d+)*")
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"  # Chinese, Japanese and Korean have no blank at a number
+_NUMBER = lazy_pattern(
+    rf"(?<![.,/#-])(?<!{_LETTER})[-+−]?\d+(?:[.,  '’]\d{{3}})*(?:[.,]\d+)?(?!{_LETTER})"
+    rf"|(?<!\.)(?<!{_LETTER})\d+(?:[.,]\d+)*"
+)
+_GROUPED_BY_COMMAS = lazy_pattern(r"\d{1,3}(?:,\d{2,3})*,\d{3}(?:\.\d*)?")
+_GROUPED_BY_POINTS = lazy_pattern(r"\d{1,3}(?:\.\d{3})+(?:,\d*)?")
 _DIGITS = lazy_pattern(r"\d+(?:[.,]\d+)*")
 _LIST_MARK = lazy_pattern(r"^[ \t>*-]*(?:\*\*)?(?:step |#+ *)?\d+[.):]", re.IGNORECASE | re.MULTILINE)
 _CODE = lazy_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
@@ -55,7 +62,9 @@ _RESULT_NAME = lazy_pattern(
     r"\"(?:\w*name|city|country|state|region|capital|location|place|town|title|author|director|artist|company|airline|"
     r'brand|hotel|restaurant|team|winner|owner|contact|destination|origin)"\s*:\s*"([A-ZÀ-Þ][a-zà-ž]{2,})"'
 )
-_GERMAN = lazy_pattern(r"\b(?:der|die|das|und|ist|nicht|ein|eine|Sie|ich)\b")  # it capitalises every noun
+_GERMAN = lazy_pattern(  # it capitalises every noun
+    r"\b(?:[Dd]er|[Dd]ie|[Dd]as|und|ist|sind|wird|nicht|[Ee]in|[Ee]ine|Sie|ich|vom|zum|zur|für|mit|beträgt)\b"
+)
 _NO_NAMES = frozenset(
     (
         *("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "celsius", "fahrenheit"),
@@ -97,7 +106,25 @@ _MAY_SHIFT = lazy_pattern(
     r"\d ?h\b|\bhours?\b|\bhrs?\b|\bmin(?:ute)?s?\b|durat|offset|time_?\s?zone|(?:utc|gmt)\s?[+−-]|ahead|behind"
     r"|later|earlier|stunde|minut|heure|hora|\bore\b|\buur|小时|小時|时|時|分|час|мин|시간|분"
 )
-_SCALES = (1.0, 100.0, 1e3, 1e6, 1e9, 1e12, 60.0, 3600.0, 24.0, 86400.0, 7.0, 12.0, 1024.0, 1048576.0, 1073741824.0)
+_SCALES = (
+    1.0,
+    100.0,
+    1e3,
+    1e4,
+    1e8,
+    1e6,
+    1e9,
+    1e12,
+    60.0,
+    3600.0,
+    24.0,
+    86400.0,
+    7.0,
+    12.0,
+    1024.0,
+    1048576.0,
+    1073741824.0,
+)
 _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1.94384)
 _MOST_NUMBERS = 60
 _HALF_DAY = 720
@@ -118,7 +145,10 @@ _NO_ACCESS = lazy_pattern(
     r"\bas an AI\b[^.!?\n]{0,80}"
     r"|\b(?:I|we) (?:do not|don['’]t) (?:currently )?have (?:[\w-]+ ){0,3}(?:access|the (?:ability|capability))\b"
     r"[^.!?\n]{0,60}"
-    r"|\bI(?: am|['’]m) (?:unable|not able) to (?:access|browse|look up|retrieve|check)\b[^.!?\n]{0,60}",
+    r"|\bI(?: am|['’]m) (?:unable|not able) to (?:access|browse|look up|retrieve|check)\b[^.!?\n]{0,60}"
+    r"|\bno tengo acceso\b[^.!?\n]{0,60}|\bnão tenho acesso\b[^.!?\n]{0,60}|\bnon ho accesso\b[^.!?\n]{0,60}"
+    r"|\bje n['’]ai pas accès\b[^.!?\n]{0,60}|\bich habe (?:leider )?keinen Zugriff\b[^.!?\n]{0,60}"
+    r"|我(?:无法|不能)(?:访问|查询|获取)|我没有权限|у меня нет доступа\b[^.!?\n]{0,60}|アクセスできません",
     re.IGNORECASE,
 )
 _HIDDEN = (_CODE, _LIST_MARK, _HEADING)
@@ -132,9 +162,13 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
     turn, text, spans = answer
     claims = list(_claims(text, spans))
     names = list(_single_names(text, spans))
+    texts = tuple(_evidence_texts(sample, turn))
+    if may_have_quantities(text):
+        results = [result.content for part in sample.inspection.parts if part.turn < turn for result in part.results]
+        yield from changed_quantities(turn, text, results, texts)
     if not claims and not names:
         return
-    evidence = _Evidence(tuple(_evidence_texts(sample, turn)))
+    evidence = _Evidence(texts)
     stated = _Stated(sample, turn, [(place.of(text), kind) for place, kind in claims])
     found = chain(
         _without_evidence(turn, text, claims, evidence, stated), _in_place_of(turn, text, names, evidence, stated)
@@ -250,8 +284,7 @@ def _claims(text: str, spans: Iterable[Span]) -> Iterator[tuple[Range, str]]:
 def _date_claims(text: str, span: Span) -> Iterator[Range]:
     """The dates in a span; a month's name in lower case is a word (`may`)."""
     for place, _ in dates_in(text, span.inner.start, span.inner.end) if _DIGIT.search(text) else ():
-        written = place.of(text)
-        if written != written.lower() or not any(map(str.isalpha, written)):
+        if not is_lower_english(place.of(text)):
             yield place
 
 
@@ -326,8 +359,11 @@ class _Stated:
         results, users = (_written(texts) for texts in (self._results, self._users))
         if any(_is_near(number, one, near) for one in results) or any(abs(number - one) <= near for one in users):
             return True
-        few = (*results, *users)
-        return any(_is_combined(number, one, other, near) for one in few for other in few)
+        undated = (*_written([*map(_without_dates, self._results)]), *_written([*map(_without_dates, self._users)]))
+        if any(_is_combined(number, one, other, near) for one in undated for other in undated):
+            return True
+        few = (*results, *users)  # days and hours between dates
+        return any(abs(number - abs(one + sign * other)) <= near for one in few for other in few for sign in (-1, 1))
 
 
 def _without_dates(text: str) -> str:
@@ -473,11 +509,19 @@ def _is_combined(value: float, one: float, other: float, near: float) -> bool:
 
 
 def _values(text: str) -> Iterator[float]:
-    """The values that a number may have: comma and point may each be the decimal mark or a separator."""
+    """The values that a number may have: comma and point may each be the decimal mark or a separator.
+
+    A separator has three digits behind it (two in India, but for the last): `3.4` is not 34.
+    """
     bare = re.sub(r"[\s'’]", "", text.strip("+-−"))
-    for candidate in dict.fromkeys(
-        (bare.replace(",", ""), bare.replace(".", "").replace(",", "."), bare.replace(",", ".").replace(".", "", 0))
-    ):
+    candidates = [bare] if "," not in bare else []
+    if _GROUPED_BY_COMMAS.fullmatch(bare):
+        candidates.append(bare.replace(",", ""))
+    if _GROUPED_BY_POINTS.fullmatch(bare):
+        candidates.append(bare.replace(".", "").replace(",", "."))
+    if bare.count(",") == 1 and "." not in bare:
+        candidates.append(bare.replace(",", "."))
+    for candidate in dict.fromkeys(candidates):
         try:
             value = float(candidate)
         except ValueError:

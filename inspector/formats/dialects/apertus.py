@@ -19,7 +19,6 @@ from weaklink.inspector.formats.json.calls import (
     bare_object,
     empty_payload,
     no_object,
-    shifted_call,
     unreadable_payload,
 )
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
@@ -64,11 +63,8 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
         calls = [unreadable_payload(text)]
         if not any(fault.rule.severity is Severity.ERROR for fault in faults):
             faults.append(no_object(text, reading.nodes))
-    return ParseResult(
-        calls=tuple(shifted_call(call, start) for call in calls),
-        faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
-        complete=bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults),
-    )
+    complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
+    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=complete).moved(start)
 
 
 def _calls(

@@ -21,8 +21,6 @@ llama.cpp:tests/test-chat.cpp.
 
 from collections.abc import Sequence
 
-import msgspec
-
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns
@@ -128,7 +126,7 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
     place = Range(*head.span(1)).moved(closed.span.inner.start)
     message = f"{what} appears under `{head[1][1:-1]}`; it belongs under `{belongs}`."
     fix = Fix((Edit(place, f'"{belongs}"'),), safe=True)
-    return _misplaced(reading, Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
+    return reading.recovered(Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
 
 
 def _unwrapped(reading: ParseResult) -> ParseResult:
@@ -138,15 +136,7 @@ def _unwrapped(reading: ParseResult) -> ParseResult:
     message = f"The call is not wrapped in an object; the server expects it under `{_ONE}`."
     fix = Fix(edits, safe=True)
     where = Range(place.start, place.start + 1)
-    return _misplaced(reading, Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))
-
-
-def _misplaced(reading: ParseResult, fault: Fault) -> ParseResult:
-    """The reading of calls in the wrong place, with the `fault` that reports it."""
-    calls = (
-        msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-    )
-    return msgspec.structs.replace(reading, calls=tuple(calls), faults=(fault, *reading.faults))
+    return reading.recovered(Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))
 
 
 def _read_text(closed: SpanClosed) -> ParseResult:

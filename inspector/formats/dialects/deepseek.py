@@ -70,6 +70,7 @@ _CALL = NamedCallReader(
     loose=(
         LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}{_FENCE}"), "its white space or fence differs"),
         LooseHeader(lazy_pattern(rf"{_FUNCTION}\s*{_NAME}\s*"), "it lacks the fence around the arguments"),
+        LooseHeader(lazy_pattern(rf"\s*{SEPARATOR}\s*{_NAME}{_FENCE}"), "it lacks `function`"),
         LooseHeader(
             lazy_pattern(rf"(?!{_FUNCTION})\s*{_NAME}\s*(?:{SEPARATOR})?{_FENCE}"), f"it lacks `function{SEPARATOR}`"
         ),

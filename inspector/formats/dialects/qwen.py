@@ -85,20 +85,8 @@ def read_flower_calls(closed: SpanClosed) -> ParseResult:
     calls = [_call(text, name, place, at, faults) for at in _arguments(text)]
     if not calls:
         calls = [ToolCall(name, "", "", valid=True, range=place, name_range=place)]
-    moved = tuple(
-        ToolCall(
-            call.name,
-            call.arguments,
-            call.raw_arguments,
-            call.valid,
-            call.range.moved(start),
-            recovered=call.recovered,
-            name_range=place.moved(start),
-            arguments_range=call.arguments_range.moved(start) if call.arguments_range else None,
-        )
-        for call in calls
-    )
-    return ParseResult(calls=moved, faults=tuple(fault.moved(start) for fault in faults), complete=True)
+    named = (msgspec.structs.replace(call, name_range=place) for call in calls)
+    return ParseResult(calls=tuple(named), faults=tuple(faults), complete=True).moved(start)
 
 
 def _arguments(text: str) -> Iterator[Range]:

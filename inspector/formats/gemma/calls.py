@@ -12,12 +12,12 @@ from functools import cache
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.python.writing import is_shallow
-from weaklink.inspector.model import Json, Parameter, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition, ToolResult
 from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.scanning import lazy_pattern
@@ -29,6 +29,7 @@ _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = lazy_pattern(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _RESPONSE = lazy_pattern(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
 _DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
+_IN_PARENTHESES = lazy_pattern(r"\s*call[ \t]*:\s*[\w.\-/]{1,128}(\()[\s\S]*(\))\s*\Z")
 _NAMED = lazy_pattern(r"call[ \t]*:\s*([\w.\-/]+)")
 _NAME = lazy_pattern(r"[\w.\-/]+")
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']+")
@@ -44,6 +45,9 @@ class GemmaCallReader(Struct, frozen=True):
         reading = self._read(closed)
         if not reading.faults:
             return reading
+        called = _IN_PARENTHESES.match(closed.inner_text)
+        if called is not None:
+            return read_slip(closed, self._read, _parentheses(called))
         slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
         once = read_slip(closed, self._read, slip) if slip is not None else reading
         return once if len(once.faults) <= len(reading.faults) else reading
@@ -65,11 +69,17 @@ class GemmaCallReader(Struct, frozen=True):
             found = GemmaReader(text, match.end(), self.delimiter).read()
             more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
             faults += (*found.faults, *more)
-            calls.append(_call(text, match, found, valid=not found.breaks and not more, start=start))
+            calls.append(_call(text, match, found, valid=not found.breaks and not more))
             is_cut = found.is_cut
             match = _NEXT_CALL.match(text, found.range.end)
-        moved = tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range))
-        return ParseResult(calls=tuple(calls), faults=moved, complete=not is_cut)
+        return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(start)
+
+
+def _parentheses(called: re.Match[str]) -> Slip:
+    """The slip of a call whose arguments are in parentheses."""
+    edits = (Edit(Range(*called.span(1)), "{"), Edit(Range(*called.span(2)), "}"))
+    message = "The arguments are in parentheses; expected `call:NAME{...}`."
+    return Slip(rules.UNBALANCED_BRACKET, message, "Write braces around them.", edits)
 
 
 @cache
@@ -115,30 +125,20 @@ def _second_call(match: re.Match[str]) -> Fault:
     )
 
 
-def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool, start: int) -> ToolCall:
+def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool) -> ToolCall:
     raw = found.range.of(text)
     readable = valid or not found.hopeless
-    parameters = (
-        Parameter(
-            parameter.name,
-            parameter.text,
-            parameter.range.moved(start),
-            parameter.name_range.moved(start) if parameter.name_range else None,
-            parameter.typed,
-        )
-        for parameter in found.parameters
-    )
     first = match.start(1) if match[1] is not None else match.start(2)
     return ToolCall(
         match[2],
         found.value if readable else raw,
         raw,
         valid=valid,
-        range=Range(first, found.range.end).moved(start),
+        range=Range(first, found.range.end),
         recovered=readable and not valid,
-        name_range=Range(*match.span(2)).moved(start),
-        arguments_range=found.range.moved(start),
-        parameters=tuple(parameters),
+        name_range=Range(*match.span(2)),
+        arguments_range=found.range,
+        parameters=found.parameters,
     )
 
 

@@ -126,11 +126,7 @@ class JsonCallReader(Struct, frozen=True):
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-        return ParseResult(
-            calls=tuple(shifted_call(call, start) for call in calls),
-            faults=tuple(fault.moved(start) for fault in sorted(faults, key=lambda fault: fault.range)),
-            complete=complete,
-        )
+        return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=complete).moved(start)
 
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
@@ -227,16 +223,6 @@ def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     kind = nodes[0].kind.value if nodes else "text"
     return Fault(
         call_shape.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments."
-    )
-
-
-def shifted_call(call: ToolCall, distance: int) -> ToolCall:
-    """The call with all its ranges moved."""
-    return msgspec.structs.replace(
-        call,
-        range=call.range.moved(distance),
-        name_range=call.name_range.moved(distance) if call.name_range else None,
-        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
     )
 
 

@@ -2,7 +2,6 @@
 
 import re
 
-import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
@@ -68,10 +67,7 @@ class PythonCallReader(Struct, frozen=True):
         if ending is not None:
             edits.append(Edit(Range(*ending.span()).moved(start), ""))
         fault = say.fenced(edits[0].range, tuple(edits))
-        calls = tuple(
-            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-        )
-        return ParseResult(calls=calls, faults=(fault, *reading.faults), complete=reading.complete)
+        return reading.recovered(fault)
 
     def _reading(self, text: str, start: int) -> ParseResult:
         found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
@@ -90,8 +86,7 @@ def _without_brackets(reading: ParseResult) -> ParseResult:
     edits = (Edit(Range(first.start, first.start), "["), Edit(Range(last.end, last.end), "]"))
     message = "The calls are not in a list: `[` is missing before them, and `]` after them."
     fault = Fault(rules.UNBALANCED_BRACKET, first, message, "Put brackets around them.", Fix(edits, safe=True))
-    calls = tuple(msgspec.structs.replace(call, valid=False, recovered=True) for call in reading.calls)
-    return msgspec.structs.replace(reading, calls=calls, faults=(fault,))
+    return reading.recovered(fault)
 
 
 def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:

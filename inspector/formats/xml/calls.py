@@ -28,7 +28,7 @@ from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")
@@ -56,22 +56,23 @@ class XmlCallReader(Struct, frozen=True):
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         reading = self._read_span(closed)
-        slip = self._wrong_quotes(closed.inner_text) if reading.faults else None
+        slip = self._slip(closed.inner_text) if reading.faults else None
         if slip is None:
             return reading
-        quoted = read_slip(closed, self._read_span, slip)
-        return quoted if len(quoted.faults) <= len(reading.faults) else reading
+        other = read_slip(closed, self._read_span, slip)
+        return other if len(other.faults) <= len(reading.faults) else reading
 
-    def _wrong_quotes(self, text: str) -> Slip | None:
-        """The slip of names in tags that are not in double quotes; None if there are none."""
-        pattern = self.syntax.unquoted
-        found = list(pattern.finditer(text)) if pattern is not None else []
+    def _slip(self, text: str) -> Slip | None:
+        """The tags of a text that are not quite the format's; None if there are none."""
+        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(text)]
         if not found:
             return None
-        edits = tuple(Edit(Range(*match.span(1)), f'"{match[2]}"') for match in found)
-        tag = self.syntax.shown_parameter if found[0].start(1) else self.syntax.shown_call
-        message = f"The name `{found[0][2]}` is not in double quotes; expected `{tag}`."
-        return Slip(rules.MALFORMED_PARAMETERS, message, "Write names in double quotes.", edits)
+        found.sort(key=lambda each: each[0].start(1))
+        first, tag = found[0]
+        edits = tuple(Edit(Range(*match.span(1)), match.expand(tag.replacement)) for match, tag in found)
+        message = f"{shown(first[0].strip())} {tag.problem}; expected `{self.syntax.shown_call}` and "
+        message += f"`{self.syntax.shown_parameter}`."
+        return Slip(rules.MALFORMED_PARAMETERS, message, "Write the tags of this format.", edits)
 
     def _read_span(self, closed: SpanClosed) -> ParseResult:
         lead = self.syntax.lead
@@ -190,10 +191,6 @@ class XmlCallReader(Struct, frozen=True):
 
     def _json_body(self, closed: SpanClosed) -> ParseResult:
         """Read a JSON object, as other families write calls, within this dialect's markers."""
-        reading = JsonCallReader()(closed)
-        calls = tuple(
-            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-        )
         text = closed.inner_text
         at = closed.span.inner.start + len(text) - len(text.lstrip())
         fault = Fault(
@@ -202,7 +199,7 @@ class XmlCallReader(Struct, frozen=True):
             f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
         )
-        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+        return JsonCallReader()(closed).recovered(fault)
 
 
 def _begins_closer(text: str, syntax: XmlSyntax) -> bool:
@@ -323,42 +320,18 @@ def _no_value(found: XmlParameterText) -> Fault:
 
 def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
     """The reading with all ranges moved by `distance` code points and limited to the span."""
-    calls = tuple(_moved_call(call, distance, span) for call in reading.calls)
-    return ParseResult(
-        calls=calls,
-        faults=tuple(_cut(fault.moved(distance), span) for fault in reading.faults),
-        complete=reading.complete,
-        open_ended=reading.open_ended,
+    moved = reading.moved(distance)
+    calls = (
+        msgspec.structs.replace(call, range=Range(max(call.range.start, span.start), call.range.end))
+        for call in moved.calls
     )
+    return msgspec.structs.replace(moved, calls=tuple(calls), faults=tuple(_cut(fault, span) for fault in moved.faults))
 
 
 def _cut(fault: Fault, span: Range) -> Fault:
     if fault.range.start >= span.start:
         return fault
     return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
-
-
-def _moved_call(call: ToolCall, distance: int, span: Range) -> ToolCall:
-    return ToolCall(
-        call.name,
-        call.arguments,
-        call.raw_arguments,
-        valid=call.valid,
-        range=Range(max(call.range.start + distance, span.start), call.range.end + distance),
-        recovered=call.recovered,
-        name_range=call.name_range.moved(distance) if call.name_range else None,
-        arguments_range=call.arguments_range.moved(distance) if call.arguments_range else None,
-        parameters=tuple(
-            Parameter(
-                parameter.name,
-                parameter.text,
-                parameter.range.moved(distance),
-                parameter.name_range.moved(distance) if parameter.name_range else None,
-                parameter.typed,
-            )
-            for parameter in call.parameters
-        ),
-    )
 
 
 def _empty(closed: SpanClosed) -> ParseResult:
@@ -385,11 +358,8 @@ def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseR
         reading = JsonCallReader().read(place.of(text), place.start)
     if reading is None or not any(call.name for call in reading.calls):
         return None
-    calls = tuple(
-        msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-    )
-    faults = (_not_in_tags(place, syntax), *reading.faults)
-    return ParseResult(calls=calls, faults=faults, complete=reading.complete and not walked.open_call)
+    complete = reading.complete and not walked.open_call
+    return msgspec.structs.replace(reading.recovered(_not_in_tags(place, syntax)), complete=complete)
 
 
 def _only_json(text: str, walked: XmlWalk) -> Range | None:

@@ -21,6 +21,17 @@ BARE_NAME = r"[^\s<>{}\"'`]+"
 """An expression for a tool's name outside any tag."""
 
 
+class TagSlip(Struct, frozen=True):
+    """A tag that is not quite the format's: `replacement`, a template for its match, belongs in place of group 1.
+
+    `problem` says what is wrong with the tag, which the message quotes before it.
+    """
+
+    pattern: re.Pattern[str]
+    replacement: str
+    problem: str
+
+
 class XmlSyntax(Struct, frozen=True, dict=True):
     """The tags of a call.
 
@@ -36,7 +47,8 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     position in a line. `bad_tag` is an expression for the rest of a tag that is not whole; a value follows it unless
     `bad_is_empty`. A call's tag without its end (`>`) is read anyway, and flagged.
 
-    `unquoted` matches a tag whose name lacks double quotes: group 1 is the name with single quotes, group 2 without.
+    `slips` are what models write in place of a tag.
+
     `key` matches a name in tags of its own, group 1, then a stray closing tag of a name, group 2, and the tag that
     opens the value, group 3, if they are there; `headless` is the end of such an opening tag, and `key_end` closes a
     name. `wrong_key` matches a name that the closing tag of a value closes, group 2, before the tag of its value.
@@ -56,7 +68,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     end_tag: Lookahead | None = None
     bad_tag: str = r"""["']?[\w.-]*["']?(?: [a-z]+="[^"<>\n]*"?)?>?"""
     bad_is_empty: bool = False
-    unquoted: re.Pattern[str] | None = None
+    slips: tuple["TagSlip", ...] = ()
     key: re.Pattern[str] | None = None
     key_end: str = ""
     wrong_key: re.Pattern[str] | None = None

@@ -21,7 +21,7 @@ from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
-from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
+from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, TagSlip, XmlSyntax
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
@@ -40,6 +40,24 @@ _PLAIN_NAME = Repeat(r"[\w.\-]", 1, 128)
 _UNQUOTED = Lookahead(OneOf(("'", _PLAIN_NAME, "'>"), (_PLAIN_NAME, ">")))
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
+
+
+_NO_EQUALS = TagSlip(
+    lazy_pattern(r"<(?:function|parameter)([ \t]*:[ \t]*|[ \t]+)[\w.\-]+>"), "=", "has no `=` before the name"
+)
+_NAME_IN_TAGS = tuple(
+    TagSlip(lazy_pattern(pattern), "", "is around the bare name")
+    for pattern in (
+        r"\A\s*(<(name|function|function_name|tool|tool_name)>\s*)(?=[\w.\-]{1,128}\s{0,8}</\2>)",
+        r"\A[^/]{1,256}?[\w.\-](\s{0,8}</(?:name|function|function_name|tool|tool_name)>)(?=\s*(?:<|\Z))",
+    )
+)
+
+
+def _open_key(key: Enclosed, value: str) -> TagSlip:
+    """A name whose closing tag is missing before the tag of its value."""
+    pattern = rf"{re.escape(key.opener)}[^<>\n]{{1,128}}()(?=\s{{0,8}}{re.escape(value)})"
+    return TagSlip(lazy_pattern(pattern), key.closer, f"lacks `{key.closer}`")
 
 
 class FunctionTags(Struct, frozen=True):
@@ -103,6 +121,7 @@ class FunctionTags(Struct, frozen=True):
             closer=self.closer,
             lead=lead,
             own_lines=self.own_lines,
+            slips=(_NO_EQUALS,),
         )
 
 
@@ -177,6 +196,7 @@ class PairTags(Struct, frozen=True):
             key=lazy_pattern(pair) if key_closer else None,
             key_end=self.key.closer,
             wrong_key=lazy_pattern(wrong) if key_closer else None,
+            slips=(*_NAME_IN_TAGS, _open_key(self.key, value)) if key_closer else _NAME_IN_TAGS,
             headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
             bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
         )
@@ -230,14 +250,10 @@ class SharedOpenerReader(Struct, frozen=True):
         return self.own(closed)
 
     def _read_as(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
-        reading = family.reader(closed)
         message = f"The call is written as `{family.format}` writes it; this format expects {self.expected} here."
         hint = f"Serve the model with the parser for `{family.format}`, or with the chat template of this format."
         fault = Fault(FOREIGN_FORMAT, Range(*begins.span(1)).moved(closed.span.inner.start), message, hint)
-        calls = tuple(
-            msgspec.structs.replace(call, valid=False, recovered=call.valid or call.recovered) for call in reading.calls
-        )
-        return msgspec.structs.replace(reading, calls=calls, faults=(fault, *reading.faults))
+        return family.reader(closed).recovered(fault)
 
 
 def shared_function_reader(tags: FunctionTags) -> SharedOpenerReader:
@@ -304,7 +320,13 @@ class InvokeTags(Struct, frozen=True):
             lead=begins,
             text_type="true" if self.is_typed else "",
             anywhere=self.anywhere,
-            unquoted=lazy_pattern(rf"(?:\A|{re.escape(parameter[:-1])})('?([\w.\-]+)'?)(?=>)"),
+            slips=(
+                TagSlip(
+                    lazy_pattern(rf"(?:\A|{re.escape(parameter[:-1])})('?([\w.\-]+)'?)(?=>)"),
+                    r'"\2"',
+                    "has a name without double quotes",
+                ),
+            ),
         )
 
     @property

@@ -17,7 +17,10 @@ from weaklink.inspector.text import Range
 
 _SPACE = lazy_pattern(r"\s*")
 _WORD = lazy_pattern(r"[\w.-]+")
-_OTHER_TAG = lazy_pattern(r"<([A-Za-z_][\w.-]{0,63})>([^<>]*)</\1>")
+_OTHER_TAG = lazy_pattern(
+    r"<(?:(?P<key>[A-Za-z_][\w.-]{0,63})|(?P<tag>[A-Za-z_][\w.-]{0,63}) name=\"(?P<name>[^\"<>\n]{1,64})\")>"
+    r"(?P<value>[^<>]*)</(?:(?P=key)|(?P=tag))>"
+)
 _ALIKE, _GARBLED = 0.85, 8  # how much a garbled tag resembles the whole one, and how many characters it may lack
 _INDENT = 64  # of a line, and how many characters may be between a name and its value
 
@@ -146,6 +149,8 @@ class _Walker:
         if line_end >= 0:
             self._flaw(Flaw.STRAY_TEXT, start + line_end + 1, start + len(name))
             name = name[:line_end].rstrip()
+        if self._syntax.first in name:
+            self._flaw(Flaw.STRAY_TEXT, start, start + len(name))
         self._call = XmlCallText(name, Range(start, start + len(name)) if name else None, start)
         self._calls.append(self._call)
         self._read_to = end
@@ -326,19 +331,19 @@ class _Walker:
             self._flaw(Flaw.TEXT_AFTER_CALL if is_after_call else Flaw.STRAY_TEXT, start, start + len(stray))
 
     def _is_other_parameter(self, start: int, end: int) -> bool:
-        """Add the parameters in a text that consists of `<NAME>VALUE</NAME>`; False if it is anything else."""
+        """Add the parameters in a text of `<NAME>VALUE</NAME>` or `<TAG name="NAME">VALUE</TAG>`; False for others."""
         if self._call is None or self._syntax.call is None or self._is_strict:
             return False
         found = list(_OTHER_TAG.finditer(self._text, start, end))
         if not found or _OTHER_TAG.sub("", self._text[start:end]).strip():
             return False
         for match in found:
-            name = Range(*match.span(1))
-            self._add_parameter(match[1], name, "", Range(match.start(), match.start(2)))
-            self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), match.start(2)), self._parameter))
+            name, value = Range(*match.span("key" if match["key"] else "name")), Range(*match.span("value"))
+            self._add_parameter(name.of(self._text), name, "", Range(match.start(), value.start))
+            self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), value.start), self._parameter))
             assert self._parameter is not None
-            self._parameter.value = Range(match.start(2), match.end(2))
-            self._end_value(match.end(2), match.end())
+            self._parameter.value = value
+            self._end_value(value.end, match.end())
         return True
 
     def _is_other_word(self, end: int, after: int) -> bool:

@@ -26,7 +26,7 @@ COMPLETIONS = ("completion", "deltas", "text", "output", "response", "generated_
 """The members with a raw output; the first one that is a text counts."""
 _INSTRUCTION = ("instruction", "input", "output", "system", "history")
 _PREFERENCE = ("prompt", "chosen", "rejected")
-REJECTED = ("rejected", "rejected_response")
+REJECTED = ("rejected", "rejected_response", "rejected_messages")
 """The members with the rejected answer of a preference."""
 
 
@@ -131,11 +131,9 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
         listed = decoded_list(row.get(key))
         if isinstance(listed, list) and any(isinstance(one, dict) for one in listed):
             return _listed(row, key, listed)
-    chosen = _messages(row.get("chosen"))
-    if chosen is not None:
-        prompt_messages = _messages(row.get("prompt")) or []
-        messages = chosen if chosen[: len(prompt_messages)] == prompt_messages else [*prompt_messages, *chosen]
-        return Shape.PREFERENCE, _as_messages(row, messages, _PREFERENCE), messages
+    preferred = _preferred(row)
+    if preferred is not None:
+        return Shape.PREFERENCE, _as_messages(row, preferred, (*_PREFERENCE, *_INSTRUCTION)), preferred
     answered = _prompt_and_completion(row)
     if answered is not None:
         name, messages = answered
@@ -143,6 +141,8 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
     if isinstance(row.get("instruction"), str) and isinstance(row.get("output"), str):
         messages = list(_instruction(row))
         return Shape.INSTRUCTION, _as_messages(row, messages, _INSTRUCTION), messages
+    if isinstance(row.get("prompt"), str) and isinstance(row.get("chosen"), str):
+        return Shape.COMPLETION, {**row, "completion": row["chosen"]}, []
     segments = row.get("segments")
     if isinstance(segments, list) and any(isinstance(one, dict) and "text" in one for one in segments):
         return Shape.SEGMENTS, {**row, **_segments(segments)}, []
@@ -159,6 +159,29 @@ def _conversation(row: JsonObject) -> tuple[Shape | None, JsonObject, list[Json]
 def _as_messages(row: JsonObject, messages: list[Json], moved: tuple[str, ...]) -> JsonObject:
     """The row with `messages` in place of the members that they were read from."""
     return {**{key: one for key, one in row.items() if key not in moved}, "messages": messages}
+
+
+def _preferred(row: JsonObject) -> list[Json] | None:
+    """The messages of a prompt and its chosen answer, one of which may be a text, or of an instruction and the answer.
+
+    Many sets repeat the prompt in `chosen`.
+    """
+    chosen, prompt = row.get("chosen"), row.get("prompt")
+    answer, before = _messages(chosen), _messages(prompt)
+    if answer is None and isinstance(chosen, str):
+        if before is not None:
+            return [*before, *answer_messages(chosen)]
+        return list(_instruction({**row, "output": chosen})) if isinstance(row.get("instruction"), str) else None
+    if answer is None:
+        return None
+    if before is None and isinstance(prompt, str) and not any(_is_question(one) for one in answer):
+        before = [{"role": "user", "content": prompt}]
+    before = before or []
+    return answer if answer[: len(before)] == before else [*before, *answer]
+
+
+def _is_question(message: Json) -> bool:
+    return isinstance(message, dict) and message.get("role", message.get("from")) in ("user", "human")
 
 
 def _prompt_and_completion(row: JsonObject) -> tuple[str, list[Json]] | None:

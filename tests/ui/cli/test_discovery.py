@@ -112,5 +112,21 @@ def test_a_path_and_an_agent_are_not_mixed(weaklink: Run, home: Path) -> None:
     assert b"cannot be combined with a PATH" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("claude-cod", "there is no file claude-cod; did you mean the agent claude-code?"),
+        ("Gemini", "there is no file Gemini; did you mean the agent gemini-cli?"),
+        ("aider", "the logs of aider have no usual place; name a PATH"),
+        ("logs/today.jsonl", None),
+    ],
+)
+def test_a_misspelt_agent_is_named(name: str, hint: str | None, weaklink: Run, home: Path) -> None:
+    done = weaklink("import", name, "--db", str(home / "runs.db"), **environment(home))
+    assert done.returncode == 2
+    notices = [line for line in done.stderr.decode().splitlines() if "weaklink: " in line]
+    assert notices == ([] if hint is None else [f"weaklink: {hint}"])
+
+
 def test_every_place_is_of_a_source() -> None:
     assert {place.source for place in PLACES} <= set(source_names())

@@ -70,7 +70,8 @@ def test_nothing_found_is_said_and_no_failure(weaklink: Run, database: Path) -> 
 @pytest.mark.parametrize("word", ["J104", "trailing-comma", "Trailing-Comma"])
 def test_the_name_of_a_rule_names_the_filter_for_it(weaklink: Run, database: Path, word: str) -> None:
     done = weaklink("search", word, "--db", "t.db")
-    assert b"`weaklink list code:J104` lists the traces that break it" in done.stderr
+    command = f"weaklink list code:J104 --db {database}"
+    assert f"`{command}` lists the traces that break it".encode() in done.stderr
     assert b"is a rule" not in weaklink("search", "Oslo", "--db", "t.db").stderr
 
 

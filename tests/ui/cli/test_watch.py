@@ -87,6 +87,20 @@ def test_a_break_is_printed_once_and_so_is_its_end(logs: Path) -> None:
         assert watch() == ["openai-messages  -  trace 1  no longer broken"]
 
 
+def test_a_session_that_grows_is_added_to_the_text_index_in_the_next_pause(logs: Path) -> None:
+    with rounds(logs) as watch:
+        log = logs / "chat.jsonl"
+        log.write_text(USER + MALFORMED, encoding="utf-8")
+        watch()
+        assert watch.store.search.waiting() == 0
+        log.write_text(USER + MALFORMED + REFUSAL, encoding="utf-8")
+        assert watch.live.round(watch.reports.extend)
+        assert watch.store.search.waiting() == 1
+        assert not watch.live.round(watch.reports.extend)
+        assert watch.store.search.waiting() == 0
+        assert [hit.trace.id for hit in watch.store.search.find('"are not JSON"').hits] == [1]
+
+
 def test_what_broke_before_is_imported_without_a_line(logs: Path) -> None:
     log = logs / "chat.jsonl"
     log.write_text(USER + MALFORMED, encoding="utf-8")
@@ -122,10 +136,10 @@ def test_a_session_that_grows_is_read_in_this_process(logs: Path, monkeypatch: p
     jobs: list[int | None] = []
 
     def round_with(
-        store: Store, files: list[PlacedFile], options: ImportOptions, count: int | None, done: Done
+        store: Store, files: list[PlacedFile], options: ImportOptions, count: int | None, done: Done, *, index: bool
     ) -> None:
         jobs.append(count)
-        import_round(store, files, options, count, done)
+        import_round(store, files, options, count, done, index=index)
 
     monkeypatch.setattr(watching, "import_round", round_with)
     path = logs / "session.jsonl"

@@ -177,9 +177,11 @@ def test_a_trace_that_did_not_break_has_a_sentence_too(
 
 
 def test_tabs_without_content_are_grey_and_the_open_one_is_in_the_address(
-    page: Page, demo_dashboard: str, endings: dict[str, int]
+    page: Page, demo_dashboard: str, demo_database: Path
 ) -> None:
-    page.goto(f"{demo_dashboard}trace?trace={endings['broken']}")
+    with open_store(demo_database, create=False) as store:
+        undated = next(one.id for one in store.traces("status:broken") if one.started_at_s is None)
+    page.goto(f"{demo_dashboard}trace?trace={undated}")
     settled(page)
     colours = (
         page.get_by_role("tab").locator("p").evaluate_all("(all) => all.map((one) => getComputedStyle(one).fontStyle)")

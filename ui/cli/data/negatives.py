@@ -6,7 +6,7 @@ from itertools import islice
 from math import ceil
 
 import click
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
 from weaklink.inspector.dataset.negatives import (
@@ -19,7 +19,7 @@ from weaklink.inspector.dataset.negatives import (
     tool_pool,
 )
 from weaklink.inspector.dataset.rows import RowWriter
-from weaklink.inspector.dataset.samples import as_listed, read_sample
+from weaklink.inspector.dataset.samples import as_listed, read_sample, without_rejected
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
@@ -107,9 +107,12 @@ def negatives(
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:
-    row = as_listed(row)
+    given, row = row, as_listed(row)
     sample = read_sample(row)
-    return row.value, has_call(sample), make_negative(sample, options)
+    made = make_negative(sample, options)
+    if isinstance(made, NegativeRow):
+        made = structs.replace(made, value=without_rejected(given.value, made.value, "in this row"))
+    return row.value, has_call(sample), made
 
 
 class _Balance(Struct):
