@@ -13,7 +13,7 @@ from time import perf_counter, process_time
 
 from benchmarks.conversations import Shape, coding_session, conversation, long_reasoning, short_calls
 from benchmarks.timing import goal, say
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace

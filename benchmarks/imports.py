@@ -17,9 +17,10 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.timing import best_of, say
-from weaklink.inspector.importers import SourceFile, read_source, source_names
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.records import layout_of, read_rows
-from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.importers.registry import source_names
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.text import decode
 from weaklink.inspector.trace_file.lines import HEADER_KEY
 
@@ -31,7 +32,7 @@ _GROWTH = """
 import sys
 from collections import deque
 from benchmarks.peak_memory import peak_kib
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 def most(path):
     deque(read_source(path, sys.argv[1]).records, maxlen=0)
     return peak_kib()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.chain.steps import Break
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace

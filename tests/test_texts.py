@@ -13,8 +13,8 @@ import pytest
 
 from weaklink.inspector.formats import registry
 from weaklink.inspector.formats.server_parsers import ServerParser, known_parsers
-from weaklink.inspector.importers import source_names
 from weaklink.inspector.importers.places import PLACES
+from weaklink.inspector.importers.registry import source_names
 from weaklink.inspector.rules.catalogue import RULES
 from weaklink.inspector.rules.rule import Rule
 

@@ -15,7 +15,7 @@ from tests.mutations import mutated_texts
 from tests.strategies import traces
 from weaklink.inspector.chain.steps import StepOutcome
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Generation, Json, Part, Role, ToolDefinition, Trace, Turn

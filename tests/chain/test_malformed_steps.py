@@ -12,7 +12,7 @@ from weaklink.inspector.chain.steps import CallFaults, Step, StepOutcome
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.formats.registry import formats
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import CallHeader, Part, Role, Trace, Turn

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai.messages import read_message
 from weaklink.inspector.exporters import messages_row
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Generation, Part, Role, ToolDefinition, Trace, Turn

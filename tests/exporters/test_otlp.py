@@ -16,7 +16,7 @@ from weaklink.inspector.chain.steps import StepOutcome
 from weaklink.inspector.exporters import otlp_protobuf, otlp_request
 from weaklink.inspector.exporters.otlp import OtlpValue
 from weaklink.inspector.exporters.otlp import attributes as attribute_list
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json

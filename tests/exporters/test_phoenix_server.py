@@ -16,7 +16,7 @@ import pytest
 from tests.ui.conftest import ROOT
 from tests.ui.scenes import broken_trace
 from weaklink.inspector.exporters import otlp_protobuf, otlp_request
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
     BodyState,

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from weaklink.inspector.importers import Skipped
 from weaklink.inspector.importers.reading import group_files, read_group
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Role, Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers" / "batch"

@@ -10,8 +10,9 @@ import pytest
 
 from tests.importers.archives import Packed, archive
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.servers.served_completions import OutputPiece, ServedCompletion, traces_served
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.memory import RECORD_BYTES
 from weaklink.inspector.model import BodyState, Grade, Json, ParentWhy, Role, Trace

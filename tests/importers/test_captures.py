@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.apis.providers import decoder_for
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.servers.api_captures import ApiCaptureDecoder
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import BodyState, Json, Trace, Turn
 from weaklink.inspector.wire.decoder import decode_answer
 

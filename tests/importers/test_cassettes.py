@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Trace
 
 HEAD = """interactions:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.rules.layers import HISTORY_COMPACTED

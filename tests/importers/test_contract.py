@@ -14,8 +14,10 @@ from msgspec import structs
 
 from tests.case_files import case_text
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import FileSample, Skipped, SourceFile, importers, read_source, source_names
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.records import first_rows
+from weaklink.inspector.importers.registry import importers, source_names
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.trace_file import write_trace_file

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from msgspec import Struct
 
-from weaklink.inspector.importers import read_source
 from weaklink.inspector.importers.compression import unpacked_zstd
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.model import Trace, Turn

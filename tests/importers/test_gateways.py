@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import Skipped, read_source
 from weaklink.inspector.importers import reading as together_module
 from weaklink.inspector.importers.gateways import logged_requests as gateway_tables
 from weaklink.inspector.importers.gateways import logged_requests as gateways
 from weaklink.inspector.importers.gateways.logged_requests import body_of, entries_of
-from weaklink.inspector.importers.reading import group_files, read_group
+from weaklink.inspector.importers.reading import group_files, read_group, read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import BodyState, ErrorPhase, Json, RecognisedBy, Role, Trace, Turn, TurnFlag
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import SourceFile, read_source
 from weaklink.inspector.importers.held_content import HeldContent
-from weaklink.inspector.importers.source import Skipped
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.model import Trace
 from weaklink.ui.importing.file_places import held_file, read_placed
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.model import Trace
 
 _CASES = Path(__file__).parents[1] / "cases" / "importers"

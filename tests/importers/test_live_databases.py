@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import read_source, sqlite_tables
+from weaklink.inspector.importers import sqlite_tables
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Trace
 

@@ -25,8 +25,7 @@ from hypothesis import strategies as st
 from tests.importers.flow_files import flow, request, response, tnetstring
 from tests.ui.conftest import START, environment
 from weaklink.inspector import memory
-from weaklink.inspector.importers import read_source
-from weaklink.inspector.importers.reading import trace_memory
+from weaklink.inspector.importers.reading import read_source, trace_memory
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memory import RECORD_MEMORY, check_json, estimated_memory, json_memory
 from weaklink.inspector.model import Trace

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import RecordedRun, Trace
 

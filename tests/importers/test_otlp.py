@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.telemetry.otlp import SpanSpool, read_span
 from weaklink.inspector.importers.telemetry.otlp_encodings import fields_of, is_otlp, merged_spans, varint_at
 from weaklink.inspector.importers.telemetry.otlp_span import (

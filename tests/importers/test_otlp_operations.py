@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace
 

@@ -4,8 +4,8 @@ import json
 import sqlite3
 from pathlib import Path
 
-from weaklink.inspector.importers import Skipped, read_source
-from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.importers.telemetry.phoenix import read_phoenix_span
 from weaklink.inspector.model import Trace
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from tests.importers.flow_files import asked, flow, request, response, streamed, tnetstring
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import Skipped, SourceFile, read_source
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.proxies.har import HarDocument, open_har
 from weaklink.inspector.importers.proxies.mitmproxy import (
@@ -29,6 +28,8 @@ from weaklink.inspector.importers.proxies.mitmproxy import (
     read_flow,
     value_at,
 )
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.model import BodyState, ErrorPhase, Generation, Json, Trace
 
 ASKED = asked({"role": "user", "content": "When is high tide?"})

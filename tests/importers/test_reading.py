@@ -14,7 +14,10 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import FileSample, Skipped, SourceFile, read_source, registry, source_names
+from weaklink.inspector.importers import registry
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.registry import source_names
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.model import Part, Role, Trace, Turn
 
 if sys.version_info >= (3, 14):
@@ -176,7 +179,7 @@ def test_a_plug_in_needs_no_change_here(tmp_path: Path, monkeypatch: pytest.Monk
 _GROWTH = """
 import sys
 from benchmarks.peak_memory import peak_kib
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 list(read_source(sys.argv[1]).records)
 before = peak_kib()
 print(sum(1 for _ in read_source(sys.argv[2]).records), peak_kib() - before)

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import FileSample, Skipped, SourceFile, read_source
-from weaklink.inspector.importers.reading import most_confident
+from weaklink.inspector.importers.reading import most_confident, read_source
+from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.model import Trace
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.trace_file import read_trace_file, write_trace_file

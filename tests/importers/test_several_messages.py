@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import one_answer, read_answer_output
 from weaklink.inspector.importers.telemetry.otlp import read_span
 from weaklink.inspector.importers.telemetry.otlp_span import Messages, OtlpSpan

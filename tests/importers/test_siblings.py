@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.importers.flow_files import flow, request, response, tnetstring
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.model import Json, ParentWhy, Trace
 
 OPENING: Json = [{"role": "system", "content": "You plan."}, {"role": "user", "content": "Plan the week."}]

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from weaklink.inspector.importers import Skipped, SourceFile, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.importers.telemetry.langsmith import RunPart, is_multipart, read_parts
 from weaklink.inspector.importers.telemetry.span_traces import SPOOL_BYTES, RowSpool
 from weaklink.inspector.model import ExternalId, ParentWhy, Role, Trace

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.model import Trace, Turn
 
 _CASES = Path(__file__).parents[1] / "cases" / "importers"

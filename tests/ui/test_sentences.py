@@ -9,7 +9,8 @@ import pytest
 
 from tests.test_rules import found_in, rows
 from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sample_traces").glob("*.jsonl"))

@@ -7,7 +7,7 @@ import pytest
 from tests.ui.conftest import ROOT
 from tests.verdicts.test_calls_in_text import ASKED, read, said, session
 from weaklink.inspector.chain.steps import Status, StepOutcome
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, Trace

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from weaklink.inspector.chain.steps import Status, StepOutcome
 from weaklink.inspector.formats.registry import find_format, formats
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Json, Part, Provenance, Role, ToolCall, Trace, Turn

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.ui.conftest import Run
-from weaklink.inspector.importers import source_names
 from weaklink.inspector.importers.places import PLACES, found_logs
+from weaklink.inspector.importers.registry import source_names
 
 CASES = Path(__file__).parents[2] / "cases" / "importers"
 LOGS = {

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.importers import read_source
+from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.model import Trace
 from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.storage import Saved, Store, open_store

@@ -26,7 +26,8 @@ from tests.storage.test_live import events_of, streamed
 from tests.ui.conftest import ROOT, START, Run, environment
 from weaklink.inspector.capture.events import ChunksArrived, TraceEnded, TraceStarted, TurnEnded, TurnStarted
 from weaklink.inspector.diagnostics import Diagnostic
-from weaklink.inspector.importers import Skipped, read_source
+from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import (
     Chunk,

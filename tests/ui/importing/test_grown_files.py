@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from weaklink.inspector.importers import importers
 from weaklink.inspector.importers.records import layout_of
+from weaklink.inspector.importers.registry import importers
 from weaklink.inspector.importers.sqlite_tables import MAGIC
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Trace
