@@ -540,3 +540,19 @@ def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(
     assert member not in found.value
     assert found.value["dropped"] == [f"`{member}`: only the chosen answer is in this row."]
     assert as_listed(data).value == data.value, "a copy keeps both answers"
+
+
+@pytest.mark.parametrize(
+    ("row", "mapping"),
+    [
+        ({"q": ASKED, "a": ANSWER, "id": "7"}, "q=prompt,a=completion"),
+        ({"user_input": ASKED, "model_output": ANSWER}, "user_input=prompt,model_output=completion"),
+        ({"id": "7", "log": TALK}, "log=messages"),
+        ({"steps": [{"from": "human", "value": ASKED}, {"from": "gpt", "value": ANSWER}]}, "steps=conversations"),
+    ],
+)
+def test_members_with_unknown_names_are_mapped_by_their_contents(row: dict[str, Any], mapping: str) -> None:
+    assert f"`--map {mapping}` would read it" in refusal(row)
+    columns = dict(pair.split("=") for pair in mapping.split(","))
+    sample = sample_of({**DataRow("a", "line 1", 1, row).renamed(columns).value, "tools": OFFERED})
+    assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]
