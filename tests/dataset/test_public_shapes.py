@@ -516,7 +516,8 @@ def test_preferences_of_texts_are_read_with_their_chosen_answer(name: str) -> No
     sample = sample_of({**row, "tools": OFFERED})
     assert len(sample.trace.turns) == turns
     assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]
-    converted = convert_row({**row, "tools": OFFERED}, None, find_format("llama3"))
+    offering: dict[str, Any] = {**row, "tools": OFFERED}
+    converted = convert_row(offering, None, find_format("llama3"))
     assert "`rejected`: only the chosen answer is converted." in str(converted["dropped"])
     assert "<tool_call>" not in json.dumps(converted)
 
@@ -534,7 +535,8 @@ def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(
         if name == "ranking"
         else {"messages": TALK, "chosen_response": told, "rejected_response": {"role": "assistant", "content": "No."}}
     )
-    data = DataRow("a", "line 1", 1, {**row, "tools": OFFERED})
+    offering: dict[str, Any] = {**row, "tools": OFFERED}
+    data = DataRow("a", "line 1", 1, offering)
     (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
     assert isinstance(found, InjectedRow), found
     assert member not in found.value
