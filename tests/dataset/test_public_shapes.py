@@ -516,7 +516,8 @@ def test_preferences_of_texts_are_read_with_their_chosen_answer(name: str) -> No
     sample = sample_of({**row, "tools": OFFERED})
     assert len(sample.trace.turns) == turns
     assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]
-    converted = convert_row({**row, "tools": OFFERED}, None, find_format("llama3"))
+    offering: dict[str, Any] = {**row, "tools": OFFERED}
+    converted = convert_row(offering, None, find_format("llama3"))
     assert "`rejected`: only the chosen answer is converted." in str(converted["dropped"])
     assert "<tool_call>" not in json.dumps(converted)
 
@@ -534,9 +535,26 @@ def test_rows_that_are_made_of_a_preference_name_the_answer_that_they_leave_out(
         if name == "ranking"
         else {"messages": TALK, "chosen_response": told, "rejected_response": {"role": "assistant", "content": "No."}}
     )
-    data = DataRow("a", "line 1", 1, {**row, "tools": OFFERED})
+    offering: dict[str, Any] = {**row, "tools": OFFERED}
+    data = DataRow("a", "line 1", 1, offering)
     (found,) = inject_faults(data, seed=1, rates={"wrong-type": 1.0})
     assert isinstance(found, InjectedRow), found
     assert member not in found.value
     assert found.value["dropped"] == [f"`{member}`: only the chosen answer is in this row."]
     assert as_listed(data).value == data.value, "a copy keeps both answers"
+
+
+@pytest.mark.parametrize(
+    ("row", "mapping"),
+    [
+        ({"q": ASKED, "a": ANSWER, "id": "7"}, "q=prompt,a=completion"),
+        ({"user_input": ASKED, "model_output": ANSWER}, "user_input=prompt,model_output=completion"),
+        ({"id": "7", "log": TALK}, "log=messages"),
+        ({"steps": [{"from": "human", "value": ASKED}, {"from": "gpt", "value": ANSWER}]}, "steps=conversations"),
+    ],
+)
+def test_members_with_unknown_names_are_mapped_by_their_contents(row: dict[str, Any], mapping: str) -> None:
+    assert f"`--map {mapping}` would read it" in refusal(row)
+    columns = dict(pair.split("=") for pair in mapping.split(","))
+    sample = sample_of({**DataRow("a", "line 1", 1, row).renamed(columns).value, "tools": OFFERED})
+    assert [step.call.name for step in sample.inspection.chain.steps] == ["get_weather"]

@@ -595,7 +595,20 @@ def _nearest(row: JsonObject) -> tuple[PublicShape, str]:
         mapping = ",".join(renamed) if len(found) == len(pairs) and renamed else ""
         if share > best[0]:
             best = share, shape, mapping
-    return best[1], best[2]
+    return (best[1], best[2]) if best[2] or best[0] == 1.0 else _by_content(row) or (best[1], "")
+
+
+_LABELS = frozenset({"id", "uid", "source", "type", "split", "category", "task", "lang", "language", "model", "system"})
+
+
+def _by_content(row: JsonObject) -> tuple[PublicShape, str] | None:
+    """The mapping of members with unknown names: the only list of messages, or the only two texts, in their order."""
+    for key, shape in (("messages", _COMMON[0]), ("conversations", _COMMON[1])):
+        listed = [name for name, value in row.items() if isinstance(value, str | list) and _fits(key, value)]
+        if len(listed) == 1:
+            return shape, f"{listed[0]}={key}"
+    texts = [name for name, value in row.items() if isinstance(value, str) and value and name not in _LABELS]
+    return (_COMMON[3], f"{texts[0]}=prompt,{texts[1]}=completion") if len(texts) == 2 else None
 
 
 def _source(key: str, row: JsonObject) -> str | None:
