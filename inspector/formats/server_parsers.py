@@ -453,10 +453,11 @@ def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[tuple[Spa
 
 
 def _has_unread_calls(spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
-    """Whether reasoning that is not closed has calls that are not read as such."""
+    """Whether reasoning that is not closed has calls that are not read as such, or lack their end before others."""
     opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
     drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
-    return sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls) != len(drafts)
+    is_cut = any(not draft.closed for draft in drafts[:-1])
+    return is_cut or sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls) != len(drafts)
 
 
 def _is_of_other_turn(span: Span, text: str) -> bool:
