@@ -1,11 +1,16 @@
 """The first page: what it says of a store, and what its clicks make of the filter."""
 
 import re
+import sqlite3
 import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
+import streamlit as st
+from sqlalchemy import event
 
+from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
 from tests.ui.web.apps import address, left_for, page, said_in
 from weaklink.inspector.chain.metrics import Tally
 from weaklink.inspector.chain.metrics_groups import Aspect, GroupFigures, GroupKey, Slice
@@ -27,6 +32,37 @@ def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _group(*keys: str, traces: int, broken: int = 0) -> GroupFigures:
     counts = {"broken": broken, "ok": traces - broken}
     return GroupFigures(keys, {name: Tally(traces, hits, traces) for name, hits in counts.items()})
+
+
+def test_a_warm_page_reads_no_more_of_many_traces_than_of_few(tmp_path: Path) -> None:
+    few, many = (_steps_of_a_warm_page(tmp_path / f"{count}.db", count) for count in (250, 900))
+    assert 0 < many < few * 1.1
+
+
+def _steps_of_a_warm_page(database: Path, traces: int) -> int:
+    """The hundreds of steps that SQLite's machine takes for a page whose figures are known."""
+    with open_store(database) as store:
+        store.save(inspected(*(trace(f"s{n}", BAD_CALL if n % 2 else GOOD_CALL, started_s=n) for n in range(traces))))
+    steps = 0
+
+    def count() -> int:
+        nonlocal steps
+        steps += 1
+        return 0
+
+    def note(connection: sqlite3.Connection, _record: object) -> None:
+        connection.set_progress_handler(count, 100)
+
+    event.listen(sa.Engine, "connect", note)
+    try:
+        st.cache_resource.clear()
+        app = page("triage", database)
+        app.run()
+        steps = 0
+        app.run()
+    finally:
+        event.remove(sa.Engine, "connect", note)
+    return steps
 
 
 def test_the_sentence_counts_the_traces_and_those_that_broke(demo_database: Path) -> None:
