@@ -20,6 +20,7 @@ from weaklink.inspector.replay.resend import RequestChange, TurnRequest
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
+from weaklink.ui.cli.declaring import INTERRUPTED
 from weaklink.ui.cli.store_options import suggested, trace_ids
 from weaklink.ui.experiments import ask_again
 from weaklink.ui.experiments.ask_views import (
@@ -33,7 +34,6 @@ from weaklink.ui.experiments.ask_views import (
 from weaklink.ui.views.styled_text import visible_line
 
 _APIS = {"openai": chat.API, "anthropic": anthropic.API}
-_INTERRUPTED = 130
 
 
 @declaring.command("ask")
@@ -130,7 +130,7 @@ def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: Spending
         print_lines(result_lines(result), color=options["color"])
         print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
     if result.is_interrupted:
-        raise SystemExit(_INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
     return 0 if result.counted() else 2
 
 

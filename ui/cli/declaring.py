@@ -28,6 +28,8 @@ COLUMNS = (
     "sure, map, break"
 )
 BLOCK_MIB = 8
+# Exit codes, as `weaklink help exit-codes` lists them.
+FAILED, COULD_NOT_RUN, INTERRUPTED = 1, 2, 130
 
 
 def all_of(*options: _Option) -> Callable[[_Command], _Command]:

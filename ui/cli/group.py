@@ -15,12 +15,11 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.version import __version__
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, INTERRUPTED
 from weaklink.ui.views.styled_text import visible_line
 
 _BREAK = lazy_pattern(r"[\s\"'@><=;|&(:]")
 _WORDS, _LINE = 'COMP_WORDS="${COMP_WORDS[*]}"', 'COMP_WORDS="${COMP_LINE:0:COMP_POINT}"'
-_COULD_NOT_RUN = 2
-_INTERRUPTED = 130
 
 
 class WholeWords(BashComplete):
@@ -179,7 +178,7 @@ class LazyGroup(click.Group):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
         except KeyboardInterrupt:
-            ctx.exit(_INTERRUPTED)
+            ctx.exit(INTERRUPTED)
 
 
 @click.group(
@@ -222,11 +221,11 @@ def run() -> int:
         sys.stdout.flush()
     except click.UsageError as error:
         error.show()
-        return _COULD_NOT_RUN
+        return COULD_NOT_RUN
     except click.ClickException as error:
         return _fail(error.format_message())
     except click.Abort:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -238,7 +237,7 @@ def run() -> int:
 def _fail(sentence: str) -> int:
     """Print why the command could not run, and return the exit code for that."""
     sys.stderr.write(f"weaklink: {visible_line(sentence)}\n")
-    return _COULD_NOT_RUN
+    return COULD_NOT_RUN
 
 
 def _current_words(words: list[str], *, is_quiet: bool) -> list[str]:

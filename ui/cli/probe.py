@@ -29,6 +29,7 @@ from weaklink.storage import Store, open_store
 from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.declaring import INTERRUPTED
 from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.experiments.probing import (
@@ -41,7 +42,6 @@ from weaklink.ui.experiments.probing import (
 from weaklink.ui.reports.probe_report import ProbeReport, comparison_lines, probe_html, report_lines, write_probe_junit
 from weaklink.ui.views.styled_text import counted, visible_line
 
-_INTERRUPTED = 130
 _SHORTEST_KEY = 8
 _MODES = {"both": (ProbeMode.WHOLE, ProbeMode.STREAMED), "whole": (ProbeMode.WHOLE,), "streamed": (ProbeMode.STREAMED,)}
 WRITTEN = "written"
@@ -311,7 +311,7 @@ def _bar(text: str) -> tuple[str, float]:
 def _end(reports: Sequence[ProbeReport], states: Sequence[ProbeState], bars: Sequence[tuple[str, float]]) -> None:
     """The exit code: 130 after an interrupt, 2 if no answer came, 1 if a measure is under its bar."""
     if any(state.is_interrupted for state in states):
-        raise SystemExit(_INTERRUPTED)
+        raise SystemExit(INTERRUPTED)
     if not all(any(record.answered for record in report.records) for report in reports):
         raise SystemExit(2)
     under = list(_under(reports, bars))

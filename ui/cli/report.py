@@ -24,6 +24,7 @@ from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.cli.paths import records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from weaklink.ui.importing.block_jobs import run_blocks
@@ -35,7 +36,6 @@ from weaklink.ui.views.styled_text import counted, visible_line
 from weaklink.ui.views.trace_summary import trace_title
 from weaklink.ui.views.triage import Triage, read_triage
 
-_COULD_NOT_RUN = 2
 _FIRST = "index.html"
 _TRACE = re.compile(r"trace-\d+\.html")
 _HEAD = 2_000
@@ -88,7 +88,7 @@ def report(
         with triage_of_files(paths, source, worst, jobs) as (found, store):
             if found is None:
                 print_notice("no trace could be read, so there is nothing to report")
-                ctx.exit(_COULD_NOT_RUN)
+                ctx.exit(COULD_NOT_RUN)
             _write(store, folder, StaticReport(title, "", made_at, found, worst_chains(store, "", worst)))
         return
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -98,7 +98,7 @@ def report(
         found = read_triage(store, expression)
         if found is None:
             print_notice(_nothing(expression))
-            ctx.exit(_COULD_NOT_RUN)
+            ctx.exit(COULD_NOT_RUN)
         _write(store, folder, StaticReport(title, expression, made_at, found, worst_chains(store, expression, worst)))
 
 

@@ -23,6 +23,7 @@ from weaklink.storage.derived_rows import figures_in
 from weaklink.storage.statistics import keys_of, prompt_of
 from weaklink.ui.cli import declaring, stats_options
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.cli.paths import placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from weaklink.ui.importing.block_jobs import run_blocks
@@ -38,7 +39,6 @@ from weaklink.ui.json_types.statistics import (
 )
 from weaklink.ui.views.stats import Statistics, kind_counts, said_counts, statistics_lines
 
-_COULD_NOT_RUN = 2
 _MOST_PRINTED = 5
 _PAGE = 500
 _MOST_VIOLATIONS = 1_000
@@ -129,7 +129,7 @@ def stats(
             )
     _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
     if not complete or (paths and found.whole is None):
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
 
 
 def _report(statistics: Statistics, nothing: str, *, as_json: bool, full: bool, color: str) -> None:

@@ -10,8 +10,7 @@ import click
 
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import progress_bar, require_extra
-
-_COULD_NOT_RUN = 2
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 
 
 @declaring.command("tui")
@@ -42,7 +41,7 @@ def tui(
     require_extra("tui", module="textual", use="`weaklink tui`")
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         sys.stderr.write("weaklink: `tui` requires a terminal; `weaklink list` and `weaklink show` do not\n")
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     from weaklink.ui.tui.app import WeaklinkApp  # noqa: PLC0415  # Textual takes 170 ms to load; not needed above
     from weaklink.ui.tui.app import tune_memory as settle  # noqa: PLC0415  # the same
 

@@ -24,6 +24,7 @@ from weaklink.storage import ListCursor, Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import column_map, map_option, map_rows, rejected_rows
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
@@ -34,7 +35,6 @@ from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.views.styled_text import counted
 
 _SKIPPED = 1
-_COULD_NOT_RUN = 2
 _PAGE = 200
 
 _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
@@ -103,7 +103,7 @@ def annotate(
     if reader.skipped:
         print_notice(f"{counted(reader.skipped, 'record')} skipped")
     if reader.failed or (paths and not reader.traces):
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if reader.skipped:
         ctx.exit(_SKIPPED)
 

@@ -34,6 +34,7 @@ from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, paths_argument
 from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
 from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
 from weaklink.ui.cli.data.table_copies import TableCopy
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
 from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
@@ -183,7 +184,6 @@ def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
 
 
 _SKIPPED = 1
-_COULD_NOT_RUN = 2
 
 
 @declaring.command("fix")
@@ -250,7 +250,7 @@ def fix(
     report.close()
     print_notice(sum_words(files))
     if not any(file.refused is None for file in files):
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if any(file.skipped or (file.refused is not None and file.path in paths) for file in files):
         ctx.exit(_SKIPPED)
 

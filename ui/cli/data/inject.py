@@ -17,11 +17,10 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import column_map, making_options, map_rows, paths_argument, rejected_rows, row_output
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
-_FAILED = 1
-_COULD_NOT_RUN = 2
 _RESERVE = 1_000
 _MARGIN = 1.5  # rows tried per row needed: some rows have no place for a fault
 _MOST_OF_ONE = 8
@@ -92,9 +91,9 @@ def inject(
     for line in mix.summary():
         print_notice(line)
     if not mix.rows:
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if unread.count:
-        ctx.exit(_FAILED)
+        ctx.exit(FAILED)
 
 
 def _variants(

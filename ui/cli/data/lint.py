@@ -45,6 +45,7 @@ from weaklink.ui.cli.data.options import (
     rejected_option,
     rejected_rows,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.check_report import (
     BROKEN,
@@ -61,7 +62,6 @@ from weaklink.ui.reports.check_report import (
 from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.trace import title_of
 
-_COULD_NOT_RUN = 2
 _PEEKED = 200
 _SHOWN = 200
 _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPLE, training.LEAKED_SAMPLE})
@@ -166,7 +166,7 @@ def lint(
         print_notice(NO_CALLS if linting.answered else NO_ANSWERS)
     if not totals.traces:
         print_notice("no row could be read")
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, settings.baseline.met())
         ctx.exit(0)

@@ -32,11 +32,10 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
-_FAILED = 1
-_COULD_NOT_RUN = 2
 _POOL_ROWS = 2_000
 _RESERVE = 1_000
 
@@ -101,9 +100,9 @@ def negatives(
     for line in mix.summary():
         print_notice(line)
     if not mix.rows:
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if unread.count:
-        ctx.exit(_FAILED)
+        ctx.exit(FAILED)
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:

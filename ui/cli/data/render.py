@@ -37,12 +37,11 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import counted
 
 _ROWS_AT_ONCE = 200
-_FAILED = 1
-_COULD_NOT_RUN = 2
 
 
 @declaring.command("render")
@@ -144,7 +143,7 @@ def render(
                     written[one.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
     if not scenarios or unread.count:
-        ctx.exit(_FAILED if scenarios else _COULD_NOT_RUN)
+        ctx.exit(FAILED if scenarios else COULD_NOT_RUN)
 
 
 def _template(file: str | None, *, excludes: bool) -> ChatTemplate | None:

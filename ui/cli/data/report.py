@@ -36,12 +36,11 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.reports.static_report import set_lines, set_page
 from weaklink.ui.views.styled_text import counted
 
-_FAILED = 1
-_COULD_NOT_RUN = 2
 _ROWS_AT_ONCE = 200  # one process renders them
 _MAX_GROUPS = 1_000  # each keeps two numbers a sample
 _MAX_GROUP_CHARS = 200
@@ -143,9 +142,9 @@ def report(
         sys.stdout.writelines(f"{line}\n" for line in set_lines(paths, value, other_value))
     if not measured.samples:
         print_notice("no row could be read")
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if unread.count:
-        ctx.exit(_FAILED)
+        ctx.exit(FAILED)
 
 
 def _template(file: str | None, tokenizer: str | None) -> ChatTemplate | None:

@@ -30,12 +30,11 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.stats_options import read_expected
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.styled_text import visible_line
 
-_FAILED = 1
-_COULD_NOT_RUN = 2
 _COLUMN = "score"
 
 
@@ -103,9 +102,9 @@ def score(
     table.print_notices()
     if not table.rows:
         print_notice("no row could be read")
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if unread.count:
-        ctx.exit(_FAILED)
+        ctx.exit(FAILED)
 
 
 class ScoredRow(Struct, frozen=True):

@@ -37,12 +37,11 @@ from weaklink.ui.cli.data.options import (
     paths_argument,
     seed_option,
 )
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions, takes_engine
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
-_FAILED = 1
-_COULD_NOT_RUN = 2
 _SHOWN_GROUPS = 10
 
 
@@ -177,9 +176,9 @@ def verify(
     for line in sampling.summary(k_values):
         print_notice(line)
     if not sampling.count:
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
     if unread.count or sampling.passed < sampling.count:
-        ctx.exit(_FAILED)
+        ctx.exit(FAILED)
 
 
 def _take(
