@@ -205,7 +205,7 @@ async def test_a_mark_and_a_note_are_kept_in_the_database(tmp_path: Path) -> Non
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
         await press(pilot, "m")
-        assert "✖●" in shown(app)
+        assert "✖ broken ●" in shown(app)
         await press(pilot, ";", *"look here", "enter")
         assert "✎ look here" in shown(app)
         with open_store(where) as store:
@@ -331,7 +331,7 @@ async def test_a_database_that_another_program_holds_locked_is_said(
         connection.execute("ROLLBACK")
         connection.close()
         await press(pilot, "m")
-        assert "✖●" in shown(app)
+        assert "✖ broken ●" in shown(app)
 
 
 async def test_a_trace_named_at_the_start_lies_above_the_list(tmp_path: Path) -> None:
