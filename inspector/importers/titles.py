@@ -2,7 +2,8 @@
 
 Text that clients put before or around it is not the user's: blocks in tags (`<system-reminder>`), `# AGENTS.md
 instructions`, notes that the user interrupted something, and end markers of chat templates. A slash command is its name
-and its arguments.
+and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<issue_description>` of OpenHands and
+`<pr_description>` of mini-swe-agent), the issue is wanted.
 """
 
 import re
@@ -20,6 +21,9 @@ _NOT_WANTED = lazy_pattern(
     r"\s*(?:\[Request interrupted by user[^\]\n]*\]\s*\Z|# AGENTS\.md instructions\b|<turn_aborted>)"
 )
 _END_MARKERS = lazy_pattern(r"(?:\s*(?:<\|(?:im_end|eot_id|endoftext|end_of_text|end)\|>|</s>))+\s*\Z")
+
+
+_ISSUE = lazy_pattern(r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>", re.MULTILINE)
 
 
 def first_words(turns: Iterable[Turn]) -> str:
@@ -42,5 +46,7 @@ def _wanted(text: str) -> str:
     if command is not None:
         arguments = _COMMAND_ARGUMENTS.search(text)
         return " ".join(f"{command[1]} {arguments[1] if arguments else ''}".split())
+    if (issue := _ISSUE.search(text)) is not None:
+        text = text[issue.end() :]
     plain = _END_MARKERS.sub("", _TAGGED.sub("\n", text))
     return next((line.strip() for line in plain.splitlines() if line.strip()), "")

@@ -20,6 +20,14 @@ _COMMAND = (
         (["<system-reminder>x</system-reminder>\nSay hi<|im_end|>"], "Say hi"),
         (["x" * 300], "x" * 119 + "…"),
         ([], ""),
+        (
+            ["We're solving this issue within our repository. Here's the text:\nISSUE:\nWrong page count\nMore."],
+            "Wrong page count",
+        ),
+        (
+            ["<uploaded_files>\n/w\n</uploaded_files>\nSee:\n<issue_description>\nBad sum\n</issue_description>"],
+            "Bad sum",
+        ),
     ],
 )
 def test_title(texts: list[str], title: str) -> None:
