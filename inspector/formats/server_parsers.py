@@ -355,7 +355,7 @@ def text_kind(
     is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
     others = {marker for _, marker, _ in spacing if marker.strip()} - {marker for _, marker, _ in usual}
     has_variants = any(sign.isalpha() for marker in others for sign in marker)
-    if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(spans, calls):
+    if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(text, format, spans, calls):
         return None
     faults = list(faults)
     wordings, read = _read_calls(spans, calls, faults)
@@ -452,12 +452,17 @@ def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[tuple[Spa
             yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
 
 
-def _has_unread_calls(spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
-    """Whether reasoning that is not closed has calls that are not read as such, or lack their end before others."""
+def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
+    """Whether reasoning that is not closed has calls that are not read as such, or lack markers of the template.
+
+    No fault tells of a marker that lacks there.
+    """
     opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
     drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
+    lacks = bool(drafts) and not all(marker in text for marker in _markers_of_one_call(format))
     is_cut = any(not draft.closed for draft in drafts[:-1])
-    return is_cut or sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls) != len(drafts)
+    read = sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls)
+    return lacks or is_cut or read != len(drafts)
 
 
 def _is_of_other_turn(span: Span, text: str) -> bool:
@@ -551,6 +556,14 @@ def _spacing_of_template(format: str) -> frozenset[tuple[str, str, str]]:
     probes = [ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in _PROBES]
     texts = [dialect.write_calls(probes[:1]), dialect.write_calls(probes[1:]), dialect.write_calls(probes)]
     return frozenset().union(*(_spacing(text, format) for text in texts))
+
+
+@cache
+def _markers_of_one_call(format: str) -> frozenset[str]:
+    """The markers that the format's template writes around any call."""
+    dialect = find_format(format)
+    text = dialect.write_calls([ToolCall("f", {}, "", valid=True, range=Range(0, 0))])
+    return frozenset(marker for _, marker, _ in _spacing(text, format) if marker.strip())
 
 
 _SPACE = lazy_pattern(r"\s*")

@@ -306,8 +306,9 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_fa
 
 
 def _is_vague(facts: Iterable[str]) -> bool:
-    """Whether white space decides that might be anywhere: parsers differ in where they allow it."""
-    return "spaced" in facts and not {"drafted", "bracketed", "apart"} & {*facts}
+    """Whether a layout decides that only is not the template's, wherever it differs: parsers allow different ones."""
+    named = {*facts}
+    return "-written" in named or ("spaced" in named and not {"drafted", "bracketed", "apart"} & named)
 
 
 def _fewest(group: Sequence[Observation]) -> int:
