@@ -70,8 +70,6 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     bad_is_empty: bool = False
     slips: tuple["TagSlip", ...] = ()
     key: re.Pattern[str] | None = None
-    key_end: str = ""
-    wrong_key: re.Pattern[str] | None = None
     headless: str = ""
     text_type: str = ""
     own_lines: bool = False

@@ -38,7 +38,6 @@ class Flaw(Enum):
     VALUE_NOT_OPENED = auto()
     KEY_NOT_OPENED = auto()
     DOUBLED_TAG = auto()
-    OTHER_KEY_CLOSER = auto()
     OTHER_OPENER = auto()
     OTHER_CLOSER = auto()
     TEXT_AFTER_CALL = auto()
@@ -227,16 +226,9 @@ class _Walker:
         tag = self._syntax.tags.match(self._text, at)
         if tag is None:
             return not self._is_strict and self._is_cut_closer(at)
-        if self._is_strict and self._key_wrongly_closed(at) is not None:
-            return True
         if self._is_strict and tag.lastgroup == "call_end":
             return self._call_may_follow(tag.end())
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
-
-    def _key_wrongly_closed(self, at: int) -> re.Match[str] | None:
-        """The pair that begins at `at` with a name that the closing tag of a value closes: groups name and tag."""
-        pattern = self._syntax.wrong_key
-        return pattern.match(self._text, at) if pattern is not None else None
 
     def _call_may_follow(self, at: int) -> bool:
         """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
@@ -370,7 +362,7 @@ class _Walker:
 
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
-        if self._begin_without_value_tag(tag) or self._begin_wrongly_closed(tag):
+        if self._begin_without_value_tag(tag):
             return
         if tag[0] == self._syntax.parameter_begins and self._text.startswith(tag[0], tag.end()):
             self._flaw(Flaw.DOUBLED_TAG, tag.start(), tag.end())
@@ -406,17 +398,6 @@ class _Walker:
         return (
             Range(start, end) if end >= 0 and self._syntax.first not in self._text[start:end] else Range(start, start)
         )
-
-    def _begin_wrongly_closed(self, tag: re.Match[str]) -> bool:
-        """Begin a parameter whose name a value's closing tag closes: `<arg_key>NAME</arg_value><arg_value>`."""
-        found = self._key_wrongly_closed(tag.start())
-        if found is None:
-            return False
-        key = Range(*found.span(1))
-        self._add_parameter(key.of(self._text), key, "", Range(*found.span()))
-        self._flaws.append(Flawed(Flaw.OTHER_KEY_CLOSER, Range(*found.span(2)), self._parameter))
-        self._read_to = found.end()
-        return True
 
     def _begins_value_tag(self, at: int) -> bool:
         """Whether a part of the tag that opens a value is there."""
