@@ -78,8 +78,6 @@ def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
             return _inserted(
                 place, place.end, syntax.value_begins, f"is missing before the value of {_shown(found.name)}"
             )
-        case Flaw.KEY_NOT_OPENED:
-            return _inserted(place, place.start, syntax.parameter_begins, f"is missing before {_shown(found.name)}")
         case Flaw.OTHER_OPENER:
             return _other_opener(found, place, text, syntax)
         case _:

@@ -54,12 +54,18 @@ _NAME_IN_TAGS = tuple(
 )
 
 
-def _open_keys(key: Enclosed, value: Enclosed) -> tuple[TagSlip, TagSlip]:
-    """A name before the tag of its value whose closing tag is missing, or is that of a value."""
+def _open_keys(key: Enclosed, value: Enclosed) -> tuple[TagSlip, ...]:
+    """A name before the tag of its value whose closing tag is missing, or is that of a value; or that none opens."""
     name, before = rf"{re.escape(key.opener)}[^<>\n]{{1,128}}", rf"(?=\s{{0,8}}{re.escape(value.opener)})"
     lacks = TagSlip(lazy_pattern(f"{name}(){before}"), key.closer, f"{{tag}} lacks `{key.closer}`")
     other = rf"{name}({re.escape(value.closer)}){before}"
-    return lacks, TagSlip(lazy_pattern(other), key.closer, "{part} closes a name")
+    whole = rf"[\w.\-]{{1,128}}\s{{0,8}}{re.escape(key.closer)}\s{{0,8}}{re.escape(value.opener)}"
+    begun = rf"(?:>|\n)\s{{0,8}}(?<!{re.escape(key.opener)})()(?={whole})"
+    return (
+        lacks,
+        TagSlip(lazy_pattern(other), key.closer, "{part} closes a name"),
+        TagSlip(lazy_pattern(begun), key.opener, f"`{key.opener}` is missing before a name"),
+    )
 
 
 class FunctionTags(Struct, frozen=True):
@@ -196,7 +202,6 @@ class PairTags(Struct, frozen=True):
             bad_is_empty=True,
             key=lazy_pattern(pair) if key_closer else None,
             slips=(*_NAME_IN_TAGS, *_open_keys(self.key, self.value)) if key_closer else _NAME_IN_TAGS,
-            headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
             bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
         )
 

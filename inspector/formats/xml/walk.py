@@ -36,7 +36,6 @@ class Flaw(Enum):
     STRAY_TEXT = auto()
     STRAY_TAG = auto()
     VALUE_NOT_OPENED = auto()
-    KEY_NOT_OPENED = auto()
     DOUBLED_TAG = auto()
     OTHER_OPENER = auto()
     OTHER_CLOSER = auto()
@@ -137,8 +136,6 @@ class _Walker:
     def _read_head(self) -> None:
         """Read the bare name before the first tag."""
         end = self._tags[0].start() if self._tags else len(self._text)
-        if self._tags and self._tags[0].lastgroup == "headless":
-            end = self._text.rfind("\n", 0, len(self._text[:end].rstrip())) + 1 or end
         head = self._text[:end]
         name = head.strip()
         line_end = name.find("\n")
@@ -280,8 +277,6 @@ class _Walker:
     # outside values
 
     def _outside_values(self, at: int, tag: re.Match[str]) -> None:
-        if tag.lastgroup == "headless" and self._begin_without_key(tag):
-            return
         self._pass_over(tag.start())
         match tag.lastgroup:
             case "call":
@@ -402,19 +397,6 @@ class _Walker:
     def _begins_value_tag(self, at: int) -> bool:
         """Whether a part of the tag that opens a value is there."""
         return self._text.startswith(("<", self._syntax.value_begins[1:5]), at)
-
-    def _begin_without_key(self, tag: re.Match[str]) -> bool:
-        """Begin a parameter whose name lacks the tag before it: `NAME</arg_key><arg_value>`."""
-        before = self._text[self._read_to : tag.start()]
-        name = before.strip()
-        if not _WORD.fullmatch(name):
-            return False
-        start = self._read_to + before.index(name)
-        place = Range(start, start + len(name))
-        self._add_parameter(name, place, "", Range(start, tag.end()))
-        self._flaws.append(Flawed(Flaw.KEY_NOT_OPENED, place, self._parameter))
-        self._read_to = tag.end()
-        return True
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
         if self._call is None:
