@@ -30,10 +30,10 @@ class Slip(Struct, frozen=True):
     is_safe: bool = False
 
     def fault(self) -> Fault:
-        """The fault, with the edits as its fix, at the first of them, or before it if it only inserts."""
+        """The fault, with the edits as its fix, at the first of them, or at what follows it if it only inserts."""
         place = self.edits[0].range
         if not len(place):
-            place = Range(max(place.start - 1, 0), max(place.start, 1))
+            place = Range(place.start, place.start + 1)
         return Fault(self.rule, place, self.message, self.hint, Fix(self.edits, safe=self.is_safe))
 
 

@@ -354,7 +354,7 @@ class _Named:
         setting = PATTERNS.no_password.match(word)
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
-            is_value = "=" not in value and secret_values.is_made(value, at_least=4)
+            is_value = "=" not in value and secret_values.changes_often(value)
             return is_value and not is_loose and self.confidence in _STRONG
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 

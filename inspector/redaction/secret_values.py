@@ -235,6 +235,11 @@ def is_made(value: str, *, at_least: int = 8) -> bool:
     return changes >= 2 or PATTERNS.inner_symbol.search(value) is not None or max(map(_changes, parts)) >= _MANY_CHANGES
 
 
+def changes_often(value: str) -> bool:
+    """Whether a short value with letters and digits changes more often between them than a word with a number."""
+    return has_letters_and_digits(value) and _changes(value) >= _LEAST_CHANGES
+
+
 def has_letters_and_digits(value: str) -> bool:
     """Whether it has both, and is no known word, such as a digest."""
     is_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))

@@ -65,7 +65,7 @@ _MESSAGES = (("user", _USER), ("assistant", _ANSWER), ("user", _RESULT))
 def test_a_file_that_a_source_reads_nevertheless_says_how(source: str, tmp_path: Path) -> None:
     call = {"type": "toolCall", "id": "c", "name": "ls", "arguments": {"path": "."}}
     messages = (("user", _USER), ("assistant", {"role": "assistant", "content": [call]}))
-    rows: dict[str, list[dict[str, object]]] = {
+    rows: dict[str, list[dict[str, Any]]] = {
         "claude-code": [{"type": kind, "uuid": str(id(m)), "message": m} for kind, m in _MESSAGES],
         "pi": [{"type": "message", "id": kind, "parentId": "user", "message": message} for kind, message in messages],
     }

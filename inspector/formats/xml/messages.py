@@ -78,12 +78,6 @@ def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
             return _inserted(
                 place, place.end, syntax.value_begins, f"is missing before the value of {_shown(found.name)}"
             )
-        case Flaw.KEY_NOT_OPENED:
-            return _inserted(place, place.start, syntax.parameter_begins, f"is missing before {_shown(found.name)}")
-        case Flaw.OTHER_KEY_CLOSER:
-            message = f"{_quoted(text, place)} closes the name {_shown(found.name)}; expected `{syntax.key_end}`."
-            fix = Fix((Edit(place, syntax.key_end),), safe=False)
-            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write `{syntax.key_end}`.", fix)
         case Flaw.OTHER_OPENER:
             return _other_opener(found, place, text, syntax)
         case _:

@@ -50,8 +50,7 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     `slips` are what models write in place of a tag.
 
     `key` matches a name in tags of its own, group 1, then a stray closing tag of a name, group 2, and the tag that
-    opens the value, group 3, if they are there; `headless` is the end of such an opening tag, and `key_end` closes a
-    name. `wrong_key` matches a name that the closing tag of a value closes, group 2, before the tag of its value.
+    opens the value, group 3, if they are there.
     """
 
     call: Lookahead | None
@@ -70,9 +69,6 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     bad_is_empty: bool = False
     slips: tuple["TagSlip", ...] = ()
     key: re.Pattern[str] | None = None
-    key_end: str = ""
-    wrong_key: re.Pattern[str] | None = None
-    headless: str = ""
     text_type: str = ""
     own_lines: bool = False
     anywhere: bool = False
@@ -85,7 +81,6 @@ class XmlSyntax(Struct, frozen=True, dict=True):
             "call_end": re.escape(self.call_end),
             "parameter": _ungrouped(self.parameter.expression),
             "end": _ungrouped(self.closes.expression),
-            "headless": self.headless,
             "bad": re.escape(self.parameter_begins) + self.bad_tag,
             "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
         }

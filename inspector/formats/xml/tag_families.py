@@ -54,10 +54,18 @@ _NAME_IN_TAGS = tuple(
 )
 
 
-def _open_key(key: Enclosed, value: str) -> TagSlip:
-    """A name whose closing tag is missing before the tag of its value."""
-    pattern = rf"{re.escape(key.opener)}[^<>\n]{{1,128}}()(?=\s{{0,8}}{re.escape(value)})"
-    return TagSlip(lazy_pattern(pattern), key.closer, f"{{tag}} lacks `{key.closer}`")
+def _open_keys(key: Enclosed, value: Enclosed) -> tuple[TagSlip, ...]:
+    """A name before the tag of its value whose closing tag is missing, or is that of a value; or that none opens."""
+    name, before = rf"{re.escape(key.opener)}[^<>\n]{{1,128}}", rf"(?=\s{{0,8}}{re.escape(value.opener)})"
+    lacks = TagSlip(lazy_pattern(f"{name}(){before}"), key.closer, f"{{tag}} lacks `{key.closer}`")
+    other = rf"{name}({re.escape(value.closer)}){before}"
+    whole = rf"[\w.\-]{{1,128}}\s{{0,8}}{re.escape(key.closer)}\s{{0,8}}{re.escape(value.opener)}"
+    begun = rf"(?:>|\n)\s{{0,8}}(?<!{re.escape(key.opener)})()(?={whole})"
+    return (
+        lacks,
+        TagSlip(lazy_pattern(other), key.closer, "{part} closes a name"),
+        TagSlip(lazy_pattern(begun), key.opener, f"`{key.opener}` is missing before a name"),
+    )
 
 
 class FunctionTags(Struct, frozen=True):
@@ -178,7 +186,6 @@ class PairTags(Struct, frozen=True):
         closes = re.escape(self.value.closer[1:])
         key_opener, key_closer, value_opener = map(re.escape, (self.key.opener, self.key.closer, value))
         pair = rf"{key_opener}([^<>\n]{{1,128}}){key_closer}(?:\s*({key_closer}))?{kind}\s*({value_opener})?"
-        wrong = rf"{key_opener}([^<>\n]{{1,128}})({re.escape(self.value.closer)})\s{{0,8}}{value_opener}"
         return XmlSyntax(
             call=Lookahead(opener, name, self.separator) if self.separator else None,
             call_begins=opener,
@@ -194,10 +201,7 @@ class PairTags(Struct, frozen=True):
             anywhere=True,
             bad_is_empty=True,
             key=lazy_pattern(pair) if key_closer else None,
-            key_end=self.key.closer,
-            wrong_key=lazy_pattern(wrong) if key_closer else None,
-            slips=(*_NAME_IN_TAGS, _open_key(self.key, value)) if key_closer else _NAME_IN_TAGS,
-            headless=rf"{key_closer}\s{{0,8}}{value_opener}" if key_closer else "",
+            slips=(*_NAME_IN_TAGS, *_open_keys(self.key, self.value)) if key_closer else _NAME_IN_TAGS,
             bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
         )
 

@@ -36,9 +36,7 @@ class Flaw(Enum):
     STRAY_TEXT = auto()
     STRAY_TAG = auto()
     VALUE_NOT_OPENED = auto()
-    KEY_NOT_OPENED = auto()
     DOUBLED_TAG = auto()
-    OTHER_KEY_CLOSER = auto()
     OTHER_OPENER = auto()
     OTHER_CLOSER = auto()
     TEXT_AFTER_CALL = auto()
@@ -138,8 +136,6 @@ class _Walker:
     def _read_head(self) -> None:
         """Read the bare name before the first tag."""
         end = self._tags[0].start() if self._tags else len(self._text)
-        if self._tags and self._tags[0].lastgroup == "headless":
-            end = self._text.rfind("\n", 0, len(self._text[:end].rstrip())) + 1 or end
         other = self._syntax.other_parameter.search(self._text, 0, end) if self._syntax.other_parameter else None
         end = other.start() if other is not None else end
         head = self._text[:end]
@@ -230,8 +226,6 @@ class _Walker:
             other = self._syntax.other_parameter
             is_other = other is not None and other.match(self._text, at) is not None
             return is_other or (not self._is_strict and self._is_cut_closer(at))
-        if self._is_strict and self._key_wrongly_closed(at) is not None:
-            return True
         if self._is_strict and tag.lastgroup == "call_end":
             return self._call_may_follow(tag.end())
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
@@ -240,11 +234,6 @@ class _Walker:
         """The end of the white space that begins at `at`."""
         space = _SPACE.match(self._text, at)
         return space.end() if space is not None else at
-
-    def _key_wrongly_closed(self, at: int) -> re.Match[str] | None:
-        """The pair that begins at `at` with a name that the closing tag of a value closes: groups name and tag."""
-        pattern = self._syntax.wrong_key
-        return pattern.match(self._text, at) if pattern is not None else None
 
     def _call_may_follow(self, at: int) -> bool:
         """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
@@ -295,8 +284,6 @@ class _Walker:
     # outside values
 
     def _outside_values(self, at: int, tag: re.Match[str]) -> None:
-        if tag.lastgroup == "headless" and self._begin_without_key(tag):
-            return
         if tag.lastgroup == "end" and self._is_other_word(tag.start(), tag.end()):
             return
         self._pass_over(tag.start())
@@ -400,7 +387,7 @@ class _Walker:
 
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
-        if self._begin_without_value_tag(tag) or self._begin_wrongly_closed(tag):
+        if self._begin_without_value_tag(tag):
             return
         if tag[0] == self._syntax.parameter_begins and self._text.startswith(tag[0], tag.end()):
             self._flaw(Flaw.DOUBLED_TAG, tag.start(), tag.end())
@@ -437,33 +424,9 @@ class _Walker:
             Range(start, end) if end >= 0 and self._syntax.first not in self._text[start:end] else Range(start, start)
         )
 
-    def _begin_wrongly_closed(self, tag: re.Match[str]) -> bool:
-        """Begin a parameter whose name a value's closing tag closes: `<arg_key>NAME</arg_value><arg_value>`."""
-        found = self._key_wrongly_closed(tag.start())
-        if found is None:
-            return False
-        key = Range(*found.span(1))
-        self._add_parameter(key.of(self._text), key, "", Range(*found.span()))
-        self._flaws.append(Flawed(Flaw.OTHER_KEY_CLOSER, Range(*found.span(2)), self._parameter))
-        self._read_to = found.end()
-        return True
-
     def _begins_value_tag(self, at: int) -> bool:
         """Whether a part of the tag that opens a value is there."""
         return self._text.startswith(("<", self._syntax.value_begins[1:5]), at)
-
-    def _begin_without_key(self, tag: re.Match[str]) -> bool:
-        """Begin a parameter whose name lacks the tag before it: `NAME</arg_key><arg_value>`."""
-        before = self._text[self._read_to : tag.start()]
-        name = before.strip()
-        if not _WORD.fullmatch(name):
-            return False
-        start = self._read_to + before.index(name)
-        place = Range(start, start + len(name))
-        self._add_parameter(name, place, "", Range(start, tag.end()))
-        self._flaws.append(Flawed(Flaw.KEY_NOT_OPENED, place, self._parameter))
-        self._read_to = tag.end()
-        return True
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
         if self._call is None:
