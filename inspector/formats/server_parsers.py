@@ -460,7 +460,7 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
     opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
     drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
     lacks = bool(drafts) and not all(marker in text for marker in _markers_of_one_call(format))
-    is_cut = any(not draft.closed for draft in drafts[:-1])
+    is_cut = any(not draft.closed for draft in drafts)
     read = sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls)
     return lacks or is_cut or read != len(drafts)
 
