@@ -302,6 +302,21 @@ def fault_line(text: str) -> str | None:
     return next((match[0].strip()[:_SHORT] for match in matches if match is not None), None)
 
 
+_TELLING = lazy_pattern(
+    r"\b(?:error|failed|failure|denied|refused|rejected|cannot|can['’]t|could not|unable|not found|not allowed|invalid|"
+    r"missing|forbidden|unauthorized|timed? ?out|exceeded|violat\w+|conflict|unsupported|expired|no such)\b",
+    re.IGNORECASE,
+)
+_MIN_TELLING_WORDS = 3
+
+
+def telling_line(text: str) -> str | None:
+    """The first line of several words that says what went wrong, in the first or last part of an output; else None."""
+    ends = (text,) if len(text) <= 2 * HEAD else (text[:HEAD], text[-HEAD:])
+    lines = (line for end in ends for line in _lines(end) if len(line.split()) >= _MIN_TELLING_WORDS)
+    return next((line[:_SHORT] for line in lines if _TELLING.search(line) is not None), None)
+
+
 def _lines(text: str) -> Iterator[str]:
     return (line.strip() for line in text.splitlines() if line.strip())
 

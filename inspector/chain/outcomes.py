@@ -18,7 +18,7 @@ from msgspec import structs
 from weaklink.inspector.chain.background_runs import BackgroundRuns
 from weaklink.inspector.chain.effects import Effect, effects_of, has_known_effect, runs_shell
 from weaklink.inspector.chain.endings import ends_unanswered
-from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line
+from weaklink.inspector.chain.failure_words import HEAD, error_line, fails_within, fault_line, first_line, telling_line
 from weaklink.inspector.chain.pairing import Pairing, PlacedCall
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.result_kinds import (
@@ -238,6 +238,7 @@ def _words_of(text: str, code: int | None) -> str:
         error_line(body)
         or error_line(text)
         or fault_line(body)
+        or (telling_line(body) if code is not None else None)
         or (body.strip() if code is None else first_line(body).strip())
         or ("" if code is None else f"exit code {code}")
     )
@@ -434,7 +435,8 @@ def _text_of(value: Any, depth: int = 4) -> str:
         return _text_of(value[0], depth - 1)
     if depth and isinstance(value, dict):
         named = (value[key] for key in ("message", "error", "detail", "reason", "text", "type", "code") if key in value)
-        return next((text for one in named if (text := _text_of(one, depth - 1))), "")
+        told = next((text for one in named if (text := _text_of(one, depth - 1))), "")
+        return told or max((text for text in value.values() if isinstance(text, str)), key=len, default="")[:2_000]
     return ""
 
 

@@ -527,7 +527,7 @@ _ASKS_FOR_PROGRAMS = frozenset(
 )
 
 
-_NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq wc cut tr tee nl column sed awk"
+_NEVER_SAYS_NO_TABLE = "cat head tail less more sort uniq cut tr tee nl column sed awk"
 _NEVER_SAYS_NO = frozenset(_NEVER_SAYS_NO_TABLE.split())
 
 

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.chain.building import chain_of
 from tests.strategies import json_values, texts
 from weaklink.inspector.chain.outcomes import find_error, is_empty, judged_result
 from weaklink.inspector.chain.pairing import PlacedCall
@@ -334,3 +335,28 @@ def test_an_error_flag_beside_runs_that_succeeded_counts() -> None:
     judgement = judged(["make all"], [run], flag=True)
     assert judgement is not None
     assert judgement.certainty.value == "flagged"
+
+
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        (
+            "Exit code 1\nRunning seed command ...\nUnique constraint failed on the fields: (`email`)",
+            "Unique constraint",
+        ),
+        (
+            "Exit code 1\nThe push refers to repository [r.test/a]\ndenied: requested access is denied",
+            "denied: requested",
+        ),
+        ("Exit code 1\nworking\nstopped", "working"),
+    ],
+)
+def test_the_line_that_says_what_went_wrong_is_named(result: str, words: str) -> None:
+    step = chain_of('call a: Bash {"command": "mytool go"}', f"result a!: {result}", "say: Hm.").steps[0]
+    assert (step.error or "").startswith(words)
+
+
+def test_a_reason_under_a_name_in_another_language_is_named() -> None:
+    result = '{"error": {"codigo": 409, "detalle": "el plan no admite reembolso"}}'
+    step = chain_of('call a: reembolsar {"id": "s-9"}', f"result a: {result}", "say: Hm.").steps[0]
+    assert step.error == "el plan no admite reembolso"
