@@ -530,13 +530,13 @@ def _signs_in(lowered: bytes) -> list[bytes]:
     if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
         _CLEAN_WORDS.clear()
     words = set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split()))
-    together = b" ".join((b"", *words, b""))
-    found = []
-    for word, signs in _WORD_SIGNS.items():
-        if word in together:
-            found += [sign for sign in signs if sign == word or sign in lowered]
+    found: list[bytes] = []
+    if words:
+        together = b" ".join((b"", *words, b""))
+        for word in [word for word in _WORD_SIGNS if word in together]:
+            found += [sign for sign in _WORD_SIGNS[word] if sign == word or sign in lowered]
             words -= set(_words_with(word, together))
-    _CLEAN_WORDS.update(words)
+        _CLEAN_WORDS.update(words)
     return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
 
 
