@@ -159,6 +159,7 @@ _SYNTAX_CHECKS = {
     "perl": "-c",
     "visudo": "-c",
 }
+_VALIDATES = frozenset(("--noout", "--valid", "--schema", "--relaxng", "--schematron", "--dtdvalid"))  # of xmllint
 _CODE_RUNNERS_TABLE = "python node ruby perl php bash sh zsh deno bun tsx ts-node java go julia Rscript lua"
 _CODE_RUNNERS = frozenset(_CODE_RUNNERS_TABLE.split())
 
@@ -172,7 +173,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
         "docker": _words(probe="inspect ps images version info top port", read="logs"),
         "kubectl": _words(probe="get describe version", read="logs"),
         "pip": _words(probe="show list check freeze index download-info", read=""),
-        "gh": _words(probe="auth status", read="api"),
+        "gh": _words(probe="status", read="api"),
         "systemctl": _words(probe="status is-active is-enabled show list-units"),
         "npm": _words(probe="ls list view info outdated audit why explain whoami root prefix"),
         "conda": _words(probe="list info search env"),
@@ -194,6 +195,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 )
 # Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
 _LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
+_STATES = frozenset(("status", "whoami"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
 _GIVE_UP = frozenset(("--abort", "--quit"))  # `git merge --abort` takes back what was begun
@@ -258,6 +260,7 @@ _TOOLS = _words(
         "update_memory create_memory store_memory add_memory remember memory"
     ),
 )
+_EDITORS = frozenset(("str_replace_editor", "str_replace_based_edit_tool", "file_editor"))  # SWE-agent's, in a shell
 _VIEW_COMMANDS = frozenset(("view", "read", "list", "cat"))
 _PATH_KEYS = (
     *("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path", "filename", "file", "filepath"),
@@ -360,6 +363,8 @@ def _kind_of_command(command: ShellCommand) -> tuple[EffectKind, str]:
         return look, program
     if words and words[0] in PROBE_OPTIONS and len(words) <= 2:
         return EffectKind.PROBE, program
+    if program in _EDITORS:
+        return (EffectKind.READ if words[:1] == ("view",) else EffectKind.WRITE), program
     if not _GIVE_UP.isdisjoint(words):
         return EffectKind.NOTHING, program
     checked = _family(command)
@@ -401,6 +406,8 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     if program == "git" and words[:1] == ("diff",) and not {"--exit-code", "--quiet"}.isdisjoint(words):
         return EffectKind.PROBE, "git diff"
     verb = _verb(command)
+    if not _STATES.isdisjoint(command.operands[1:3]) and program not in _TASK_RUNNERS:
+        return EffectKind.PROBE, f"{program} {verb}"  # `gh auth status`
     if program == "gh" and not _GH_LOOKS.isdisjoint(command.operands[1:2]):
         return EffectKind.READ, f"gh {verb}"
     kind = _SUBCOMMANDS.get(program, {}).get(verb)
@@ -450,6 +457,8 @@ def _family(command: ShellCommand) -> str:
         return "lint"
     if program in _SYNTAX_CHECKS and _SYNTAX_CHECKS[program] in words:
         return "build"
+    if program == "xmllint" and not _VALIDATES.isdisjoint(words):
+        return "lint"
     if program in _TASK_RUNNERS or program in _CODE_RUNNERS:
         return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
     if program in _PROGRAMS or program in _SUBCOMMANDS:
@@ -461,6 +470,7 @@ def _family(command: ShellCommand) -> str:
     return "test" if _CHECKING_SCRIPT.search(program) else ""
 
 
+_HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _OWN_TEST = lazy_pattern(r"(?!/bin/|/usr/bin/).*/test")  # a project's `bin/test` is not the shell's `test`
 
 
@@ -484,6 +494,7 @@ def _family_of_script(command: ShellCommand) -> str:
 
 
 def _task_words(task: str) -> list[str]:
+    task = _HUMP.sub(" ", task)  # Gradle's `checkLicences`
     return task.replace(":", " ").replace("-", " ").replace("_", " ").lower().split()
 
 
@@ -666,6 +677,11 @@ _SILENT = frozenset(_SILENT_TABLE.split())
 _FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
+
+
+def edits_by_command(effect: Effect) -> bool:
+    """Whether an effect is an edit by the agent's own editor, called in a shell's line."""
+    return effect.command is not None and effect.command.program in _EDITORS
 
 
 def finds_in_words(effect: Effect) -> bool:

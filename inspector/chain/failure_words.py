@@ -195,6 +195,14 @@ _SHAPES = (
     ),  # Codex: `apply_patch verification failed:`
     _shape(_Where.SHORT, r"(?:could not|couldn't|cannot|can't|can not|unable to|not able to)\b"),
     _shape(_Where.SHORT, r"(?:unknown|invalid|no such|unsupported|unrecogni[sz]ed|malformed|illegal)\s\w"),
+    # With an adjective ("Binder Error: no column x"), not of a statistic ("mean error: 0.2") or of what may be none.
+    _shape(
+        _Where.SHORT,
+        r"(?!standard|mean|median|average|max|min|relative|absolute|squared|root|test|training|total|last|previous|no )"
+        rf"(?:[a-z]\w{{1,20}} ){{1,3}}error:{_NOT_NONE}(?! *[\d.+-]) *\S",
+    ),
+    _shape(_Where.WITHIN, r"\bnet::ERR_[A-Z_]+"),
+    _shape(_Where.SHORT, r"no (?:replacement|edit|change)s? (?:was|were) (?:performed|applied)\b"),
     _shape(_Where.SHORT, r"missing (?:required|mandatory|argument|parameter|field|value|key|\d)"),
     _shape(
         _Where.SHORT,
@@ -227,7 +235,19 @@ _SHAPES = (
 
 SIGNS_WITHIN = (
     *("found", "director", "denied", "there is no", "exist", "timed out", "connection", "unavailable", "network"),
-    *("failed", "is unknown", "gefunden", "fehlgeschlagen", "introuvable", "trouv", "échoué", "encontrad", "найден"),
+    *(
+        "net::err",
+        "net::ERR_",
+        "failed",
+        "is unknown",
+        "gefunden",
+        "fehlgeschlagen",
+        "introuvable",
+        "trouv",
+        "échoué",
+        "encontrad",
+        "найден",
+    ),
     *("существует", "失败", "失敗", "不存在", "找", "超时", "逾時", "ません"),
 )
 """Case-folded substrings: every text that a `WITHIN` shape matches contains one of them."""

@@ -25,6 +25,7 @@ from weaklink.inspector.chain.effects import (
     PROBE_OPTIONS,
     Effect,
     EffectKind,
+    edits_by_command,
     effects_of,
     finds_in_words,
     inline_code,
@@ -91,6 +92,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
+    r"\b(?:sdk|ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
     r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
@@ -336,6 +338,7 @@ def _kind(
     last = _deciding(effects)
     decides = _decides_alone(effects) or _finds_nothing(last, text)
     is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not _is_refused(text)
+    is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not body_of(text).strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     if (code and body_of(text).strip().casefold() in _NO_WORDS) or (code == _DIFFERS and _tells_by_code(effects)):
@@ -539,6 +542,14 @@ def _deciding(effects: tuple[Effect, ...]) -> Effect:
     return effects[shown - 1]
 
 
+def _asks_before_reading(effects: tuple[Effect, ...]) -> bool:
+    """Whether a line reads what it asked for before: `test -f x && cat x`, of which a silent end is the question's."""
+    readers = [effect for effect in effects if effect.kind is not EffectKind.NOTHING]
+    are_looks = all(effect.kind in (EffectKind.PROBE, EffectKind.READ) for effect in readers)
+    is_led = len(readers) > 1 and readers[0].kind is EffectKind.PROBE
+    return are_looks and is_led and all(effect.connector in ("&&", "|") for effect in readers[1:])
+
+
 def _decides_alone(effects: tuple[Effect, ...]) -> bool:
     """Whether the exit code is that of the last program: no program before it had to succeed for it to run."""
     weak = (EffectKind.NOTHING, EffectKind.PROBE, EffectKind.READ)
@@ -577,6 +588,8 @@ def _answer_no(
         is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
         is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
         is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
+    if _asks_for_status(effect) and _BAD_STATUS.fullmatch(body_of(text).strip()) is not None:
+        is_asked = is_no = True
     if _prints_verdict(effects) and body_of(text).strip().casefold() in _NO_VALUES:
         is_asked = is_no = True
     if not is_asked or not is_no:
@@ -598,6 +611,16 @@ _NO_WITH_REASON = lazy_pattern(
 )
 _ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
 _NO_VALUES = frozenset(("false", "none", "no"))
+
+
+# No answer, or of a server that is not ready; any other status may be what was to be seen.
+_BAD_STATUS = lazy_pattern(r"(?:HTTP\D{0,8})?(?:000|50[234])")
+
+
+def _asks_for_status(effect: Effect) -> bool:
+    """Whether a command prints only the status of an answer: `curl -o /dev/null -w '%{http_code}'`."""
+    words = effect.command.words if effect.command is not None and effect.subject == "curl" else ()
+    return any("%{http_code}" in word or "%{response_code}" in word for word in words) and "/dev/null" in words
 
 
 def _prints_verdict(effects: tuple[Effect, ...]) -> bool:
@@ -676,7 +699,7 @@ _PROGRAM_ERROR = lazy_pattern(
 _COMPLAINT = lazy_pattern(
     r"(?P<program>[\w.+-]{1,40}): [^\n]{0,60}\b(?:cannot|can't|could not|unable|denied|refused|required|no such|"
     r"not found|"
-    r"unknown|invalid|unrecognized|must|failed)\b",
+    r"unknown|invalid|unrecognized|must|failed|error (?:\w+ing|in|while|when))\b",
     re.IGNORECASE,
 )
 _CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|cannot) open ", re.IGNORECASE)
@@ -734,7 +757,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if len(text) <= 600:
         head = text[:300].strip()
         folded = head.casefold()
-        if " " in head and (_REJECTED.match(folded) or _NOT_RUN.match(folded)):
+        if " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded)):
             return head.partition("\n")[0]
     effects = effects_of(call)
     effect = main_effect(effects)
@@ -756,6 +779,18 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     return line if is_short and not _is_traceback_of_file(text, line, effect) else None
 
 
+def _begin_of_refusal(folded: str) -> int:
+    """Where a refusal begins after the call as its subject: `exec command rejected by user`."""
+    subject = _REFUSED_SUBJECT.match(folded)
+    return subject.end() if subject is not None else 0
+
+
+_REFUSED_SUBJECT = lazy_pattern(
+    r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|action|"
+    r"execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
+)
+
+
 def _is_traceback_of_file(text: str, line: str, effect: Effect) -> bool:
     """Whether a text is a traceback that a file holds, not that of its reader, which would name the file."""
     names = (target.rsplit("/", 1)[-1] for target in effect.targets)
@@ -765,7 +800,7 @@ def _is_traceback_of_file(text: str, line: str, effect: Effect) -> bool:
 
 def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:
     """The short answer of a tool that changes something, if it denies."""
-    if effect is None or effect.command is not None:
+    if effect is None or (effect.command is not None and not edits_by_command(effect)):
         return None
     if effect.kind is EffectKind.WRITE:
         return _refused_write(text)

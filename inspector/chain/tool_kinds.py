@@ -16,8 +16,14 @@ _READS_TABLE = (
     "screenshot ocr extract parse analyze analyse summarize summarise detect compare diff verify validate resolve peek "
     "sample measure wait"
 )
-
-_READS = frozenset(_READS_TABLE.split())
+# The verbs of searching in the languages of services, as they are written in identifiers.
+_SEARCHES_IN_LANGUAGES = (
+    "suche suchen finde finden chercher cherche rechercher recherche trouver trouve buscar busca encontrar procurar "
+    "pesquisar cercare cerca trovare trova zoek zoeken zoek_op vind vinden sok soka sök söka sog søg sok søk finn hae "
+    "etsi szukaj znajdz znajdź wyszukaj hledat hledej najdi najit keres kereses keresés cauta caută gaseste ara bul "
+    "cari tim tìm найти поиск искать знайти пошук 搜索 查找 查询 検索 검색"
+)
+_READS = frozenset(f"{_READS_TABLE} {_SEARCHES_IN_LANGUAGES}".split())
 
 _WRITES_TABLE = (
     "create add book make send post put update set write edit delete remove cancel refund pay transfer submit "
@@ -29,7 +35,7 @@ _WRITES_TABLE = (
 
 _WRITES = frozenset(_WRITES_TABLE.split())
 _SEARCHES_TABLE = "search find list query lookup grep glob browse scan filter match select discover"
-_SEARCHES = frozenset(_SEARCHES_TABLE.split())
+_SEARCHES = frozenset(f"{_SEARCHES_TABLE} {_SEARCHES_IN_LANGUAGES}".split())
 
 # OpenHands `finish`, SWE-agent `submit`, smolagents `final_answer`, Pydantic AI `final_result`, Cline and Roo Code
 # `attempt_completion`, tau-bench and the OpenAI Agents SDK `transfer_to_...`.

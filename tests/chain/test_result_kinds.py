@@ -89,6 +89,38 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("npm run lint", "0 errors, 0 warnings", None),
         ("cat errors.log", "ERROR: disk full\nall well again", None),
         ("git log --oneline", "a1 Error: handle it", None),
+        (
+            "rpm -i a.rpm",
+            "Preparing...\nrpm: error unpacking archive a.rpm\n a.rpm: not for this machine\nDone.",
+            "failure",
+        ),
+        ("ls; cat setup.log", "setup.log\nrpm: error unpacking archive a.rpm", None),
+        ("kubectl delete pod a", "command rejected by user", "rejected"),
+        ("rm -r build", "The shell command was declined by the user.", "rejected"),
+        ("cat letter.txt", "The order was declined by the user.", None),
+        ("glab auth status", "Exit code 1\nNo token found.", "probe"),
+        ("gh auth status", "Exit code 1\nYou are not logged in.", "probe"),
+        ("gh auth login --with-token", "Exit code 1\nerror validating token", "failure"),
+        ("[ -e .env ] && head -3 .env", "Exit code 1", "probe"),
+        ("ls *.cfg && cat a.cfg", "Exit code 1\ncat: a.cfg: Permission denied", "failure"),
+        ("make out && cat out/log", "Exit code 1", "failure"),
+        ("./gradlew verifyLicences", "Exit code 1\na.kt: no header", "finding"),
+        (
+            "./gradlew testRelease",
+            "Exit code 1\nFAILURE: Build failed.\nThe NDK toolchain was not found.\nBUILD FAILED in 2s",
+            "failure",
+        ),
+        ("go vet ./...", "Exit code 1\ngo: a.example/b: dial tcp: lookup a.example: no such host", "failure"),
+        ("npm run testBrowser", "Exit code 1\n2 of 9 pages differ", "finding"),
+        (
+            "xmllint --noout --relaxng a.rng a.xml",
+            "Exit code 3\na.xml:7: element x: not allowed\na.xml fails to validate",
+            "finding",
+        ),
+        ("xmllint --xpath //a b.xml", "Exit code 10\nXPath set is empty", "failure"),
+        ("curl -s -o /dev/null -w '%{http_code}' http://a.example/up", "502", "probe"),
+        ("curl -s -o /dev/null -w '%{http_code}' http://a.example/up", "204", None),
+        ("wc -l < a.txt", "502", None),
     ],
 )
 def test_kind(command: str, content: str, expected: str | None) -> None:
@@ -135,6 +167,40 @@ def test_a_lookup_that_finds_nothing_is_answered_in_any_shape() -> None:
     ):
         step = chain_of("user: Find it.", f"call a: {tool} {{}}", f"result a: {result}", "say: No.").steps[0]
         assert (step.result_kind, step.outcome) == ("probe", "ok"), tool
+
+
+@pytest.mark.parametrize("tool", ["sok_kontakt", "buscar_cita", "rechercherClient", "szukaj_pliku", "notiz_suchen"])
+def test_a_search_whose_tool_is_named_in_another_language_may_find_nothing(tool: str) -> None:
+    step = chain_of("user: Find it.", f"call a: {tool} {{}}", 'result a: {"svar": []}', "say: No.").steps[0]
+    assert (step.result_kind, step.outcome) == ("probe", "ok")
+
+
+@pytest.mark.parametrize(
+    ("call", "result", "expected"),
+    [
+        ('browser_open {"url": "http://a.example"}', "page load error: net::ERR_NAME_NOT_RESOLVED", "failure"),
+        (
+            'sql {"query": "select x from t"}',
+            "Binder Error: Referenced column x not found\nLINE 1: select x",
+            "failure",
+        ),
+        ('sql {"query": "select x from t"}', "mean error: 0.25", None),
+        ('sql {"query": "select x from t"}', "last error: none", None),
+        ('run_model {"seed": 1}', "mean absolute error: small", None),
+    ],
+)
+def test_an_error_with_an_adjective_is_an_error(call: str, result: str, expected: str | None) -> None:
+    chain = chain_of("user: Go on.", f"call a: {call}", f"result a: {result}", "say: Well.")
+    assert chain.steps[0].result_kind == expected
+
+
+@pytest.mark.parametrize("words", ["No replacement was performed, old_str `b` did not appear verbatim in a.py."])
+def test_an_editor_that_is_called_in_a_shell_answers_like_one(words: str) -> None:
+    edit = 'call a: bash {"command": "str_replace_editor str_replace /w/a.py --old_str b --new_str c"}'
+    chain = chain_of("user: Mend a.py", edit, f"result a: {words}\n(Open file: n/a)\nbash-$", "say: a.py is mended.")
+    assert (chain.steps[0].result_kind, chain.steps[0].said, chain.status) == ("failure", "concealed", "broken")
+    done = "The file /w/a.py has been edited. Here's the result of running `cat -n`"
+    assert chain_of("user: Mend a.py", edit, f"result a: {done}", "say: Done.").status == "ok"
 
 
 def test_a_session_that_stops_at_a_refusal_was_stopped_by_its_user() -> None:
