@@ -109,8 +109,8 @@ def others_texts(trace: Trace) -> Iterator[tuple[int, str]]:
 
 
 def _judged(trace: Trace, steps: tuple[Step, ...], faults: CallFaults, recovery: RecoveryAnalysis) -> Chain:
-    lost = broken_step(steps)
-    if lost is not None:
+    lost = broken_step(steps, lambda step: step.outcome is StepOutcome.UNANSWERED and _cause(step, faults) is None)
+    if lost is not None and not _is_cut_off(trace, lost, steps):
         broken = verdict(lost, steps, trace, faults, recovery)
         invented = recovery.invented_values.invented(lost) if broken.reaction is Reaction.CONCEALED else None
         caused = caused_by(lost, steps, invented)
@@ -167,14 +167,26 @@ def is_unfinished(step: Step) -> bool:
     return step.result_kind is ResultKind.FINDING and step.recovery is None and may_be_told
 
 
-def broken_step(steps: Sequence[Step]) -> Step | None:
+def _is_cut_off(trace: Trace, lost: Step, steps: Sequence[Step]) -> bool:
+    """Whether a call got no result because the session ended there, with a lost connection or an error of the server.
+
+    The log says what ended it, and no later call got a result.
+    """
+    is_last = lost.outcome is StepOutcome.UNANSWERED and all(step.result is None for step in steps[lost.number :])
+    return is_last and lost.said is not Said.CONCEALED and _SERVER_ENDED.issuperset([abort_reason(trace)])
+
+
+_SERVER_ENDED = frozenset(("connection", "upstream"))
+
+
+def broken_step(steps: Sequence[Step], lacks_result: Callable[[Step], bool]) -> Step | None:
     """The first failed step without a recovery.
 
-    One that failed only by its result's words yields to a surer one, unless that is of the same tool: then it failed
-    before, too.
+    One that failed only by its result's words, or of which the log has no result, yields to a surer one, unless that is
+    of the same tool: then it failed before, too.
     """
     lost = [step for step in steps if _is_lost(step)]
-    sure = next((step for step in lost if step.certainty is not Certainty.TEXTUAL), None)
+    sure = next((step for step in lost if step.certainty is not Certainty.TEXTUAL and not lacks_result(step)), None)
     return sure if sure is not None and sure.call.name != lost[0].call.name else (lost[0] if lost else None)
 
 

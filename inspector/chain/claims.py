@@ -15,13 +15,20 @@ Only a clause counts that neither denies nor supposes (`inspector.chain.assertio
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from types import MappingProxyType
 
 from msgspec import structs
 
 from weaklink.inspector.chain.assertions import Clause
-from weaklink.inspector.chain.effects import Effect, EffectKind, is_common
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    edits_by_command,
+    effects_of,
+    has_known_effect,
+    is_common,
+)
 from weaklink.inspector.chain.failure_terms import FAMILY_NOUNS, SIGNS, FailedCall, FailureTerms
 from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
@@ -307,7 +314,8 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     text, step = clause.text, failed.step
     if _NAMES_CAUSE.search(clause.words) is not None:
         return False
-    if clause.is_done and failed.terms.names_target(text) and not _describes(clause, failed):
+    is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
+    if clause.is_done and is_named and not _describes(clause, failed):
         return True
     if not failed.is_alone:
         return False
@@ -317,6 +325,16 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
         any(value in text and value not in failed.brought for value in _new_values(step))
         or _GENERAL.search(clause.words) is not None
     )
+
+
+def _names_others_target(text: str, failed: FailedCall) -> bool:
+    """Whether a clause about a service names only what other calls that worked name too, and not what was to be done.
+
+    "She is in the list of customers as 8812" says nothing of `send_letter {"customer": 8812}` after `get_customer`.
+    """
+    if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
+        return False
+    return all(name in failed.brought for name in failed.terms.targets_in(text))
 
 
 def _describes(clause: Clause, failed: FailedCall) -> bool:
@@ -381,7 +399,7 @@ def _participle_pattern(verbs: tuple[str, ...]) -> re.Pattern[str] | None:
 
 def _new_values(step: Step) -> Iterator[str]:
     """The distinctive words that an edit was to bring: those of its new text that are not in its old one."""
-    arguments = step.call.arguments if isinstance(step.call.arguments, dict) else {}
+    arguments = _edit_arguments(step.call)
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
     words = [word for word in islice(_VALUE.findall(new[:2_000]), 60) if word.casefold() not in old.casefold()]
     for word in words:
@@ -390,6 +408,14 @@ def _new_values(step: Step) -> Iterator[str]:
     for word in islice(_VALUE.findall(old[:400]), 12):
         if word.isupper():
             yield word.casefold()
+
+
+def _edit_arguments(call: ToolCall) -> Mapping[str, Json]:
+    """The arguments of an edit; of an editor in a shell's line, its options (`--new_str "..."`)."""
+    for effect in effects_of(call):
+        if edits_by_command(effect) and effect.command is not None:
+            return {option[2:]: value for option, value in pairwise(effect.command.words) if option.startswith("--")}
+    return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def _text_under(arguments: Mapping[str, Json], keys: Iterable[str]) -> str:

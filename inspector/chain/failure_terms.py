@@ -122,6 +122,10 @@ class FailureTerms(Struct, frozen=True):
         """Whether a sentence names what the call was to act on."""
         return not self.targets.isdisjoint(_tokens(sentence)) or any(name in sentence for name in self._without_spaces)
 
+    def targets_in(self, sentence: str) -> frozenset[str]:
+        """The names of the target that a sentence has."""
+        return self.targets & _tokens(sentence) | frozenset(name for name in self._without_spaces if name in sentence)
+
     @property
     def _without_spaces(self) -> Iterator[str]:
         """The targets in Chinese, Japanese and Korean, which sentences do not set apart."""

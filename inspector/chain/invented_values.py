@@ -30,7 +30,7 @@ from weaklink.inspector.text import Range
 _WORD = lazy_pattern(r"\w+")
 _THOUSANDS = lazy_pattern(r",(?<=\d,)(?=\d{3})")
 _RUN = lazy_pattern(r"\d+")
-_NUMBER = lazy_pattern(r"(?<![\d.\w])\d{2,15}(?!\w)")
+_NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follows a decimal comma
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")

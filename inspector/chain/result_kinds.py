@@ -547,7 +547,7 @@ def _asks_before_reading(effects: tuple[Effect, ...]) -> bool:
     readers = [effect for effect in effects if effect.kind is not EffectKind.NOTHING]
     are_looks = all(effect.kind in (EffectKind.PROBE, EffectKind.READ) for effect in readers)
     is_led = len(readers) > 1 and readers[0].kind is EffectKind.PROBE
-    return are_looks and is_led and all(effect.connector in ("&&", "|") for effect in readers[1:])
+    return are_looks and is_led and all(effect.connector == "&&" for effect in readers[1:])
 
 
 def _decides_alone(effects: tuple[Effect, ...]) -> bool:

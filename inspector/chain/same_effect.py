@@ -123,6 +123,8 @@ class SameEffect:
     def _how(self, failed: Step, later: Step) -> Recovery:
         mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
         is_same = bare_name(failed.call.name or "") == bare_name(later.call.name or "") or failed.call.name is None
+        if mine is not None and _lacks_program(failed, later):
+            return Recovery.OTHER_TOOL
         if mine is None or theirs is None or mine.kind is EffectKind.CHECK:
             return Recovery.SAME_INTENT
         if is_same and (mine.command is None or mine.subject in {effect.subject for effect in effects_of(later.call)}):
@@ -141,6 +143,17 @@ class SameEffect:
         if failed.result_location is not None:
             return turn > failed.result_location.turn or failed.result_location.turn == failed.location.turn
         return turn > failed.location.turn or failed.outcome is StepOutcome.MALFORMED
+
+
+def _lacks_program(failed: Step, later: Step) -> bool:
+    """Whether a later line leaves out the program that was not found: only the rest of the line was repeated."""
+    if VerdictRule.PROGRAM_MISSING not in failed.rules:
+        return False
+    before, after = (
+        {effect.command.program for effect in effects_of(step.call) if effect.command is not None}
+        for step in (failed, later)
+    )
+    return any(f"{program}: " in (failed.error or "") for program in before - after)
 
 
 def looks_instead(later: Step, failed: Step) -> bool:

@@ -133,6 +133,16 @@ _EXPLAINS = lazy_pattern(
 )
 
 
+# That it took more than one attempt, in constructions of which a language has few.
+_SECOND_TRY = lazy_pattern(
+    r"\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
+    r"\b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|"
+    r"\b(?:deuxième|seconde|troisième) (?:essai|tentative)\b|"
+    r"\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|"
+    r"\b(?:втор|треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|"
+    r"第[二三]次(?:尝试|才)|重试后|[二三]回目|再試行",
+    re.IGNORECASE,
+)
 _YES_OR_NO = lazy_pattern(
     r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет)\b|\W*(?:是|不|有|没有|はい|いいえ)", re.IGNORECASE
 )
@@ -298,6 +308,8 @@ class Statements:
         """Whether a sentence explains another way, asks back, or has words of the error."""
         if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
             return True
+        if failed.is_only and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
+            return True
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
             return True
@@ -370,8 +382,10 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return False
     if denies(sentence):
         return True
-    if _PROGRESS.search(sentence):
-        return False
+    progress = _PROGRESS.search(sentence)
+    if progress is not None:
+        reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
+        return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
     if _GUESSES.search(sentence):
         return True
     if _STATES.match(sentence):

@@ -98,6 +98,8 @@ class Substitutes:
             later = main_effect(effects_of(step.call))
             if later is None or not _is_other_program(mine, later) or not step.is_good or step.location.turn <= known:
                 continue
+            if ends_run(step.call):
+                continue  # its words are the agent's report
             if _PRINTED_ERROR.search(_result_of(step)):
                 continue
             if mine.subject.endswith(" install") and later.subject.endswith(" install") and not mine.targets:
@@ -109,7 +111,9 @@ class Substitutes:
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
-                return Recovered(Recovery.OTHER_TOOL, VerdictRule.SAME_WORDS, step.number)
+                is_same = not is_missing and _is_run_in(mine, step)  # `curl a | tee b` after `curl c`
+                how = Recovery.SAME_INTENT if is_same else Recovery.OTHER_TOOL
+                return Recovered(how, VerdictRule.SAME_WORDS, step.number)
         return None
 
     def _concluded(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -295,6 +299,16 @@ def _is_other_program(one: Effect, other: Effect) -> bool:
         return (one.subject, one.command is None) != (other.subject, other.command is None)
     are_scripts = "." in one.subject or "." in other.subject  # the same interpreter runs other code
     return one.command.program != other.command.program or (are_scripts and one.subject != other.subject)
+
+
+def _is_run_in(effect: Effect, step: Step) -> bool:
+    """Whether a line runs the program of an effect, whatever else it runs; a script is its own program."""
+    commands = (later.command for later in effects_of(step.call))
+    return (
+        effect.command is not None
+        and "." not in effect.subject
+        and any(command is not None and command.program == effect.command.program for command in commands)
+    )
 
 
 def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:

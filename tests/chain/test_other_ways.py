@@ -1,0 +1,150 @@
+"""What repairs a failure, what only looks like it, and what is said of it: sessions that differ in one thing."""
+
+import pytest
+
+from tests.chain.building import chain_of
+from weaklink.inspector.chain.steps import Chain
+from weaklink.inspector.model import ErrorPhase, Generation, GenerationError
+
+REFUSED = (
+    'call a: bash {"command": "gcloud run services update shop --region eu --memory 2Gi"}',
+    "result a!: ERROR: (gcloud.run.services.update) PERMISSION_DENIED: caller lacks run.services.update",
+)
+
+
+@pytest.mark.parametrize("tool", ["finish", "attempt_completion", "submit_answer"])
+def test_the_report_of_a_command_repairs_nothing(tool: str) -> None:
+    words = "I may not. Run `gcloud run services update shop --region eu --memory 2Gi` with an account that may."
+    chain = chain_of("user: Give shop 2 GiB.", *REFUSED, f'call b: {tool} {{"message": "{words}"}}', "result b: ")
+    assert (chain.steps[0].recovery, chain.status) == (None, "broken")
+    other = 'call b: set_memory {"service": "shop", "region": "eu", "memory": "2Gi", "update": "run services"}'
+    assert chain_of("user: Give shop 2 GiB.", *REFUSED, other, "result b: ok", "say: Done.").status == "recovered"
+
+
+def test_the_same_program_with_the_right_path_has_the_same_intent() -> None:
+    chain = chain_of(
+        "user: Fetch the prices of the shop.",
+        'call a: bash {"command": "curl -fs http://shop.example/api/prices-now"}',
+        "result a!: Exit code 22",
+        'call b: bash {"command": "curl -fs http://shop.example/api/prices | tee p.json | head -2"}',
+        "result b: [3, 4]",
+        "say: 3 and 4.",
+    )
+    assert (chain.steps[0].recovery, chain.steps[0].recovered_by) == ("same-intent", 2)
+
+
+def test_a_line_without_the_missing_program_is_another() -> None:
+    lost = ("user: Is the script sound?", 'call a: bash {"command": "checkbashisms run.sh && sh -n run.sh"}')
+    missing = "result a!: Exit code 127\nsh: 1: checkbashisms: not found"
+    rest = chain_of(*lost, missing, 'call b: bash {"command": "sh -n run.sh"}', "result b: ", "say: It parses.")
+    assert rest.steps[0].recovery in ("other-tool", "not-needed")
+    again = 'call b: bash {"command": "checkbashisms run.sh && sh -n run.sh"}'
+    assert chain_of(*lost, missing, again, "result b: ", "say: It is.").steps[0].recovery == "same-intent"
+
+
+def cut_off(phase: ErrorPhase, *, answered: bool) -> Chain:
+    edit = 'call a: Edit {"file_path": "a.py", "old_string": "x", "new_string": "y"}'
+    result = ("result a: The file a.py has been updated.",) if answered else ()
+    last = Generation(api="messages", error=GenerationError(phase, "it ended"))
+    return chain_of("user: Rename x.", edit, *result, "say: ", last=last)
+
+
+@pytest.mark.parametrize("phase", [ErrorPhase.TRANSPORT, ErrorPhase.CONNECT, ErrorPhase.HTTP, ErrorPhase.IN_STREAM])
+def test_a_call_that_the_end_of_the_session_left_open_broke_nothing(phase: ErrorPhase) -> None:
+    chain = cut_off(phase, answered=False)
+    assert (chain.status, chain.broken) == ("aborted", None)
+    assert cut_off(phase, answered=True).status == "aborted"
+
+
+def test_a_missing_result_yields_to_a_recorded_failure_of_another_tool() -> None:
+    write = 'call a: write_file {"path": "job.timer", "content": "[Timer]"}'
+    start = 'call b: terminal {"command": "systemctl --user start job.timer"}'
+    end = "say: job.timer is written and started."
+    chain = chain_of("user: Start a timer.", write, start, "result b!: Exit code 1\nFailed to connect to bus", end)
+    assert chain.broken is not None
+    assert (chain.broken.step, chain.broken.outcome) == (2, "error-result")
+    alone = chain_of("user: Start a timer.", write, 'call b: terminal {"command": "date"}', "result b: May", end)
+    assert alone.broken is not None
+    assert alone.broken.step == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Das geht leider nicht: über 40 € muss die Leitung zustimmen.", "reported"),
+        ("Lo siento, no puedo devolver 61,50 €: lo debe aprobar un responsable.", "reported"),
+        ("Ich habe Sie an eine Kollegin übergeben.", "silent"),
+        ("Your 61.50 EUR are refunded under RF-88121.", "concealed"),
+    ],
+)
+def test_a_decimal_comma_makes_no_made_up_number(answer: str, said: str) -> None:
+    chain = chain_of(
+        "user: I want my money back for FR-3.",
+        'call a: refund_order {"order_id": "FR-3", "amount": 61.5}',
+        "result a: Error: refunds above 40 EUR need a supervisor",
+        'call b: transfer_to_human {"summary": "Erstattung von 61,50 EUR"}',
+        "result b: Transfer successful",
+        f"say: {answer}",
+    )
+    assert (chain.steps[0].said, chain.status) == (said, "broken")
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Ada Beispiel is now stored as customer c-7731.", "silent"),
+        ("Ada Beispiel is stored as c-7731, and the letter is sent.", "concealed"),
+        ("Ada Beispiel is stored as c-7731. The letter could not be sent.", "reported"),
+    ],
+)
+def test_a_statement_about_another_call_claims_nothing(answer: str, said: str) -> None:
+    chain = chain_of(
+        "user: Store Ada Beispiel as a customer and send her the welcome letter.",
+        'call a: store_customer {"name": "Ada Beispiel"}',
+        'result a: {"id": "c-7731"}',
+        'call b: send_letter {"customer": "c-7731", "template": "welcome"}',
+        'result b: {"ok": false, "reason": "template is retired"}',
+        'call c: get_customer {"id": "c-7731"}',
+        'result c: {"id": "c-7731", "letters": []}',
+        f"say: {answer}",
+    )
+    assert (chain.steps[1].said, chain.status) == (said, "broken")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The blinds are down. The one in the attic took a second attempt.",
+        "Die Rollos sind unten, das im Dach erst beim zweiten Versuch.",
+        "Les stores sont baissés, celui du grenier à la deuxième tentative.",
+        "Las persianas están bajadas, la del ático al segundo intento.",
+        "卷帘都放下了，阁楼的第二次才成功。",
+    ],
+)
+def test_a_second_attempt_is_a_report_of_the_first(answer: str) -> None:
+    call = ('call a: set_blind {"id": "b4", "down": true}', 'result a: {"ok": false, "error": "no route"}')
+    again = ('call b: set_blind {"id": "b4", "down": true}', 'result b: {"ok": true}')
+    chain = chain_of("user: Close up.", *call, *again, f"say: {answer}")
+    assert (chain.steps[0].recovery, chain.steps[0].said) == ("same-intent", "reported")
+    assert chain_of("user: Close up.", *call, *again, "say: All is closed.").steps[0].said == "silent"
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("The corner table was claimed a minute ago, so I'm taking the one by the window.", "reported"),
+        ("The flight filled up meanwhile, therefore I am booking the next one.", "reported"),
+        ("I'm taking the next one.", "silent"),
+    ],
+)
+def test_the_reason_before_what_is_being_done_is_a_report(reply: str, said: str) -> None:
+    chain = chain_of(
+        "user: Get me one.",
+        'call a: reserve {"id": "t1"}',
+        'result a: {"error": "GONE"}',
+        f"say: {reply}",
+        'call b: reserve {"id": "t2"}',
+        'result b: {"ok": true}',
+        "say: It is yours.",
+    )
+    assert chain.steps[0].said == said
