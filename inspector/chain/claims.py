@@ -241,7 +241,8 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return True
     if is_about and clause.is_done and _ALL.search(clause.words) is not None:
         return True
-    if is_about and _LOCATED.search(clause.words) is not None and not failed.is_others(clause.text):
+    is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
+    if is_about and _LOCATED.search(clause.words) is not None and not is_others:
         return True
     is_english = _ENGLISH.search(clause.words) is not None
     return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
@@ -334,7 +335,8 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
     """
     if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
         return False
-    return all(name in failed.brought for name in failed.terms.targets_in(text))
+    named = failed.terms.targets_in(text)
+    return bool(named) and all(name in failed.brought for name in named)
 
 
 def _describes(clause: Clause, failed: FailedCall) -> bool:

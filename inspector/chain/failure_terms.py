@@ -228,6 +228,10 @@ class FailedCall(Struct, frozen=True):
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
 
+    def is_about(self, text: str) -> bool:
+        """Whether a text shares a word with the call, its result, or the user's last request before it."""
+        return self.terms.are_touched(text) or self.is_requested(text)
+
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
         shared_pairs = _cjk_pairs(self.request) & _cjk_pairs(text)

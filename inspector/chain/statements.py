@@ -235,9 +235,9 @@ class Statements:
         if final is None and is_ended and failed.is_lost:
             specific = structs.replace(failed, is_alone=False)  # a claim of this effect decides before "Done."
             claim = self._last_that(self._claims, specific) or self._last_that(self._claims, failed)
-            if claim is not None:
-                return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim)
             final, rule = self._last_that(self._gives_up, failed), VerdictRule.GAVE_UP
+            if claim is not None and (final is None or failed.is_about(claim.text)):
+                return Judged(Said.CONCEALED, VerdictRule.CLAIMED, claim)
         if final is not None:
             return Judged(Said.REPORTED, rule, final)
         told = self.in_reply(failed)
