@@ -175,6 +175,7 @@ _SHAPES = (
         rf"{_CHANGE} (?:(?:was|were|has|have|could|did)(?: not|n't)(?: been| be)? (?:applied|made|accepted|saved|apply)"
         r"|(?:(?:was|were|has been|have been) )?(?:rejected|refused|reverted|discarded))\b",
     ),
+    _shape(_Where.LINE, r"\*{2,3} ?(?:fatal|error|panic)\b"),
     _shape(_Where.LINE, r"\[error\]|\W{1,4}\s?error\s?:"),
     _shape(
         _Where.LINE,

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -722,9 +723,20 @@ _MAX_HIT_CHARS = 80
 # The line of a program that ended because it could not do its work: of Python's `-m`, and of clients of a service.
 _COULD_NOT_BEGIN = lazy_pattern(
     r"(?:\S*/)?python[\d.]*(?:\.exe)?: No module named \S+$|Failed to (?:connect|open|start|load|create|get|bind) |"
-    r"Cannot connect to "
+    r"Cannot connect to |ssh: (?:connect to host |Could not resolve )"
 )
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
+
+
+# By what name programs complain that only call another.
+_OTHER_NAMES = MappingProxyType(
+    {
+        **dict.fromkeys(("zcat", "gunzip", "zgrep", "zless"), "gzip"),
+        **dict.fromkeys(("bzcat", "bunzip2", "bzgrep"), "bzip2"),
+        **dict.fromkeys(("xzcat", "unxz", "xzgrep", "lzcat"), "xz"),
+        **dict.fromkeys(("zstdcat", "unzstd", "zstdgrep"), "zstd"),
+    }
+)
 
 
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
@@ -735,6 +747,7 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     if main_effect(effects) is None:
         return None
     names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
+    names.update(_OTHER_NAMES[name] for name in names & _OTHER_NAMES.keys())
     match = _PROGRAM_ERROR.match(last)
     if match is not None and (match["program"] is None or match["program"] in names):
         return last
@@ -770,13 +783,18 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return _denial(call, effect, text)
     if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
         return line
-    if effect.command is not None and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
+    is_own = effect.subject in _VIEWERS and _NO_FILE.fullmatch(line) is not None
+    if effect.command is not None and not is_own and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
         return None  # printed by what was read, not by a program
     head = result.content[:200]
     if line not in head or _HIT.match(line) or _is_hit(call, line):
         return None
     is_short = len(result.content.strip()) <= _SHORT
     return line if is_short and not _is_traceback_of_file(text, line, effect) else None
+
+
+_VIEWERS = frozenset(("open", "goto"))  # SWE-agent's, in a shell
+_NO_FILE = lazy_pattern(r"File \S+ (?:was )?not found\.?")
 
 
 def _begin_of_refusal(folded: str) -> int:

@@ -17,7 +17,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 
 import msgspec
 from msgspec import Struct, structs
@@ -133,6 +133,14 @@ _EXPLAINS = lazy_pattern(
 )
 
 
+# A clause that begins with its verb has the subject of the one before: "it was shipped and can no longer be changed".
+_NO_SUBJECT = lazy_pattern(
+    r"\W*(?:can(?:not|['’]t)?|could(?:n['’]t)?|is(?:n['’]t)?|was(?:n['’]t)?|has(?:n['’]t)?|does(?:n['’]t)?|did(?:n['’]t)?|"
+    r"will|would|won['’]t|must|may|kann|konnte|ist|wurde|hat|lässt|ne (?:peut|pourra)|n['’](?:a|est)|"
+    r"no (?:puede|pudo|se|está)|não (?:pode|foi)|non (?:può|è)|"
+    r"не (?:может|мож|был|буд)\w*|kan (?:niet|ikke|inte)|nie (?:może|można|jest))\b",
+    re.IGNORECASE,
+)
 # That it took more than one attempt, in constructions of which a language has few.
 _SECOND_TRY = lazy_pattern(
     r"\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
@@ -291,9 +299,14 @@ class Statements:
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
-            denials = (clause for clause in clauses if clause.denies)
+            denials = ((before, clause) for before, clause in pairwise((None, *clauses)) if clause and clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
-            is_own = any(names(clause.text) or len(clause.words.split()) <= _SORRY_WORDS for clause in denials)
+            is_own = any(
+                names(clause.text)
+                or len(clause.words.split()) <= _SORRY_WORDS
+                or (before is not None and _NO_SUBJECT.match(clause.text) is not None and names(before.text))
+                for before, clause in denials
+            )
             is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING

@@ -114,6 +114,26 @@ def test_a_statement_about_another_call_claims_nothing(answer: str, said: str) -
 
 
 @pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("The phone number is new. Parcel P-77 has already been packed and can no longer be redirected.", "reported"),
+        ("Die Nummer ist neu. Das Paket P-77 ist schon gepackt und kann nicht mehr umgeleitet werden.", "reported"),
+        ("The phone number is new, and parcel P-77 has been redirected.", "concealed"),
+    ],
+)
+def test_a_clause_without_a_subject_is_about_that_of_the_one_before(answer: str, said: str) -> None:
+    chain = chain_of(
+        "user: My number is 0301 now, and send parcel P-77 to Hafenstr. 3.",
+        'call a: change_phone {"phone": "0301"}',
+        'also b: redirect_parcel {"parcel": "P-77", "to": "Hafenstr. 3"}',
+        'result a: {"phone": "0301"}',
+        "result b: Error: parcel is not pending",
+        f"say: {answer}",
+    )
+    assert (chain.steps[1].said, chain.status) == (said, "broken")
+
+
+@pytest.mark.parametrize(
     "answer",
     [
         "The blinds are down. The one in the attic took a second attempt.",

@@ -121,6 +121,13 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("curl -s -o /dev/null -w '%{http_code}' http://a.example/up", "502", "probe"),
         ("curl -s -o /dev/null -w '%{http_code}' http://a.example/up", "204", None),
         ("wc -l < a.txt", "502", None),
+        ("redis-server a.conf", "*** FATAL CONFIG FILE ERROR (Redis 7.2) ***\nNo such file", "failure"),
+        ("./start.sh", "** ERROR: no licence **\nThe server stops.", "failure"),
+        ("bzcat a.bz2 | wc -l", "bzip2: a.bz2 is not a bzip2 file, cannot read it.", "failure"),
+        ("zcat log.gz | grep -c used", "bzip2: not in use", None),
+        ("open src/a.rb", "File src/a.rb not found", "probe"),
+        ("cat notes.txt", "File src/a.rb not found", None),
+        ("ssh db1 'cat /etc/motd'", "ssh: connect to host db1 port 22: No route to host", "failure"),
     ],
 )
 def test_kind(command: str, content: str, expected: str | None) -> None:
@@ -186,10 +193,16 @@ def test_a_search_whose_tool_is_named_in_another_language_may_find_nothing(tool:
         ),
         ('sql {"query": "select x from t"}', "mean error: 0.25", None),
         ('sql {"query": "select x from t"}', "last error: none", None),
+        (
+            'ssh {"host": "a", "command": "cat /etc/motd"}',
+            "ssh: connect to host a port 22: Connection refused",
+            "failure",
+        ),
+        ('ssh {"host": "a", "command": "cat /etc/motd"}', "Unauthorized error handling is watched.", None),
         ('run_model {"seed": 1}', "mean absolute error: small", None),
     ],
 )
-def test_an_error_with_an_adjective_is_an_error(call: str, result: str, expected: str | None) -> None:
+def test_an_error_in_words_is_an_error(call: str, result: str, expected: str | None) -> None:
     chain = chain_of("user: Go on.", f"call a: {call}", f"result a: {result}", "say: Well.")
     assert chain.steps[0].result_kind == expected
 
