@@ -18,6 +18,7 @@ neither do names of things such as "error handling" and "tests for missing keys"
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -116,7 +117,8 @@ _FAILING = (
         r"prohibit\w*|stop(?:s|ped)? (?:short|us|me|it)|missing|absent|lack\w*|broken?|breaks|(?<!\ba )(?<!\bthe )red|"
         r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
         r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
-        r"invalid|incorrect|wrong\w*|mismatch\w*|errors?|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
+        r"invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|"
+        r"empty-handed|n/a|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
         r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|"
         r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|"
         r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
@@ -319,11 +321,29 @@ def _is_partial(words: str) -> bool:
     counts = _PARTIAL.search(words)
     if counts is None and (counts := _PARTIAL_CJK.search(words)) is not None:
         return int(counts[2]) < int(counts[1])
+    if counts is None and (counts := _PARTIAL_IN_WORDS.search(words)) is not None:
+        return _NUMBER_WORDS[counts[1].casefold()] < _NUMBER_WORDS[counts[2].casefold()]
     return counts is not None and int(counts[1]) < int(counts[2])
 
 
-_PARTIAL_CJK = lazy_pattern(r"(\d{1,6})\D{0,2}中(?:有|の)?(\d{1,6})")
-_PARTIAL = lazy_pattern(r"\b(\d{1,6}) ?(?:of|out of|/|von|sur|de|из) ?(?:the )?(\d{1,6})\b(?![./-])")
+_PARTIAL_CJK = lazy_pattern(r"(\d{1,6})[^\d年月日時时分]{0,6}中[^\d、。，]{0,6}?(\d{1,6})")
+_PARTIAL = lazy_pattern(
+    r"\b(\d{1,6}) ?(?:of|/|von|de|из|(?:[^\W\d]\w{1,20} )?(?:sur|out of)) ?"
+    r"(?:(?:the|den|los|las|les|i|gli) )?(\d{1,6})\b(?![/-]|\.\d)"
+)
+_NUMBER_TABLE = (
+    "two three four five six seven eight nine ten eleven twelve",
+    "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "deux trois quatre cinq six sept huit neuf dix onze douze",
+    "dos tres cuatro cinco seis siete ocho nueve diez once doce",
+)
+_ONE = dict.fromkeys(("only one", "only got one", "just one", "nur eine", "nur einer", "solo una", "solo uno"), 1)
+_NUMBER_WORDS = MappingProxyType(_ONE | {word: n for row in _NUMBER_TABLE for n, word in enumerate(row.split(), 2)})
+_COUNTS = "|".join(_NUMBER_WORDS)
+_PARTIAL_IN_WORDS = lazy_pattern(
+    rf"\b({_COUNTS}) (?:of|out of|von|sur|de) (?:(?:the|den|los|las|les) )?({_COUNTS})\b",
+    re.IGNORECASE,
+)
 
 
 def _clause(text: str, *, is_condition: bool) -> Clause:
@@ -370,6 +390,11 @@ _FOREIGN_LETTER = lazy_pattern(
     r"[^A-Za-zÀ-ÿĂ-ćČ-đĘ-ěĞğİıŁ-ńŇňŐ-őŒœŘ-śŞ-ťŮ-űŹ-žƠơƯưȘ-țẠ-ỹ\u0370-\u03ff\u1f00-\u1fff\u0400-\u045f\u0490\u0491"
     r"\u05d0-\u05ea\u0620-\u064a\u0900-\u097f\u0e00-\u0e7f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+
+
+def counts_part(sentence: str) -> bool:
+    """Whether a sentence counts fewer than all: "8 of the 9 are moved"."""
+    return any(_is_partial(clause.words) for clause in clauses_of(sentence))
 
 
 def leaves_open(sentence: str) -> bool:

@@ -166,6 +166,12 @@ _TRANSLATED = MappingProxyType(
         "merge": r"gemergt|zusammengeführt|fusionn\w+|fusionad\w+|слит[аоы]?",
         "download": r"heruntergeladen|télécharg\w+|descargad\w+|baixad\w+|скачан\w*|загружен\w*",
         "book": r"gebucht|reserviert|reserved|réserv\w+|reservad\w+|забронирован\w*",
+        "move": r"verschoben|déplac\w+|movid\w+|spostat\w+|перемещ\w+|przenies\w+|verplaatst|flyttad\w*|flyttet",
+        "copy": r"kopiert|copi(?:é|ad|at)\w*|скопирован\w*|skopiowan\w+|gekopieerd",
+        "rename": r"umbenannt|renomm\w+|renombrad\w+|renomead\w+|rinominat\w+|переименован\w*",
+        "update": r"aktualisiert|mise?s? à jour|actualizad\w+|atualizad\w+|aggiornat\w+|обновл\w+|bijgewerkt",
+        "upload": r"hochgeladen|télévers\w+|subid\w+|carregad\w+|caricat\w+|загружен\w*|geüpload",
+        "restart": r"neu gestartet|redémarr\w+|reiniciad\w+|riavviat\w+|перезапущен\w*|herstart",
         "cancel": r"storniert|abgesagt|annul\w+|cancelad\w+|отмен[её]н\w*",
     }
 )
@@ -441,6 +447,11 @@ _OLD_KEYS = ("old_string", "old_str", "old_text", "search")
 _VALUE = lazy_pattern(r"[\w@.:/-]{4,60}")
 
 
+# Of a service that was told to read its settings again.
+_PICKED_UP = (
+    r"picked up|taken over|took over|loaded|übernommen|neu geladen|neu gestartet|recharg\w+|redémarr\w+|pris en compte|"
+    r"recargad\w+|reiniciad\w+|ricaricat\w+|riavviat\w+|recarregad\w+|перезапущен\w*"
+)
 _PROGRAM_CLAIMS = MappingProxyType(
     {
         "scp": "copied|uploaded|deployed|transferred",
@@ -464,8 +475,8 @@ _PROGRAM_CLAIMS = MappingProxyType(
         "pg_dump": "dumped|backed up|saved|exported",
         "pg_restore": "restored|imported",
         "crontab": "scheduled|installed|set up|registered|runs every|will run",
-        "systemctl": "restarted|started|enabled|running|stopped|reloaded|is up|active",
-        "service": "restarted|started|enabled|running|stopped|reloaded|is up|active",
+        "systemctl": f"restarted|started|enabled|running|stopped|reloaded|is up|active|{_PICKED_UP}",
+        "service": f"restarted|started|enabled|running|stopped|reloaded|is up|active|{_PICKED_UP}",
         "curl": "sent|posted|notified|created|triggered|downloaded|fetched|uploaded",
         "wget": "downloaded|fetched",
         "gh": "created|opened|merged|released|published|closed|commented",

@@ -167,7 +167,7 @@ class FailedCall(Struct, frozen=True):
     names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
-    worked, in lower case.
+    worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked.
     """
 
     step: Step
@@ -186,6 +186,7 @@ class FailedCall(Struct, frozen=True):
     is_wanted: bool = True
     is_only_change: bool = False
     late_reply: int = 0
+    is_one_of_several: bool = False
     brought: str = ""
 
     def drops(self, text: str) -> bool:

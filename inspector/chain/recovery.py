@@ -97,6 +97,7 @@ class RecoveryAnalysis:
             late_reply=facts.late_reply_to(failed),
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
+            is_one_of_several=facts.is_one_of_several(failed),
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)

@@ -153,6 +153,14 @@ class SessionFacts:
         new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
+    def is_one_of_several(self, failed: Step) -> bool:
+        """Whether another call of the same tool or program worked."""
+        return _doer(failed) in self._doers
+
+    @cached_property
+    def _doers(self) -> frozenset[tuple[str, str]]:
+        return frozenset(_doer(step) for step in self.steps if step.is_good)
+
     @cached_property
     def has_worked(self) -> bool:
         """Whether any call worked."""
@@ -336,3 +344,9 @@ _EXPLAIN = lazy_pattern(
     r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"
     r"compara|объясни|опиши|сравни)\b|解释|说明|比较|説明)"
 )
+
+
+def _doer(step: Step) -> tuple[str, str]:
+    """The tool of a step, and the program that its line is for."""
+    effect = main_effect(effects_of(step.call))
+    return step.call.name or "", effect.subject if effect is not None else ""

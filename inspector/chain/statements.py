@@ -22,7 +22,7 @@ from itertools import islice, pairwise
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.assertions import Clause, clauses_of, denies, is_read
+from weaklink.inspector.chain.assertions import Clause, clauses_of, counts_part, denies, is_read
 from weaklink.inspector.chain.claims import claims_effect, says_none_left
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
@@ -310,6 +310,8 @@ class Statements:
             is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
+        if is_failure and failed.is_one_of_several and counts_part(sentence):
+            return True
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
