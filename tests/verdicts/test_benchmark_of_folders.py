@@ -10,10 +10,10 @@ from benchmarks.__main__ import main
     [
         (
             ["blind/nine"],
-            "no folder with labels is called blind/nine; there are: blind/four, blind/one, blind/three, blind/two,",
+            "no folder with labels is called blind/nine; there are: blind/five, blind/four, blind/one, blind/three, ",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
-        (["--differences"], "--differences needs a folder; there are: blind/four,"),
+        (["--differences"], "--differences needs a folder; there are: blind/five,"),
     ],
 )
 def test_an_unknown_folder_is_named_with_those_that_there_are(
