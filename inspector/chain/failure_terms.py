@@ -314,7 +314,7 @@ def _names(step: Step, effect: Effect | None) -> Iterator[str]:
         yield from _WORD.findall(effect.subject)
         program = effect.command.program.casefold()
         yield from (program, program.removesuffix("tab").removesuffix("ctl"))
-        if effect.kind is EffectKind.RUN:
+        if effect.kind is EffectKind.RUN and program != "git":  # whose operands are branches
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(step.call):
         yield from bare_name(step.call.name or "").split("_")

@@ -139,7 +139,8 @@ class RecoveryAnalysis:
         other = self._named_ways.after(failed, told) if told is not None else None
         if other is None or told is None or judged.statement is None:
             return None
-        own = call_words(self._steps[other - 1]) - call_words(failed)
+        own = call_words(self._steps[other - 1])
+        own = own if is_not_installed(failed) else own - call_words(failed)
         if own.isdisjoint(folded_names(judged.statement.text)):
             return None
         return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), told
