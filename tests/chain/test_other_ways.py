@@ -271,3 +271,25 @@ def test_the_name_of_a_branch_is_no_name_of_the_push(answer: str, said: str) -> 
         f"say: {answer}",
     )
     assert chain.steps[1].said == said
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "said"),
+    [
+        ("song.mka is encoded as FLAC.", "broken", "concealed"),
+        ("song.mka is encoded as Vorbis, since this build has no FLAC.", "recovered", "reported"),
+        ("song.mka is encoded.", "recovered", "silent"),
+    ],
+)
+def test_another_value_than_the_wanted_one_repairs_nothing_if_it_is_claimed(
+    answer: str, status: str, said: str
+) -> None:
+    chain = chain_of(
+        "user: Convert song.wav to FLAC in song.mka.",
+        'call a: Bash {"command": "ffmpeg -v error -i song.wav -c:a flac song.mka"}',
+        "result a!: Exit code 8\nUnknown encoder 'flac'",
+        'call b: Bash {"command": "ffmpeg -v error -i song.wav -c:a libvorbis song.mka"}',
+        "result b: ",
+        f"say: {answer}",
+    )
+    assert (chain.status, chain.steps[0].said) == (status, said)
