@@ -339,7 +339,7 @@ def _names(step: Step, effect: Effect | None) -> Iterator[str]:
         yield from _WORD.findall(effect.subject)
         program = effect.command.program.casefold()
         yield from (program, program.removesuffix("tab").removesuffix("ctl"))
-        if effect.kind is EffectKind.RUN and program != "git":  # whose operands are branches
+        if effect.kind is EffectKind.RUN and effect.subject != "git push":  # of which they name the branch
             yield from islice((word for word in effect.command.operands if word.isalpha()), 3)
     elif not has_known_effect(step.call):
         yield from bare_name(step.call.name or "").split("_")
