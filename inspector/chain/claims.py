@@ -273,7 +273,7 @@ _ALL = lazy_pattern(
 )
 _LOCATED = lazy_pattern(
     r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up(?! to date)|available|running|"
-    r"in|listening|serving|tracked|stored|"
+    r"in(?! place\b)|listening|serving|tracked|stored|"
     r"reachable)|"
     r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
     r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
