@@ -24,6 +24,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.assertions import Clause, clauses_of, counts_part, denies, is_read
 from weaklink.inspector.chain.claims import claims_effect, says_none_left
+from weaklink.inspector.chain.effects import EffectKind
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
@@ -128,7 +129,11 @@ _ASKS_USER = lazy_pattern(
 # Why something was done in another way.
 _EXPLAINS = lazy_pattern(
     r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
-    r"поэтому)\b|所以|因此|ので|ため",
+    r"por isso|pois|perché|quindi|così|поэтому|потому|тому|затова|защото|więc|dlatego|ponieważ|bo|proto|takže|"
+    r"protože|"
+    r"dus|daarom|omdat|därför|eftersom|derfor|fordi|için|yüzden|çünkü|deci|pentru că|ezért|mert|így|joten|koska|siksi|"
+    r"γι['’] αυτό|επειδή|οπότε|karena|sehingga|vì|nên|لذلك|لأن|لكن|לכן|ולכן)\b|"
+    r"所以|因此|ので|ため|그래서|때문|इसलिए|क्योंकि|เพราะ|จึง",
     re.IGNORECASE,
 )
 
@@ -301,9 +306,10 @@ class Statements:
         if terms.are_named(sentence):
             denials = ((before, clause) for before, clause in pairwise((None, *clauses)) if clause and clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
+            is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
             is_own = any(
                 names(clause.text)
-                or len(clause.words.split()) <= _SORRY_WORDS
+                or (not is_check and len(clause.words.split()) <= _SORRY_WORDS)
                 or (before is not None and _NO_SUBJECT.match(clause.text) is not None and names(before.text))
                 for before, clause in denials
             )
