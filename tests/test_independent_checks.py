@@ -40,6 +40,7 @@ _OVER_TRACES = (
 _TWO_FAULTS = {
     ("F301", "F312"): "the call before is not closed, and what follows it is invented",
     ("F301", "F313"): "the message before is not closed, and the next has no header",
+    ("F306", "F313"): "a bold heading, and no call behind it",
     ("J110", "J128"): "several calls in one tag, and JSON where the format has tags",
     ("J115", "J127"): "an expression to compute, and no name for its value",
     ("J119", "J127"): "a bare word, and no name for its value",

@@ -109,7 +109,7 @@ def test_a_damaged_trace_does_not_keep_the_others_from_being_searched_and_inspec
     damage = sa.update(tables.part).where(tables.part.c.trace_id == 1).values(text=b"\x3c\0\0\0\0changed")
     with filled._database.engine.begin() as connection:
         connection.execute(damage)
-    assert [hit.trace.name for hit in filled.search.find("weather").hits] == ["a", "b"]
+    assert [hit.trace.name for hit in filled.search.find("weather").hits] == ["b", "a"]
     with pytest.raises(StoreError, match="trace 1 is damaged"):
         filled.maintenance.reinspect(inspect_trace)
     skipped: list[StoreError] = []

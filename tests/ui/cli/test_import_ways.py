@@ -58,9 +58,8 @@ def tables(database: Path) -> dict[str, list[str]]:
         names = [row[0] for row in connection.execute("select name from sqlite_schema where type = 'table'")]
         found = {}
         for name in (one for one in names if not one.startswith(("search_text", "sqlite_"))):
-            columns = [
-                row[1] for row in connection.execute(f'pragma table_info("{name}")') if row[1] != "imported_at_s"
-            ]
+            rows = connection.execute(f'pragma table_info("{name}")')
+            columns = [row[1] for row in rows if row[1] not in ("imported_at_s", "sort_at_s")]
             wanted = ", ".join(f'"{column}"' for column in columns)
             found[name] = sorted(map(repr, connection.execute(f'select {wanted} from "{name}"')))
     return found

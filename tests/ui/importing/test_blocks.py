@@ -423,7 +423,7 @@ def test_sql_counts_what_the_check_finds(log: str, imported: ResultsFolder) -> N
     assert traces == [(whole.traces, whole.tally("broken").hits)]
     expected: dict[str, int] = {}
     for event in inspected_records(PlacedFile(log), CheckOptions()):
-        for checked in getattr(event, "findings", ()):
+        for checked in getattr(event, "diagnostics", ()):
             code = checked.diagnostic.rule.code
             expected[code] = expected.get(code, 0) + 1
     assert {code: n for code, n in found.items() if not code.startswith("D")} == {
