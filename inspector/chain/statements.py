@@ -233,7 +233,7 @@ class Statements:
     """
 
     def __init__(self, speeches: Sequence[Speech], final: Speech | None, asked: str) -> None:
-        others = [speech for speech in speeches if final is None or speech.turn != final.turn]
+        others = [speech for speech in speeches if final is None or speech.turn < final.turn]
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
         self._final, self._asked = final, asked
