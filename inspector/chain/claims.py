@@ -253,10 +253,22 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
     if is_about and _LOCATED.search(clause.words) is not None and not is_others:
         return True
+    is_others = is_others or failed.is_of_other_file(clause.text)
+    is_program = failed.effect is not None and failed.effect.command is not None  # has verbs of its own
+    if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
+        return True
     is_english = _ENGLISH.search(clause.words) is not None
     return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+# That something is so from now on: it was changed.
+_NOW = lazy_pattern(
+    r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|adesso|"
+    r"d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|fra nå|"
+    r"vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|most már|τώρα|"
+    r"πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
+    re.IGNORECASE,
+)
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
 
 

@@ -101,6 +101,8 @@ _NOUNS = MappingProxyType(
         "send": ("sent", "unsent", "deliver"),
         "rm": ("delete", "remove"),
         "alembic": ("migration", "migrate", "schema"),
+        "pr": ("pull",),
+        "mr": ("merge",),
         "kubectl": ("manifest", "rollout"),
     }
 )
@@ -150,6 +152,8 @@ class FailureTerms(Struct, frozen=True):
         """Whether a sentence shares a word with the call, its arguments, or the beginning of its result."""
         tokens = _tokens(sentence)
         if self.names_target(sentence) or not self.context.isdisjoint(_stems_in(sentence, 3)):
+            return True
+        if not self.names.isdisjoint(_INITIALS & tokens):
             return True
         if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
             return True
@@ -229,6 +233,10 @@ class FailedCall(Struct, frozen=True):
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
+
+    def is_of_other_file(self, text: str) -> bool:
+        """Whether a text names a file that another call wrote, and not what this one was to act on."""
+        return not self.terms.names_target(text) and not self.written.isdisjoint(_tokens(text))
 
     def is_about(self, text: str) -> bool:
         """Whether a text names the tool or shares a word with the call, its result, or the last request before it."""
@@ -320,6 +328,11 @@ def _short_programs(effect: Effect | None) -> Iterator[str]:
     program = effect.command.program if effect is not None and effect.command is not None else ""
     if len(program) == 2 and program not in ("go", "at", "as", "id", "ex"):
         yield program
+    if effect is not None:
+        yield from _INITIALS.intersection(effect.subject.split())
+
+
+_INITIALS = frozenset(("pr", "mr"))
 
 
 def _names(step: Step, effect: Effect | None) -> Iterator[str]:

@@ -80,7 +80,8 @@ _STATES = lazy_pattern(
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|"
+    r"[^\W\d_a-zA-Z]|\b(?:saya|yang|dengan|untuk|dalam|sudah|het|een|niet|van|jeg|ikke|det|og|jag|att|inte|bir|ve|"
+    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|"
     r"os|il|gli)\b",
     re.IGNORECASE,
 )
