@@ -34,9 +34,12 @@ _CLAUSE_END = lazy_pattern(
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
     r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|perché|"
     r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és|mert|mutta|koska|"
-    r"αλλά|nhưng|tetapi|tapi|karena)\s",
+    r"αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
     re.IGNORECASE,
 )
+# "And" in the Slavic languages with Latin letters; elsewhere these are articles and prepositions.
+_SLAVIC_LETTER = lazy_pattern(r"[ěřůľťďňčšžđąćęłńśźż]", re.IGNORECASE)
+_SLAVIC_AND = lazy_pattern(r"(?<=\w)\s+[ai]\s+(?=\w)")
 
 _TROUBLE = (
     r"(?:errors?|fail\w*|problems?|issues?|warnings?|conflicts?|trouble|complain\w*|findings?|violations?|crash\w*)"
@@ -125,7 +128,9 @@ _FAILING = (
         r"bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
         r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
-        r"(?:is|are|was|were|already) taken|occupied|in use|busy|read-only|fully booked|booked (?:out|up)|sold out|"
+        r"(?:is|are|was|were|already) taken|occupied|"
+        r"(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |are )?in use|in use (?:by|elsewhere)|"
+        r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
         r"stopped (?:at|in|on)|stuck|only part|exhausted|used up|on hold|halted|stalled|held (?:up|back)|disagree\w*|"
         r"persist\w*"
     ),
@@ -309,7 +314,10 @@ def _pieces(sentence: str) -> Iterator[str]:
     """The texts between the ends of clauses; those within code end none."""
     code = [match.span() for match in _CODE.finditer(sentence)]
     start = 0
-    for match in _CLAUSE_END.finditer(sentence):
+    ends = _CLAUSE_END.finditer(sentence)
+    if _SLAVIC_LETTER.search(sentence) is not None:
+        ends = iter(sorted((*ends, *_SLAVIC_AND.finditer(sentence)), key=re.Match.start))
+    for match in ends:
         if match.start() and not any(first <= match.start() < last for first, last in code):
             yield sentence[start : match.start()]
             start = match.end()

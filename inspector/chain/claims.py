@@ -109,7 +109,8 @@ _IRREGULAR = MappingProxyType(
         "set": "set",
         "buy": "bought",
         "sell": "sold",
-        "pay": "paid",
+        "pay": "paid|settled",
+        "charge": "charged|paid|settled",
         "get": "retrieved|got",
         "start": "started|running|is up",
         "restart": "restarted|running",
@@ -117,7 +118,9 @@ _IRREGULAR = MappingProxyType(
         "submit": "submitted",
         "cancel": "cancell?ed",
         "stop": "stopped",
-        "push": "pushed",
+        "push": "pushed|published",
+        "migrate": "migrated|migrations? (?:has |have )?(?:been )?(?:applied|run|ran|done|deployed)|ran the migration",
+        "vacuum": "vacuumed",
         "pull": "pulled|up to date",
         "merge": "merged",
         "tag": "tagged",
@@ -250,17 +253,29 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
     if is_about and _LOCATED.search(clause.words) is not None and not is_others:
         return True
+    is_others = is_others or failed.is_of_other_file(clause.text)
+    is_program = failed.effect is not None and failed.effect.command is not None  # has verbs of its own
+    if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
+        return True
     is_english = _ENGLISH.search(clause.words) is not None
     return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+# That something is so from now on: it was changed.
+_NOW = lazy_pattern(
+    r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|adesso|"
+    r"d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|fra nå|"
+    r"vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|most már|τώρα|"
+    r"πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
+    re.IGNORECASE,
+)
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
 
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
     r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit)\b|"
-    r"\bshould (?:now|already) \w+|\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
+    r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
     r"znajdziesz|"
     r"vous trouverez|encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|"
     r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
@@ -290,6 +305,8 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"(?:\b(?:est|sont|ai|a été|ont été|avons)|\w[’\']est)\b"
     r".{0,80}? (?:\w{2,}ée?s?|\w{2,}(?:uite?|ite?|ise?|aite?)s?)\b|"
     r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
+    r"\b(?:está|están|estão|fue|fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|"
+    r"puest|impress?|resuelt|devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|"
     r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました|"
     r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
@@ -504,7 +521,8 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
         return ()
     if effect.command is not None:
         subject = effect.subject.rsplit(" ", 1)[-1]
-        words = (subject, *islice(effect.command.operands, 3))
+        operands = islice(effect.command.operands, 3)
+        words = (subject, _FIRST_WORD.sub("", subject), *(_FIRST_WORD.sub("", operand).casefold() for operand in operands))
         verbs = tuple(
             _SYNONYMS.get(word, word)
             for word in words
@@ -516,6 +534,8 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
     return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
 
+
+_FIRST_WORD = lazy_pattern(r"(?:(?<=\w{3})[.:]| )\S[\s\S]*")  # `migrate.py`, `migrate:latest`, `delete from t`
 
 _SYNONYMS = MappingProxyType(
     {

@@ -101,6 +101,8 @@ _NOUNS = MappingProxyType(
         "send": ("sent", "unsent", "deliver"),
         "rm": ("delete", "remove"),
         "alembic": ("migration", "migrate", "schema"),
+        "pr": ("pull",),
+        "mr": ("merge",),
         "kubectl": ("manifest", "rollout"),
     }
 )
@@ -150,6 +152,8 @@ class FailureTerms(Struct, frozen=True):
         """Whether a sentence shares a word with the call, its arguments, or the beginning of its result."""
         tokens = _tokens(sentence)
         if self.names_target(sentence) or not self.context.isdisjoint(_stems_in(sentence, 3)):
+            return True
+        if not self.names.isdisjoint(_INITIALS & tokens):
             return True
         if any(token.isdigit() and len(token) > 2 and token in self.source for token in tokens):
             return True
@@ -218,10 +222,11 @@ class FailedCall(Struct, frozen=True):
             return self.echoes(text) > 1
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
-        names = (token for token in tokens & output if "." in token.strip(".") or "_" in token)
+        own = _tokens(self.brought[:_OWN_CHARS])
+        names = (token for token in tokens & output - own if "." in token.strip(".") or "_" in token)
         numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
         least = 3 if numbers else 4
-        stems = numbers | _stems_in(text, least) & frozenset(_stems(output, least))
+        stems = (numbers | _stems_in(text, least) & frozenset(_stems(output, least))) - frozenset(_stems(own, least))
         return next(names, None) is not None or len(stems) > 1
 
     def is_others(self, text: str) -> bool:
@@ -229,9 +234,13 @@ class FailedCall(Struct, frozen=True):
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
         return bool(shared) and shared <= frozenset(_stems(self.other_tools, 4))
 
+    def is_of_other_file(self, text: str) -> bool:
+        """Whether a text names a file that another call wrote, and not what this one was to act on."""
+        return not self.terms.names_target(text) and not self.written.isdisjoint(_tokens(text))
+
     def is_about(self, text: str) -> bool:
-        """Whether a text shares a word with the call, its result, or the user's last request before it."""
-        return self.terms.are_touched(text) or self.is_requested(text)
+        """Whether a text names the tool or shares a word with the call, its result, or the last request before it."""
+        return self.terms.are_touched(text) or self.terms.names_tool(text) or self.is_requested(text)
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
@@ -259,9 +268,21 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
         texts = () if inline_code(effect.command.words) is not None else effect.command.operands
     else:
         texts = tuple(value for _, value in leaves(failed.call.arguments) if isinstance(value, str) and len(value) < 80)
-    kept = repaired_by.call.raw_arguments.casefold()
-    words = (word for text in texts for word in (*_tokens(text), *_NUMBER.findall(text.casefold())))
-    return frozenset(word for word in words if len(word) > 2 and word not in kept and word not in _DROPPED_COMMON)
+    kept = frozenset(_words_of_target(repaired_by.call.raw_arguments))
+    words = frozenset(word for text in texts for word in _words_of_target(text)) - kept - _DROPPED_COMMON
+    return frozenset(word for word in words if len(word) > 2 or word.isdigit())
+
+
+def _words_of_target(text: str) -> Iterator[str]:
+    """The words and numbers of what a call acts on, and the hours of its times: "at 10" for `T10:00`."""
+    folded = text.casefold()
+    yield from _WHOLE_WORD.findall(folded)
+    yield from _NUMBER.findall(folded)
+    yield from _FULL_HOUR.findall(folded)
+
+
+_WHOLE_WORD = lazy_pattern(r"\w+(?:[.@+'’-]\w+)*")
+_FULL_HOUR = lazy_pattern(r"(?<![\d:])0?(\d{1,2}):00(?![\d:][1-9])")
 
 
 def refused_values(failed: Step, later: Step) -> frozenset[str]:
@@ -332,6 +353,11 @@ def _short_programs(effect: Effect | None) -> Iterator[str]:
     program = effect.command.program if effect is not None and effect.command is not None else ""
     if len(program) == 2 and program not in ("go", "at", "as", "id", "ex"):
         yield program
+    if effect is not None:
+        yield from _INITIALS.intersection(effect.subject.split())
+
+
+_INITIALS = frozenset(("pr", "mr"))
 
 
 def _names(step: Step, effect: Effect | None) -> Iterator[str]:
@@ -381,6 +407,7 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 _READ_CHARS = 2_000
+_OWN_CHARS = 20_000
 
 
 @lru_cache(512)  # each failure of a trace is compared with the same sentences, and each sentence with one failure

@@ -96,7 +96,7 @@ class Necessity:
 
     def _is_waived(self, failed: Step, judged: Judged) -> bool:
         """Whether its aim is reached all the same, or the user did not insist on it."""
-        return self._is_idle(failed, judged) or self._is_optional(failed) or self._is_withdrawn(failed)
+        return self._is_idle(failed, judged) or self._is_optional(failed) or self.is_withdrawn(failed)
 
     def _may_be_aside(self, failed: Step) -> bool:
         """Whether a call may have been made on the side: a look, a program that is not there, or what nobody spoke of.
@@ -158,8 +158,8 @@ class Necessity:
                 return True
         return False
 
-    def _is_withdrawn(self, failed: Step) -> bool:
-        """Whether the agent spoke of the failure, and the user then waived it and had something else done."""
+    def is_withdrawn(self, failed: Step) -> bool:
+        """Whether the agent spoke of the failure, and the user then waived it, and it was not called again."""
         facts, known = self._facts, known_turn(failed)
         said = next((turn for turn in facts.speech_turns if turn > known), None)
         answer = next((text for turn, text in facts.user_texts if turn > known), None)
@@ -168,7 +168,7 @@ class Necessity:
             return False
         later = [step for step in facts.steps if step.location.turn > turn]
         mine = (failed.call.name, _subject(failed))
-        return any(step.is_good for step in later) and all((step.call.name, _subject(step)) != mine for step in later)
+        return all((step.call.name, _subject(step)) != mine for step in later)
 
     def is_requested(self, failed: Step) -> bool:
         """Whether the user's words share one with the arguments of a call, or with its tool's name, or are too few.

@@ -89,7 +89,7 @@ _REFUSED_TABLE = (
     "rejected refused denied declined abgelehnt verweigert refusé refusée rejeté rejetée rechazado rechazada denegado "
     "denegada recusado recusada rejeitado rifiutato rifiutata respinto geweigerd afgewezen nekad avvisad odrzucono "
     "odrzucona odmowa zamítnuto zamítnuta odmítnuto reddedildi отклонено отклонён отказано відхилено відмовлено "
-    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨"
+    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨 bounced undelivered undeliverable unzustellbar"
 )
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})

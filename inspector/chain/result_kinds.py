@@ -132,6 +132,8 @@ _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
 _TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
 
 
+# Pi's last line of a command that the user stopped, after what it had printed.
+_STOPPED_AT_END = lazy_pattern(r"(?:^|\n)(?:Command|Operation) (?:was )?(?:aborted|cancell?ed)\.?\s*\Z")
 _INTERRUPTED = lazy_pattern(r"(?:interrupted|aborted|cancell?ed|stopped) by (?:the )?user")
 
 
@@ -323,7 +325,7 @@ def _refusal(text: str, state: RunState | None, failure: Failure) -> ResultKind 
         return ResultKind.NOT_RUN
     if failure.exit_code not in (None, 0, -1) and not (failure.exit_code > 128 and _INTERRUPTED.search(head)):
         return None  # the program ran
-    if _REJECTED.search(head):
+    if _REJECTED.search(head) or (failure.exit_code is None and _STOPPED_AT_END.search(text[-100:]) is not None):
         return ResultKind.REJECTED
     return ResultKind.NOT_RUN if _NOT_RUN.search(head[:200]) else None
 

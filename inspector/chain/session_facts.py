@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
 
+from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
@@ -18,6 +19,12 @@ from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_TEXTS = 20
+_SHORT_WORDS = 120
+_THANKS = lazy_pattern(
+    r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|gràcies|grazie|obrigad[oa]|спасибо|дякую|благодаря|dzięk\w+|"
+    r"děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|ευχαριστ\w+|"
+    r"terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
+)
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
 """How much of a call's, of a result's and of an answer's text is searched."""
@@ -51,7 +58,17 @@ class SessionFacts:
             texts = (value for _, value in leaves(last.call.arguments) if isinstance(value, str))
             turn = speech.turn if speech is not None and words else last.location.turn
             return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
-        return None if speech is None or (last is not None and last.location.turn >= speech.turn) else speech
+        if speech is None or (last is not None and last.location.turn >= speech.turn):
+            return None
+        before = self.speeches[-2] if len(self.speeches) > 1 else speech
+        is_after_calls = last is None or last.location.turn < before.turn
+        return before if is_after_calls and self._only_thanks_since(before.turn, speech) else speech
+
+    def _only_thanks_since(self, turn: int, speech: Speech) -> bool:
+        """Whether the user only gave thanks after a turn, so that the agent's last words are only polite."""
+        texts = [text for number, text in self.user_texts if turn < number < speech.turn]
+        is_polite = len(speech.text) < _SHORT_WORDS and not denies(speech.text)
+        return is_polite and bool(texts) and all(len(text) < _SHORT_WORDS // 2 and _THANKS.search(text) for text in texts)
 
     @cached_property
     def last_good_change(self) -> int:

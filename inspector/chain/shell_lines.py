@@ -157,8 +157,10 @@ def _program_name(word: str) -> str:
 
 
 def _run_words(words: list[str]) -> list[str]:
-    """The words without a runner: `npx jest`, `uv run pytest`, `python -m pytest`."""
+    """The words without a runner: `npx jest`, `uv run pytest`, `python -m pytest`, `uv pip install`."""
     for _ in range(_MAX_DEPTH):
+        if words[:2] == ["uv", "pip"]:
+            return words[1:]
         prefix = _RUNNERS.get(_program_name(words[0]), ())
         own = tuple(words[1 : len(prefix)])
         if not prefix or own != prefix[1:]:

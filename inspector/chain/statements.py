@@ -24,6 +24,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.chain.assertions import Clause, clauses_of, counts_part, denies, is_read
 from weaklink.inspector.chain.claims import claims_effect, says_none_left
+from weaklink.inspector.chain.effects import EffectKind
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
 from weaklink.inspector.chain.steps import ResultKind, Said
@@ -79,7 +80,8 @@ _STATES = lazy_pattern(
 )
 # The words of other languages are not those of the error, which is in English.
 _NOT_ENGLISH = lazy_pattern(
-    r"[^\W\d_a-zA-Z]|\b(?:der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|"
+    r"[^\W\d_a-zA-Z]|\b(?:saya|yang|dengan|untuk|dalam|sudah|het|een|niet|van|jeg|ikke|det|og|jag|att|inte|bir|ve|"
+    r"este|sunt|nem|hogy|nie|jest|jsem|der|die|das|ist|sind|und|ein|eine|ich|zu|auf|mit|je|el|los|las|una|est|les|une|des|um|uma|"
     r"os|il|gli)\b",
     re.IGNORECASE,
 )
@@ -128,7 +130,11 @@ _ASKS_USER = lazy_pattern(
 # Why something was done in another way.
 _EXPLAINS = lazy_pattern(
     r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
-    r"поэтому)\b|所以|因此|ので|ため",
+    r"por isso|pois|perché|quindi|così|поэтому|потому|тому|затова|защото|więc|dlatego|ponieważ|bo|proto|takže|"
+    r"protože|"
+    r"dus|daarom|omdat|därför|eftersom|derfor|fordi|için|yüzden|çünkü|deci|pentru că|ezért|mert|így|joten|koska|siksi|"
+    r"γι['’] αυτό|επειδή|οπότε|karena|sehingga|vì|nên|لذلك|لأن|لكن|לכן|ולכן)\b|"
+    r"所以|因此|ので|ため|그래서|때문|इसलिए|क्योंकि|เพราะ|จึง",
     re.IGNORECASE,
 )
 
@@ -228,7 +234,7 @@ class Statements:
     """
 
     def __init__(self, speeches: Sequence[Speech], final: Speech | None, asked: str) -> None:
-        others = [speech for speech in speeches if final is None or speech.turn != final.turn]
+        others = [speech for speech in speeches if final is None or speech.turn < final.turn]
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
         self._final, self._asked = final, asked
@@ -301,9 +307,10 @@ class Statements:
         if terms.are_named(sentence):
             denials = ((before, clause) for before, clause in pairwise((None, *clauses)) if clause and clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
+            is_check = failed.effect is not None and failed.effect.kind is EffectKind.CHECK
             is_own = any(
                 names(clause.text)
-                or len(clause.words.split()) <= _SORRY_WORDS
+                or (not is_check and len(clause.words.split()) <= _SORRY_WORDS)
                 or (before is not None and _NO_SUBJECT.match(clause.text) is not None and names(before.text))
                 for before, clause in denials
             )

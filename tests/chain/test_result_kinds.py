@@ -400,3 +400,11 @@ def test_what_a_file_tells_of_is_no_failure_of_its_reader(content: str, expected
 def test_what_a_result_says_in_other_forms(call: str, result: str, expected: str | None) -> None:
     kind = chain_of("user: Go.", f"call a: {call}", f"result a: {result}", "say: I looked.").steps[0].result_kind
     assert (None if kind is None else kind.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"), [("Unpacking git ...\n\nCommand aborted", "rejected"), ("make: *** aborted", "failure")]
+)
+def test_a_command_that_ends_with_an_abortion_was_stopped_by_the_user(output: str, kind: str) -> None:
+    call = 'call b: Bash {"command": "sudo dnf -y upgrade"}'
+    assert chain_of("user: Upgrade it.", call, f"result b!: {output}").steps[0].result_kind == kind

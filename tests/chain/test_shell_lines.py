@@ -21,6 +21,7 @@ def read(line: str) -> list[str]:
         ("git commit -m 'a; b && c'", ["git commit -m a; b && c"]),
         ("cat > a.py <<'EOF'\nx && y\nEOF\npython3 a.py", ["cat", "; python a.py"]),
         ("uv run python -m pytest tests", ["pytest tests"]),
+        ("uv pip install -q httpx", ["pip install -q httpx"]),
         ("/usr/bin/sudo -u dev env A=1 ./run.sh x", ["run.sh x"]),
         ("if [ -f x ]; then cat x; fi", ["[ -f x ]", "; cat x"]),
         ("(cd a; ls) & # later", ["cd a", "; ls"]),
