@@ -33,6 +33,8 @@ _RUN = lazy_pattern(r"\d+")
 _NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follows a decimal comma
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
+_SIZE = lazy_pattern(r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmg])(?:i?b|o|б)\b", re.IGNORECASE)
+_UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 _MAX_VALUES = 200
@@ -156,7 +158,7 @@ class InventedValues:
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
-        numbers_said = iter(self._answer_numbers)
+        numbers_said = (number for number in self._answer_numbers if number not in self._rounded_sizes)
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
@@ -218,6 +220,18 @@ class InventedValues:
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
         return tuple(numbers(self._facts.answer.text)) if self._facts.answer else ()
+
+    @cached_property
+    def _rounded_sizes(self) -> frozenset[str]:
+        """The numbers of the answer that are sizes in a larger unit: `31 KB` for 31020 bytes."""
+        text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
+        said = [(match["number"], match["unit"].casefold()) for match in _SIZE.finditer(_THOUSANDS.sub("", text))]
+        known = self._known_numbers if said else ()
+        return frozenset(
+            number
+            for number, unit in said
+            if any(abs(size / base ** _UNITS[unit] - int(number)) < 1 for size in known for base in (1000, 1024))
+        )
 
     @cached_property
     def _appearances(self) -> FirstAppearances:

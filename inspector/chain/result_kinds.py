@@ -748,6 +748,8 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
         return last
     if main_effect(effects) is None:
         return None
+    if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
+        return first_line(text)
     names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
     names.update(_OTHER_NAMES[name] for name in names & _OTHER_NAMES.keys())
     match = _PROGRAM_ERROR.match(last)
@@ -767,7 +769,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
     """
     text = result.content
-    if text.startswith("failed in sandbox: "):
+    if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
     if len(text) <= 600:
         head = text[:300].strip()

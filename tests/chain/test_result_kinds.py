@@ -408,3 +408,18 @@ def test_what_a_result_says_in_other_forms(call: str, result: str, expected: str
 def test_a_command_that_ends_with_an_abortion_was_stopped_by_the_user(output: str, kind: str) -> None:
     call = 'call b: Bash {"command": "sudo dnf -y upgrade"}'
     assert chain_of("user: Upgrade it.", call, f"result b!: {output}").steps[0].result_kind == kind
+
+
+def test_git_says_fatal_where_no_exit_code_is_recorded() -> None:
+    lines = ("user: Who wrote it?", 'call b: Bash {"command": "cd /w && git log --format=%an -1"}')
+    end = "result b: fatal: your current branch 'main' does not have any commits yet", "say: Nobody."
+    assert chain_of(*lines, *end).steps[0].result_kind == "failure"
+    shown = 'call b: Bash {"command": "cat run.log"}', "result b: node 3: fatal: its disk is full", "say: Node 3."
+    assert chain_of("user: What does run.log say?", *shown).steps[0].result_kind is None
+
+
+def test_codex_tells_of_a_refused_command_in_the_error_of_its_start() -> None:
+    start = 'exec_command failed for `/bin/sh -lc "rm -r x"`: CreateProcess'
+    refused = f'result b: {start} {{ message: "Rejected(\\"rejected by user\\")" }}'
+    call = 'call b: exec_command {"cmd": "rm -r x"}'
+    assert chain_of("user: Tidy up.", call, refused).steps[0].result_kind == "rejected"
