@@ -288,7 +288,8 @@ _ALL = lazy_pattern(
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(
-    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up|available|running|in|listening|serving|tracked|stored|"
+    r"\b(?:(?:is|are) (?:now )?(?:on|at|out|with|live|up(?! to date)|available|running|"
+    r"in(?! place\b)|listening|serving|tracked|stored|"
     r"reachable)|"
     r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
     r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
@@ -355,11 +356,15 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
 def _names_others_target(text: str, failed: FailedCall) -> bool:
     """Whether a clause about a service names only what other calls that worked name too, and not what was to be done.
 
-    "She is in the list of customers as 8812" says nothing of `send_letter {"customer": 8812}` after `get_customer`.
+    "She is in the list of customers as 8812" says nothing of `send_letter {"customer": 8812}` after `get_customer`, and
+    "the report has an option" nothing of `report.1`, if `report.py` was written.
     """
+    named = failed.terms.targets_in(text)
+    if failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
+        files = {target.rsplit("/", 1)[-1] for target in failed.effect.targets}
+        return bool(named) and named <= failed.written and files.isdisjoint(failed.written)
     if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
         return False
-    named = failed.terms.targets_in(text)
     return bool(named) and all(name in failed.brought for name in named)
 
 

@@ -431,7 +431,12 @@ _PRINTS = lazy_pattern(r"--spider|(?:^| )-\w*O ?-(?: |$)|--output-document=?-|/d
 def _sends(words: tuple[str, ...]) -> bool:
     sends = ("-d", "--data", "-F", "--form", "-T", "-o", "-O", "--output", "--json", "--data-raw")
     posts = any(word in ("-X", "--request") and following != "GET" for word, following in pairwise(words))
-    return posts or any(word.startswith(sends) and word != "-o/dev/null" for word in words)
+    return posts or any(
+        (word.startswith(sends) and word != "-o/dev/null") or _SENDS_BESIDE.match(word) is not None for word in words
+    )
+
+
+_SENDS_BESIDE = lazy_pattern(r"-[fsSLkvin]+[dFT]")  # `curl -fsST file URL`
 
 
 def _script(command: ShellCommand) -> str | None:

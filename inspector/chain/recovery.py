@@ -16,10 +16,10 @@ from functools import cached_property
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import leaves_open
+from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
-from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, terms_of
+from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
@@ -28,7 +28,7 @@ from weaklink.inspector.chain.provenance_terms import folded_names
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, changes, is_not_installed, known_turn
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
-from weaklink.inspector.chain.statements import Judged, Statement, Statements
+from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
 from weaklink.inspector.chain.substitutes import NamedWays, Substitutes, call_words
 from weaklink.inspector.chain.tool_kinds import ToolKind, kind_of
@@ -123,11 +123,13 @@ class RecoveryAnalysis:
     def is_refuted(self, failed: Step, intent: Intent, repair: Recovered) -> bool:
         """Whether the answer shows that a later call did not repair a failure.
 
-        It has a number that no computation gave, or it says that what a guess takes for repaired is still to be done.
+        It has a number that no computation gave, or it says that what a guess takes for repaired is still to be done,
+        or that the user got the very value that the tool does not know and the later call has not.
         """
         if repair.by is None:
             return False
-        if self.invented_values.is_computed_elsewhere(failed, self._steps[repair.by - 1]):
+        later = self._steps[repair.by - 1]
+        if self.invented_values.is_computed_elsewhere(failed, later) or self._is_still_claimed(failed, later):
             return True
         if repair.rule is not VerdictRule.TARGET_REACHED:
             return False
@@ -135,13 +137,28 @@ class RecoveryAnalysis:
         statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
         return statement is not None and leaves_open(statement.text)
 
+    def _is_still_claimed(self, failed: Step, later: Step) -> bool:
+        """Whether the answer claims a value that the user asked for and that the later call replaced.
+
+        "Unknown encoder 'flac'", another encoder, then "The file is encoded as FLAC."
+        """
+        request = self._facts.request_before(failed)
+        refused = [word for word in refused_values(failed, later) if word in request]
+        answer = self._facts.answer
+        if not refused or answer is None:
+            return False
+        clauses = [clause for sentence in sentences_of(answer.text) for clause in clauses_of(sentence)]
+        named = [clause for clause in clauses if any(word in clause.text for word in refused)]
+        return bool(named) and all(clause.is_done and not clause.denies for clause in named)
+
     def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""
         told = self._statements.in_reply(self._calls[failed.number]) if judged.rule is VerdictRule.CLAIMED else None
         other = self._named_ways.after(failed, told) if told is not None else None
         if other is None or told is None or judged.statement is None:
             return None
-        own = call_words(self._steps[other - 1]) - call_words(failed)
+        own = call_words(self._steps[other - 1])
+        own = own if is_not_installed(failed) else own - call_words(failed)
         if own.isdisjoint(folded_names(judged.statement.text)):
             return None
         return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), told

@@ -450,7 +450,8 @@ class NamedWays:
         is_check = effect.kind is EffectKind.CHECK  # one that could not run at all
         if not is_check and effect.kind not in _HAVE_OTHER_WAYS:
             return None
-        if effect.kind is EffectKind.RUN and self._facts.is_asked(failed):
+        is_missing = effect.command is not None and is_not_installed(failed)  # the user wants what it does, not it
+        if effect.kind is EffectKind.RUN and self._facts.is_asked(failed) and not is_missing:
             return None
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):

@@ -108,7 +108,7 @@ SAID_RULES = MappingProxyType(
 STATUS_RULES = MappingProxyType(
     {
         _R.FIRST_UNREPAIRED: "the first failure, or finding that was not reported, that nothing repaired",
-        _R.SURER_FAILURE: "an earlier failure that only words show yields to a surer one of another tool",
+        _R.SURER_FAILURE: "a failure that only words show, or without a result, yields to a surer one of another tool",
         _R.STOPPED_EARLY: "the user, a limit, a server or a lost connection ended the session",
         _R.ALL_REPAIRED: "each failure was repaired or not needed",
         _R.NO_LAST_ANSWER: "the log ends without the agent's last answer",

@@ -175,7 +175,8 @@ def _preferred(row: JsonObject) -> list[Json] | None:
     if answer is None:
         return None
     if before is None and isinstance(prompt, str) and not any(_is_question(one) for one in answer):
-        before = [{"role": "user", "content": prompt}]
+        question: JsonObject = {"role": "user", "content": prompt}
+        before = [question]
     before = before or []
     return answer if answer[: len(before)] == before else [*before, *answer]
 
