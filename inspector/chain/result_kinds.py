@@ -602,9 +602,11 @@ def _answer_no(
     return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", evidence, VerdictRule.NEGATIVE_ANSWER)
 
 
-# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, or wrapped.
+# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, beside the
+# count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
-    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*"\w{1,40}"\s*:\s*\[\s*\]\s*\}|\[\s*\])\s*\}?\s*'
+    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null)){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.

@@ -423,3 +423,16 @@ def test_codex_tells_of_a_refused_command_in_the_error_of_its_start() -> None:
     refused = f'result b: {start} {{ message: "Rejected(\\"rejected by user\\")" }}'
     call = 'call b: exec_command {"cmd": "rm -r x"}'
     assert chain_of("user: Tidy up.", call, refused).steps[0].result_kind == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        ('{"count": 0, "rows": []}', "probe"),
+        ('{"rows": [], "total": 0, "next": null}', "probe"),
+        ('{"count": 1, "rows": [{"id": 4}]}', None),
+    ],
+)
+def test_an_empty_list_beside_its_count_is_an_answer(result: str, kind: str | None) -> None:
+    lines = ("user: Is there a ticket?", 'call a: search_tickets {"text": "avatar"}', f"result a: {result}")
+    assert chain_of(*lines, "say: See above.").steps[0].result_kind == kind
