@@ -7,6 +7,7 @@ from weaklink.inspector.chain.outcomes import judged_result
 from weaklink.inspector.chain.pairing import PlacedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
+from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import RecordedState, RunState, ToolResult
 from weaklink.inspector.text import Range
 
@@ -436,3 +437,13 @@ def test_codex_tells_of_a_refused_command_in_the_error_of_its_start() -> None:
 def test_an_empty_list_beside_its_count_is_an_answer(result: str, kind: str | None) -> None:
     lines = ("user: Is there a ticket?", 'call a: search_tickets {"text": "avatar"}', f"result a: {result}")
     assert chain_of(*lines, "say: See above.").steps[0].result_kind == kind
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [("git stash -q && pytest -q; git stash pop -q", "finding"), ("git stash && cargo test; git stash pop", "finding")],
+)
+def test_a_check_while_the_work_is_set_aside_is_a_check(line: str, kind: str) -> None:
+    output = "result b: FAILED tests/test_io.py::test_header - AssertionError\n1 failed in 0.20s"
+    lines = ("user: Mend it.", f"call b: Bash {write_json({'command': line})}", output)
+    assert chain_of(*lines, "say: test_header fails without my change as well.").steps[0].result_kind == kind
