@@ -263,10 +263,10 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
 
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
-    r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|adesso|"
-    r"d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|fra nå|"
-    r"vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|most már|τώρα|"
-    r"πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
+    r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
+    r"adesso|d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|"
+    r"fra nå|vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|"
+    r"most már|τώρα|πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
     re.IGNORECASE,
 )
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
@@ -275,7 +275,8 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IG
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
     r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit)\b|"
-    r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
+    r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
+    r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
     r"znajdziesz|"
     r"vous trouverez|encontrarás|найд[её]те|trovi)\b|\brecibir[áé]\w*|"
     r"\b(?:erhalten|bekommen) sie\b|\bsie (?:erhalten|bekommen)\b|\bdu (?:erhältst|bekommst)\b|"
@@ -522,7 +523,11 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
     if effect.command is not None:
         subject = effect.subject.rsplit(" ", 1)[-1]
         operands = islice(effect.command.operands, 3)
-        words = (subject, _FIRST_WORD.sub("", subject), *(_FIRST_WORD.sub("", operand).casefold() for operand in operands))
+        words = (
+            subject,
+            _FIRST_WORD.sub("", subject),
+            *(_FIRST_WORD.sub("", operand).casefold() for operand in operands),
+        )
         verbs = tuple(
             _SYNONYMS.get(word, word)
             for word in words

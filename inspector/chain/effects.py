@@ -308,11 +308,14 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1] if effects else None
 
 
+_SETS_ASIDE = frozenset(("git stash",))  # what is run before the work comes back is what the line is for
 _RANKS = {EffectKind.NOTHING: 0, EffectKind.PROBE: 2, EffectKind.READ: 2}
 
 
 def _rank(effect: Effect) -> int:
     rank = _RANKS.get(effect.kind, 3)
+    if effect.subject in _SETS_ASIDE:
+        return 1
     if effect.connector == "||" or (effect.connector == "|" and rank < 3):
         return min(rank, 1)
     return rank

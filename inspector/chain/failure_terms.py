@@ -433,9 +433,13 @@ def _short_stems(text: str, least: int) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), least))
 
 
+# Hebrew and Arabic write "the", and "and" before it, with the word.
+_JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u0620-\u064a]{3}))")
+
+
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
-        plain = word.casefold()
+        plain = _JOINED_PREFIX.sub("", word.casefold())
         plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
         if len(plain) >= least and plain not in ignored and not plain.isdigit():

@@ -2,8 +2,8 @@
 
 A value is made up if the agent writes it, in the calls right after the failure or as a number of its answer, and if no
 text of others contains it earlier and no turn of the agent's up to the failure does. Only distinctive values count:
-numbers of two digits and more in the answer; ids, which are words with longer runs of digits, in arguments. Dates,
-paths and prose are none.
+numbers of two digits and more in the answer; e-mail addresses and ids, which are words with longer runs of digits, in
+arguments. Dates, paths and prose are none.
 
     get_user {"name": "Ana"}      -> {"error": "timeout"}
     refund   {"user": "u_88231"}  -> `u_88231` is made up
@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, main_effect, runs_code, runs_shell
@@ -33,7 +33,10 @@ _RUN = lazy_pattern(r"\d+")
 _NUMBER = lazy_pattern(r"(?<![\d.\w])(?<!\d,)\d{2,15}(?!\w)")  # not what follows a decimal comma
 _DECIMAL = lazy_pattern(r"(?<![\w.:/])\d{1,9}\.\d{2,15}(?![\w.:/]\d)")
 _ANY_NUMBER = lazy_pattern(r"(?<![\w.])-?\d{1,15}(?:\.\d{1,18})?(?:e-?\d{1,3})?(?!\w)")
+_SIZE = lazy_pattern(r"\b(?P<number>\d{1,9})(?:\.\d+)? ?(?P<unit>[kmg])(?:i?b|o|б)\b", re.IGNORECASE)
+_UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
+_ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 _MAX_VALUES = 200
 _MAX_KNOWN = 60  # numbers of which two may give a third
@@ -54,7 +57,7 @@ class FirstAppearances:
                 continue
             seen = self._agent if turn.role is Role.ASSISTANT else self._outside
             for part in turn.parts:
-                for value in distinctive_values(part.text):
+                for value in chain(distinctive_values(part.text), addresses(part.text)):
                     seen.setdefault(value, number)
 
     def origin(self, value: str) -> int | None:
@@ -80,6 +83,11 @@ def distinctive_values(text: str) -> Iterator[str]:
             yield from runs
 
 
+def addresses(text: str) -> Iterator[str]:
+    """The e-mail addresses, in lower case."""
+    return (match[0].casefold() for match in _ADDRESS.finditer(text)) if "@" in text else iter(())
+
+
 def numbers(text: str) -> Iterator[str]:
     """The integer parts of the numbers in an answer, except those of one digit."""
     found = _NUMBER.finditer(_THOUSANDS.sub("", text[:20_000]))
@@ -98,6 +106,8 @@ def identifiers(step: Step) -> Iterator[str]:
             stack += reversed(list(value.values())[:_MAX_VALUES])
         elif isinstance(value, list):
             stack += reversed(value[:_MAX_VALUES])
+        elif isinstance(value, str) and len(value) <= 64 and _ADDRESS.fullmatch(value) is not None:
+            yield value.casefold()
         elif isinstance(value, str) and len(value) <= 64 and not _NO_ID.search(value):
             yield from _ids_within(value)
 
@@ -156,7 +166,7 @@ class InventedValues:
         answer = self._facts.answer
         if answer is None or answer.turn <= known:
             return None
-        numbers_said = iter(self._answer_numbers)
+        numbers_said = (number for number in self._answer_numbers if number not in self._rounded_sizes)
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
@@ -218,6 +228,18 @@ class InventedValues:
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
         return tuple(numbers(self._facts.answer.text)) if self._facts.answer else ()
+
+    @cached_property
+    def _rounded_sizes(self) -> frozenset[str]:
+        """The numbers of the answer that are sizes in a larger unit: `31 KB` for 31020 bytes."""
+        text = self._facts.answer.text[:20_000] if self._facts.answer is not None else ""
+        said = [(match["number"], match["unit"].casefold()) for match in _SIZE.finditer(_THOUSANDS.sub("", text))]
+        known = self._known_numbers if said else ()
+        return frozenset(
+            number
+            for number, unit in said
+            if any(abs(size / base ** _UNITS[unit] - int(number)) < 1 for size in known for base in (1000, 1024))
+        )
 
     @cached_property
     def _appearances(self) -> FirstAppearances:

@@ -602,9 +602,11 @@ def _answer_no(
     return Judgement(ResultKind.PROBE, Certainty.STRUCTURED, "", evidence, VerdictRule.NEGATIVE_ANSWER)
 
 
-# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, or wrapped.
+# What a lookup in data answers that finds nothing: an empty list, alone, as the one field of an object, beside the
+# count 0, or wrapped.
 _NO_ENTRIES = lazy_pattern(
-    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*"\w{1,40}"\s*:\s*\[\s*\]\s*\}|\[\s*\])\s*\}?\s*'
+    r'\s*(?:\{[^{}\[\]]{0,120}"content"\s*:\s*)?(?:\{\s*(?:"\w{1,40}"\s*:\s*0\s*,\s*)?"\w{1,40}"\s*:\s*\[\s*\]'
+    r'(?:\s*,\s*"\w{1,40}"\s*:\s*(?:0|false|null)){0,3}\s*\}|\[\s*\])\s*\}?\s*'
 )
 _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
@@ -748,6 +750,8 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
         return last
     if main_effect(effects) is None:
         return None
+    if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
+        return first_line(text)
     names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
     names.update(_OTHER_NAMES[name] for name in names & _OTHER_NAMES.keys())
     match = _PROGRAM_ERROR.match(last)
@@ -767,7 +771,7 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
     """
     text = result.content
-    if text.startswith("failed in sandbox: "):
+    if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
     if len(text) <= 600:
         head = text[:300].strip()

@@ -96,6 +96,8 @@ class SameEffect:
                 continue
             if not has_known_effect(failed.call) and looks_instead(self._steps[number - 1], failed):
                 continue
+            if counts_instead(self._steps[number - 1], failed):
+                continue
             if asks_elsewhere(self._steps[number - 1], failed):
                 continue
             others = self._intents.get(number, ())
@@ -160,6 +162,28 @@ def looks_instead(later: Step, failed: Step) -> bool:
     """Whether a call of a tool that does several things only looks, and the failed one was to do something else."""
     operations = (operation_of(later.call), operation_of(failed.call))
     return all(operations) and [kind_of(name) is ToolKind.READS for name in operations] == [True, False]
+
+
+def counts_instead(later: Step, failed: Step) -> bool:
+    """Whether two lines of a program with subcommands differ in the words for what to do, and the later one only asks.
+
+    `queuectl dead count` does not purge what `queuectl dead purge` was to.
+    """
+    mine = main_effect(effects_of(failed.call))
+    if mine is None or mine.command is None:
+        return False
+    old = _plain_words(mine.command.operands)
+    commands = (effect.command for effect in effects_of(later.call) if effect.command is not None)
+    others = [_plain_words(other.operands) for other in commands if other.program == mine.command.program]
+    return bool(others) and all(_looks(new - old) and old - new and not _looks(old - new) for new in others)
+
+
+def _plain_words(operands: Sequence[str]) -> frozenset[str]:
+    return frozenset(word for word in operands[:3] if word.isalpha())
+
+
+def _looks(words: frozenset[str]) -> bool:
+    return any(kind_of(word) is ToolKind.READS for word in words)
 
 
 def asks_elsewhere(later: Step, failed: Step) -> bool:

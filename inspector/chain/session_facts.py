@@ -19,11 +19,11 @@ from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_TEXTS = 20
-_SHORT_WORDS = 120
+_SHORT_TEXT = 120
 _THANKS = lazy_pattern(
-    r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|gràcies|grazie|obrigad[oa]|спасибо|дякую|благодаря|dzięk\w+|"
-    r"děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|ευχαριστ\w+|"
-    r"terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
+    r"\b(?:thanks?|thank you|thx|cheers|danke|merci|gracias|gràcies|grazie|obrigad[oa]|спасибо|дякую|благодаря|"
+    r"dzięk\w+|děkuj\w+|díky|ďakuj\w+|hvala|bedankt|dank je|tack|tak|takk|teşekkür\w*|mulțumesc|köszön\w+|kiitos|"
+    r"ευχαριστ\w+|terima kasih|makasih|cảm ơn|شكر\w*|תודה)\b|धन्यवाद|ขอบคุณ|谢谢|謝謝|ありがとう|감사|고마워"
 )
 _MIN_NEW_WORDS = 5  # an answer with fewer says nothing that would need a source
 MAX_READ_CHARS = 20_000
@@ -60,15 +60,17 @@ class SessionFacts:
             return Speech(turn, "\n".join((words, *(texts if is_terminal(last.call.name) else ()))))
         if speech is None or (last is not None and last.location.turn >= speech.turn):
             return None
-        before = self.speeches[-2] if len(self.speeches) > 1 else speech
-        is_after_calls = last is None or last.location.turn < before.turn
-        return before if is_after_calls and self._only_thanks_since(before.turn, speech) else speech
+        previous = self.speeches[-2] if len(self.speeches) > 1 else speech
+        is_after_calls = last is None or last.location.turn < previous.turn
+        return previous if is_after_calls and self._only_thanks_since(previous.turn, speech) else speech
 
     def _only_thanks_since(self, turn: int, speech: Speech) -> bool:
         """Whether the user only gave thanks after a turn, so that the agent's last words are only polite."""
         texts = [text for number, text in self.user_texts if turn < number < speech.turn]
-        is_polite = len(speech.text) < _SHORT_WORDS and not denies(speech.text)
-        return is_polite and bool(texts) and all(len(text) < _SHORT_WORDS // 2 and _THANKS.search(text) for text in texts)
+        is_polite = len(speech.text) < _SHORT_TEXT and not denies(speech.text)
+        return (
+            is_polite and bool(texts) and all(len(text) < _SHORT_TEXT // 2 and _THANKS.search(text) for text in texts)
+        )
 
     @cached_property
     def last_good_change(self) -> int:

@@ -355,3 +355,14 @@ def test_what_the_agent_says_is_still_to_be_done_was_not_repaired(words: str, ex
     copy = 'call a: Bash {"command": "rclone copy out/a.pdf drive:b"}', "result a!: Exit code 1\ninvalid_grant"
     other = 'call b: Bash {"command": "mytool out/a.pdf"}', "result b: 12 pages", f"say: {words}"
     assert chain_of("user: Copy out/a.pdf to the drive.", *copy, *other).steps[0].recovery == expected
+
+
+@pytest.mark.parametrize(("later", "expected"), [("jobs list --failed", None), ("jobs retry --failed", "same-intent")])
+def test_a_program_that_only_lists_does_not_do_what_another_subcommand_was_to(later: str, expected: str | None) -> None:
+    call = (
+        'call a: Bash {"command": "fleetctl jobs retry --failed"}',
+        "result a!: Exit code 1\nerror: role admin needed",
+    )
+    again = f'call b: Bash {{"command": "fleetctl {later}"}}', "result b: 12"
+    chain = chain_of("user: Retry the failed jobs.", *call, *again, "say: 12 jobs have failed.")
+    assert chain.steps[0].recovery == expected

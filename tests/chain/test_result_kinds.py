@@ -7,6 +7,7 @@ from weaklink.inspector.chain.outcomes import judged_result
 from weaklink.inspector.chain.pairing import PlacedCall
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.facade import make_call
+from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import RecordedState, RunState, ToolResult
 from weaklink.inspector.text import Range
 
@@ -408,3 +409,41 @@ def test_what_a_result_says_in_other_forms(call: str, result: str, expected: str
 def test_a_command_that_ends_with_an_abortion_was_stopped_by_the_user(output: str, kind: str) -> None:
     call = 'call b: Bash {"command": "sudo dnf -y upgrade"}'
     assert chain_of("user: Upgrade it.", call, f"result b!: {output}").steps[0].result_kind == kind
+
+
+def test_git_says_fatal_where_no_exit_code_is_recorded() -> None:
+    lines = ("user: Who wrote it?", 'call b: Bash {"command": "cd /w && git log --format=%an -1"}')
+    end = "result b: fatal: your current branch 'main' does not have any commits yet", "say: Nobody."
+    assert chain_of(*lines, *end).steps[0].result_kind == "failure"
+    shown = 'call b: Bash {"command": "cat run.log"}', "result b: node 3: fatal: its disk is full", "say: Node 3."
+    assert chain_of("user: What does run.log say?", *shown).steps[0].result_kind is None
+
+
+def test_codex_tells_of_a_refused_command_in_the_error_of_its_start() -> None:
+    start = 'exec_command failed for `/bin/sh -lc "rm -r x"`: CreateProcess'
+    refused = f'result b: {start} {{ message: "Rejected(\\"rejected by user\\")" }}'
+    call = 'call b: exec_command {"cmd": "rm -r x"}'
+    assert chain_of("user: Tidy up.", call, refused).steps[0].result_kind == "rejected"
+
+
+@pytest.mark.parametrize(
+    ("result", "kind"),
+    [
+        ('{"count": 0, "rows": []}', "probe"),
+        ('{"rows": [], "total": 0, "next": null}', "probe"),
+        ('{"count": 1, "rows": [{"id": 4}]}', None),
+    ],
+)
+def test_an_empty_list_beside_its_count_is_an_answer(result: str, kind: str | None) -> None:
+    lines = ("user: Is there a ticket?", 'call a: search_tickets {"text": "avatar"}', f"result a: {result}")
+    assert chain_of(*lines, "say: See above.").steps[0].result_kind == kind
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [("git stash -q && pytest -q; git stash pop -q", "finding"), ("git stash && cargo test; git stash pop", "finding")],
+)
+def test_a_check_while_the_work_is_set_aside_is_a_check(line: str, kind: str) -> None:
+    output = "result b: FAILED tests/test_io.py::test_header - AssertionError\n1 failed in 0.20s"
+    lines = ("user: Mend it.", f"call b: Bash {write_json({'command': line})}", output)
+    assert chain_of(*lines, "say: test_header fails without my change as well.").steps[0].result_kind == kind
