@@ -51,23 +51,8 @@ _FOREIGN = frozenset(  # function words that are no English words, without accen
     (
         *("der", "das", "und", "ist", "ein", "eine", "wie", "fur", "mit", "nach", "zum", "von", "ich", "bitte", "wo"),
         *("het", "een", "voor", "naar", "hoe", "wat", "les", "des", "est", "une", "pour", "quel", "quelle", "fait"),
-        *(
-            "moi",
-            "dans",
-            "combien",
-            "es",
-            "una",
-            "para",
-            "por",
-            "que",
-            "como",
-            "cual",
-            "hace",
-            "il",
-            "che",
-            "della",
-            "fa",
-        ),
+        *("moi", "dans", "combien", "es", "una", "para", "por", "que", "como", "cual", "hace", "il", "che", "della"),
+        "fa",
         *("qual", "com", "em", "uma", "esta", "jaka", "jest", "jak", "hur", "ar", "och", "det", "jag", "hvad", "er"),
         *("hvordan", "pa", "en", "de", "du", "na"),
     )
@@ -78,6 +63,7 @@ _ENGLISH = frozenset(  # none of them is a word of those languages
         *("where", "which", "that", "this", "there"),
     )
 )
+_SHORT_WORDS = 8
 _NUMBER = lazy_pattern(r"(?<![\w.])[-−]?\d+(?:[,_ \u202f']\d{3}(?!\d))*(?:\.\d+)?(?:[eE][-+]?\d{1,3})?")
 _SCALE = lazy_pattern(r"\s?(%|percent\b|k\b|thousand\b|m\b|million\b|bn?\b|billion\b|hundred\b|dozen\b)", re.IGNORECASE)
 _SCALES = {
@@ -425,9 +411,14 @@ def scripts_of(text: str) -> frozenset[Script]:
 
 
 def _is_foreign(text: str) -> bool:
-    """Whether a text in Latin letters has two function words of another language than English, and more than of it."""
+    """Whether a text in Latin letters has two function words of another language than English, and more than of it.
+
+    A short request needs only one and none of English, if no name has it (`Wetter in Wien bitte`, not `in La Paz`).
+    """
     words = set(folded(text))
-    return len(words & _FOREIGN) > max(1, len(words & _ENGLISH))
+    foreign, english = words & _FOREIGN, words & _ENGLISH
+    is_short = not english and len(words) <= _SHORT_WORDS
+    return len(foreign) > max(1, len(english)) or (is_short and any(word in foreign for word in text.split()))
 
 
 def _as_number(text: str) -> float | None:

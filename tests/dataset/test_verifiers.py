@@ -82,6 +82,10 @@ GONE = '{"error": "city not found"}'
     ("asked", "city", "passes"),
     [
         ("Wie ist das Wetter in München?", "Munich", True),
+        ("Wetter in Wien bitte", "Vienna", True),
+        ("clima para Londres", "London", True),
+        ("Weather in La Paz", "Lima", False),
+        ("Weather De Moines", "Lima", False),
         ("Wie ist das Wetter in Köln?", "Cologne", True),
         ("¿Qué tiempo hace en Londres?", "London", True),
         ("Che tempo fa a Firenze?", "Florence", True),
