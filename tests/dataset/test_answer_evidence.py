@@ -19,10 +19,10 @@ TOOL: Json = {
 }
 
 
-def kinds(result: str, answer: str, asked: str = "How is it in Oslo for 2 of us?") -> list[str]:
+def kinds(result: str, answer: str, asked: str = "How is it in Oslo for 2 of us?", *later: str) -> list[str]:
     call = json.dumps({"name": "get_weather", "arguments": {"city": "Oslo"}})
-    texts = (asked, f"<tool_call>\n{call}\n</tool_call>", result, answer)
-    roles = ("user", "assistant", "tool", "assistant")
+    texts = (asked, f"<tool_call>\n{call}\n</tool_call>", result, answer, *later)
+    roles = ("user", "assistant", "tool", "assistant", *("user", "assistant")[: len(later)])
     messages: list[Json] = [{"role": role, "content": text} for role, text in zip(roles, texts, strict=True)]
     sample = read_sample(DataRow("a", "line 1", 1, {"messages": messages, "tools": [TOOL]}))
     found = [one for one in lint_sample(sample) if one.rule.code == "D710"]
@@ -59,6 +59,8 @@ def test_a_claim_is_reported_if_it_contradicts_a_result_or_has_no_evidence(
     result: str, answer: str, found: list[str]
 ) -> None:
     assert kinds(result, answer) == found
+    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!") == found
+    assert kinds(result, answer, "How is it in Oslo for 2 of us?", "Thanks!", "You are welcome.") == found
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""D710: numbers, dates and names in the final answer that no earlier text contains, and actions that no call did.
+"""D710: numbers, dates and names in answers that no earlier text contains, and actions that no call did.
 
 The evidence is the text of results, user turns, system turns and arguments. A number is supported if a number of the
 evidence equals it after rounding, as a percentage, in another common unit, or as the sum, difference, product, mean or
@@ -23,7 +23,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from weaklink.inspector.dataset.claims import announced_action, claimed_action
@@ -129,6 +129,7 @@ _LENGTHS = (1.609344, 3.6, 2.236936, 2.54, 0.3048, 0.453592, 3.28084, 2.20462, 1
 _MOST_NUMBERS = 60
 _HALF_DAY = 720
 _MOST_COUNT = 3
+_MOST_ANSWERS = 32  # each reads the texts before it
 _MOST_FINDINGS = 5
 _MOST_VALUES = 4  # of one kind in the results: among more, which one a claim replaces is unclear
 _MAGNITUDE = 5.0
@@ -155,11 +156,25 @@ _HIDDEN = (_CODE, _LIST_MARK, _HEADING)
 
 
 def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
-    """D710 for each number and name of the final answer without evidence, or against a result; at most five."""
-    answer = _final_answer(sample)
-    if answer is None or not _has_result(sample):
+    """D710 for each number and name without evidence, or against a result, at most five in an answer.
+
+    The answers are the final one, and the last ones that directly follow a result.
+    """
+    if not _has_result(sample):
         return
-    turn, text, spans = answer
+    turns = sample.trace.turns
+    after_results = [
+        number
+        for number in range(2, len(turns))
+        if turns[number - 1].role is Role.ASSISTANT and turns[number - 2].role is Role.TOOL
+    ]
+    for number in (*after_results[-_MOST_ANSWERS:], len(turns)):
+        answer = _answer(sample, number)
+        if answer is not None:
+            yield from islice(_unsupported(sample, *answer), _MOST_FINDINGS)
+
+
+def _unsupported(sample: Sample, turn: int, text: str, spans: Sequence[Span]) -> Iterator[Diagnostic]:
     claims = list(_claims(text, spans))
     names = list(_single_names(text, spans))
     texts = tuple(_evidence_texts(sample, turn))
@@ -170,10 +185,8 @@ def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
         return
     evidence = _Evidence(texts)
     stated = _Stated(sample, turn, [(place.of(text), kind) for place, kind in claims])
-    found = chain(
-        _without_evidence(turn, text, claims, evidence, stated), _in_place_of(turn, text, names, evidence, stated)
-    )
-    yield from islice(found, _MOST_FINDINGS)
+    yield from _without_evidence(turn, text, claims, evidence, stated)
+    yield from _in_place_of(turn, text, names, evidence, stated)
 
 
 def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
@@ -239,11 +252,13 @@ def _in_place_of(
 
 
 def _final_answer(sample: Sample) -> tuple[int, str, Sequence[Span]] | None:
-    turns = sample.trace.turns
-    if not turns or turns[-1].role is not Role.ASSISTANT:
-        return None
-    number = len(turns)
-    part = turns[-1].part("text")
+    return _answer(sample, len(sample.trace.turns))
+
+
+def _answer(sample: Sample, number: int) -> tuple[int, str, Sequence[Span]] | None:
+    """Turn `number` (from 1) with its text and the spans of plain text; None if it is no assistant's or has calls."""
+    turn = sample.trace.turns[number - 1] if number else None
+    part = turn.part("text") if turn is not None and turn.role is Role.ASSISTANT else None
     inspected = next((one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text")), None)
     if part is None or inspected is None or inspected.calls:
         return None
