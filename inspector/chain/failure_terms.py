@@ -439,7 +439,8 @@ _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u06
 
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
-        plain = _JOINED_PREFIX.sub("", word.casefold())
+        plain = word.casefold()
+        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain)
         plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
         if len(plain) >= least and plain not in ignored and not plain.isdigit():
