@@ -171,7 +171,8 @@ class FailedCall(Struct, frozen=True):
     names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
-    worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked.
+    worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
+    `is_only_change` is whether this call was to change something and none that was worked.
     """
 
     step: Step

@@ -1,4 +1,4 @@
-"""A marker that a model writes twice in a row, in every format: the call is read as meant, and the slip is told."""
+"""A marker written twice in a row, in every format: the call is read as meant, and the repetition is reported."""
 
 import re
 from collections.abc import Iterator

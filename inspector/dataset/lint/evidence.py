@@ -8,12 +8,12 @@ two or more capitalised words within a sentence, one behind a title, an address,
 supported if one of its words is in the evidence, except for kinds of things (`hotel`). Only answers after a result that
 is not an error are checked, because any other answer may use the model's own knowledge. Headings are no claims.
 
-A claim without evidence may still be true: general knowledge, a translated name, a computed value. So it is an info. It
-is a warning if it contradicts a result: it has a number, a date, a time, an identifier or an address where the results
-have few others of that kind, of the same order of magnitude, which the answer does not state (`24 °C` after `17 °C`),
-and it is neither a conversion nor a combination of the numbers that the results and the user wrote. A single
-capitalised word is a claim only in place of a name that a result has and the answer does not state (`Madrid` after
-`Porto`). In German, which capitalises every noun, no name is a claim.
+A claim without evidence may still be true: general knowledge, a translated name, a computed value. So it is an info. A
+claim contradicts a result, and the message names that result, if it has a number, a date, a time, an identifier or an
+address where the results have few others of that kind, of the same order of magnitude, which the answer does not state
+(`24 °C` after `17 °C`), and it is neither a conversion nor a combination of the numbers that the results and the user
+wrote. A single capitalised word is a claim only in place of a name that a result has and the answer does not state
+(`Madrid` after `Porto`). In German, which capitalises every noun, no name is a claim.
 
 An action that the answer claims ("I have sent the email") in a sample that offers tools and has no call is an info.
 """
