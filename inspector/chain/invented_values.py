@@ -170,7 +170,7 @@ class InventedValues:
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
-        if found is None and effect is not None and _computes(failed, effect):
+        if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):
             found = self._made_up_decimal(failed)
         if found is None:
             return None

@@ -335,7 +335,7 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             if any(url in arguments for url in urls) and _is_other_program(mine, later):
                 return Recovery.OTHER_TOOL
             kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
-            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later):
+            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later, arguments, mine):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
@@ -348,11 +348,22 @@ def _operand_names(effect: Effect) -> frozenset[str]:
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
 
 
-def _only_keeps(effect: Effect) -> bool:
-    """Whether a command records or moves what others made, as version control does."""
-    return effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
+    """Whether a later command only records what others made, as version control does, or takes something away."""
+    records = effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+    return records or _only_deletes(arguments, mine)
 
 
+def _only_deletes(arguments: str, mine: Effect) -> bool:
+    """Whether a later call takes something away, and the failed one was not to."""
+    own = " ".join((mine.command.program, *mine.command.words)).casefold() if mine.command is not None else ""
+    return _DELETES.search(arguments) is not None and _DELETES.search(own) is None
+
+
+# What takes something away does no work of a program that does not.
+_DELETES = lazy_pattern(
+    r"\b(?:delete from|drop (?:table|database|index|schema)|truncate|rmi?|rmdir|unlink|destroy|purge)\b"
+)
 _ARGUMENT = lazy_pattern(r"[\w.@+-]+")
 _WRITES = lazy_pattern(
     r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
