@@ -66,7 +66,7 @@ class PythonCallReader(Struct, frozen=True):
         edits = [Edit(Range(*fence.span(1)).moved(start), "")]
         if ending is not None:
             edits.append(Edit(Range(*ending.span()).moved(start), ""))
-        fault = say.fenced(edits[0].range, tuple(edits))
+        fault = say.fenced(text, edits[0].range, edits=tuple(edits))
         return reading.recovered(fault)
 
     def _reading(self, text: str, start: int) -> ParseResult:
@@ -335,7 +335,7 @@ def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
         return
     if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
-        cursor.remark(say.second_list(Range(cursor.at, cursor.at + 1)))
+        cursor.remark(say.second_list(text, Range(cursor.at, cursor.at + 1)))
         return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)
