@@ -17,7 +17,6 @@ from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
 from weaklink.inspector.scanning import lazy_pattern
@@ -218,7 +217,7 @@ def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
     if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
         return raw, (), True, True
     fault = Fault(
-        call_shape.ARGUMENTS_AS_STRING,
+        rules.ARGUMENTS_AS_STRING,
         input_range,
         "The input is a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
@@ -229,7 +228,7 @@ def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
 
 def _second_object(node: JsonNode) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         node.range,
         "A second value appears after the action's input; parsers reject both, or use the first.",
         "Give each call a separate `Action:`.",
@@ -285,7 +284,7 @@ def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult
     input_range = _stripped(text, named.end(), len(text)) if named is not None else head
     call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
     message = "The action has no tool name: expected it between `Action:` and `Action Input:`."
-    return ParseResult(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
+    return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
 
 
 def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
@@ -313,7 +312,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
-            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
+            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
     return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
@@ -329,7 +328,7 @@ def _open_fence(end: int) -> Fault:
 
 def _second_action(node: JsonNode) -> Fault:
     message = "A second action appears in the same block; parsers expect one JSON value there and fail."
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
@@ -341,7 +340,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "The action has no tool name: expected an object with `action` and `action_input`."
-        faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+        faults.append(Fault(rules.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         return ToolCall(None, raw, raw, valid=False, range=node.range)
     assert name is not None
@@ -361,7 +360,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
 
 def _wrong_key(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.WRONG_ARGUMENTS_KEY,
+        rules.WRONG_ARGUMENTS_KEY,
         member.key_range,
         f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
         "Rename it to `action_input`.",

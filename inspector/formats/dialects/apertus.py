@@ -24,7 +24,6 @@ from weaklink.inspector.formats.json.calls import (
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
@@ -89,7 +88,7 @@ def _calls(
     if not any(member.key for member in node.members):
         if not is_cut:
             message = "The call has no tool name: expected one key, the tool's name."
-            faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+            faults.append(Fault(rules.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         yield ToolCall(None, raw, raw, valid=False, range=node.range)
         return
@@ -132,7 +131,7 @@ def _nameless(call: ToolCall) -> ToolCall:
 
 def _another(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
         "A second call appears in the same object; servers read only the first, or none.",
         "Give each call a separate object.",
@@ -141,7 +140,7 @@ def _another(member: JsonMember) -> Fault:
 
 def _no_arguments(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.NOT_A_CALL,
+        rules.NOT_A_CALL,
         member.value.range,
         f"A JSON {member.value.kind.value} appears under the key; expected the object of the tool's arguments.",
     )
@@ -150,7 +149,7 @@ def _no_arguments(member: JsonMember) -> Fault:
 def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:
     key, value = name.value.range.of(text), arguments.value.range.of(text)
     return Fault(
-        call_shape.NOT_A_CALL,
+        rules.NOT_A_CALL,
         name.key_range,
         f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
         "Use the name as the key of the arguments.",

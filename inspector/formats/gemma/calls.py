@@ -18,7 +18,6 @@ from weaklink.inspector.formats.json.call_shape import is_finite
 from weaklink.inspector.formats.python.calls import empty_call
 from weaklink.inspector.formats.python.writing import is_shallow
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition, ToolResult
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -109,7 +108,7 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
 
 def _array(opened: re.Match[str]) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(*opened.span(1)),
         "An array of calls appears where one call belongs; servers read none of the calls.",
         "Give each call separate markers.",
@@ -118,7 +117,7 @@ def _array(opened: re.Match[str]) -> Fault:
 
 def _second_call(match: re.Match[str]) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(match.start(1), match.end(2)),
         "A second call appears between the same markers; servers read only the first, or none.",
         "Give each call separate markers.",
@@ -150,7 +149,7 @@ def _no_call(text: str, start: int) -> ParseResult:
     if is_cut:
         rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
     else:
-        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
+        rule, message = rules.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
     named = _NAMED.match(content) if not is_cut else None
     call = ToolCall(
         named[1] if named is not None else None,

@@ -25,7 +25,6 @@ from weaklink.inspector.formats.span_readers import ReasoningReader, reader_tabl
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.json_scanner.messages import trailing_text
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
@@ -107,7 +106,7 @@ class NamedCallReader(Struct, frozen=True):
             return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
         place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
         if _is_closed(closed):
-            fault = Fault(call_shape.NOT_A_CALL, place, f"The call has no tool name: expected {self.expected}.")
+            fault = Fault(rules.NOT_A_CALL, place, f"The call has no tool name: expected {self.expected}.")
         else:
             fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.expected}.")
         return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))

@@ -22,7 +22,6 @@ from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSynt
 from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
@@ -194,7 +193,7 @@ class XmlCallReader(Struct, frozen=True):
         text = closed.inner_text
         at = closed.span.inner.start + len(text) - len(text.lstrip())
         fault = Fault(
-            call_shape.MALFORMED_PARAMETERS,
+            rules.MALFORMED_PARAMETERS,
             Range(at, at + 1),
             f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
@@ -273,7 +272,7 @@ def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
 
 
 def _breaks_its_call(fault: Fault) -> bool:
-    return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    return fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
 
 
 def _holds_any(whole: Range, places: list[Range]) -> bool:
@@ -340,7 +339,7 @@ def _empty(closed: SpanClosed) -> ParseResult:
     message = "The call span is empty: the model opened a call and wrote none."
     fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
     place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
-    missing = Fault(call_shape.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
+    missing = Fault(rules.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
     return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))
 
 
@@ -394,7 +393,7 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText)
 
 def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         Range(place.start, place.start + 1),
         f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
     )
