@@ -13,8 +13,7 @@ from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
 from weaklink.inspector.formats.json.calls import strict_object
-from weaklink.inspector.formats.python.calls import empty_call
-from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -78,17 +77,17 @@ def read_react_calls(closed: SpanClosed) -> ParseResult:
 def _read_span(closed: SpanClosed) -> ParseResult:
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
-        return empty_call(closed, expected="Action: name")
+        return empty_call(closed, "a call such as `Action: name`")
     number = _NUMBER.match(text)
     at = number.end() if number is not None else 0
     named = _INPUT.search(text, at)
-    head = _stripped(text, at, named.start() if named is not None else len(text))
+    head = Range(at, named.start() if named is not None else len(text)).stripped(text)
     if not len(head):
         reading = _no_name(text, head, named)
     elif head.of(text).startswith(("{", "[", "```")):
         reading = _read_block(text, head)
     elif named is not None:
-        reading = _read_named(text, head, _stripped(text, named.end(), len(text)))
+        reading = _read_named(text, head, Range(named.end(), len(text)).stripped(text))
     else:
         cut = _read_cut(text, head) if closed.ended_at is None else None
         reading = cut if cut is not None else _read_alone(text, head)
@@ -100,7 +99,7 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
     if closed.span.label != "answer_block":
         return ParseResult(complete=True)
     text, start = closed.inner_text, closed.span.inner.start
-    block = _stripped(text, 0, len(text))
+    block = Range(0, len(text)).stripped(text)
     reading, place = _read_json_block(text, block)
     action_input = reading.nodes[0].member("action_input") if reading.nodes else None
     answer = action_input.value.value() if action_input is not None else None
@@ -109,13 +108,6 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
         complete=True,
         decoded=answer if isinstance(answer, str) else None,
     )
-
-
-def _stripped(text: str, start: int, end: int) -> Range:
-    """The range of a section of text without the white space around it."""
-    piece = text[start:end]
-    first = start + len(piece) - len(piece.lstrip())
-    return Range(first, max(first, start + len(piece.rstrip())))
 
 
 def _read_named(text: str, head: Range, input_range: Range) -> ParseResult:
@@ -153,7 +145,7 @@ def _answer_in_action(text: str, name: Range, input_range: Range) -> Iterator[Fa
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     """The range of the tool's name, and faults for quotes around it and for words on the lines after it."""
     line_end = text.find("\n", head.start, head.end)
-    line = _stripped(text, head.start, line_end if line_end >= 0 else head.end)
+    line = Range(head.start, line_end if line_end >= 0 else head.end).stripped(text)
     bare = line.of(text)
     first, last = line.start, line.end
     while last - first > 1 and text[first] in _DECORATION and text[last - 1] in _DECORATION:
@@ -164,7 +156,7 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
         message = f"The tool's name is in quotes, {shown(bare)}: many parsers read the quotes as part of the name."
         faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
     if line_end >= 0:
-        rest = _stripped(text, line_end, head.end)
+        rest = Range(line_end, head.end).stripped(text)
         message = f"{shown(rest.of(text))} appears between the tool's name and `Action Input:`."
         faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
     return place, tuple(faults)
@@ -238,7 +230,7 @@ def _second_object(node: JsonNode) -> Fault:
 def _read_cut(text: str, head: Range) -> ParseResult | None:
     """Read an action that ends within `Action Input:`, with the stream; None if the text ends with anything else."""
     line_end = text.find("\n", head.start, head.end)
-    rest = _stripped(text, line_end, head.end) if line_end >= 0 else Range(0, 0)
+    rest = Range(line_end, head.end).stripped(text) if line_end >= 0 else Range(0, 0)
     words = rest.of(text).replace("*", "")
     if not words or not _HEADING.startswith(words):
         return None
@@ -254,7 +246,7 @@ def _read_alone(text: str, head: Range) -> ParseResult:
     match = _BRACKETS.fullmatch(text, head.start, head.end)
     if match is not None:
         input_range = Range(*match.span(2))
-        arguments, faults, valid, readable = _read_input(text, _stripped(text, *match.span(2)))
+        arguments, faults, valid, readable = _read_input(text, input_range.stripped(text))
         call = ToolCall(
             match[1],
             arguments,
@@ -281,7 +273,7 @@ def _read_alone(text: str, head: Range) -> ParseResult:
 
 def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult:
     place = Range(*named.span()) if named is not None else Range(0, len(text))
-    input_range = _stripped(text, named.end(), len(text)) if named is not None else head
+    input_range = Range(named.end(), len(text)).stripped(text) if named is not None else head
     call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
     message = "The action has no tool name: expected it between `Action:` and `Action Input:`."
     return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)

@@ -15,13 +15,9 @@ from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens,
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
-from weaklink.inspector.formats.json.calls import (
-    bare_object,
-    empty_payload,
-    no_object,
-    unreadable_payload,
-)
+from weaklink.inspector.formats.json.calls import bare_object, no_object
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -45,7 +41,7 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
     """A SpanReader for call spans that should be an array of objects with one key each, the tool's name."""
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
-        return empty_payload(closed)
+        return empty_call(closed, "a JSON object with a name and arguments")
     reading = read_json(text)
     faults = list(reading.faults)
     bare = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
@@ -59,7 +55,7 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
         for call in _calls(text, node, reading, faults, is_alone=len(objects) == 1, is_bare=node in bare)
     ]
     if not calls:
-        calls = [unreadable_payload(text)]
+        calls = [nameless_call(text)]
         if not any(fault.rule.severity is Severity.ERROR for fault in faults):
             faults.append(no_object(text, reading.nodes))
     complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)

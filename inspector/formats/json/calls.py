@@ -24,6 +24,7 @@ from weaklink.inspector.formats.json.call_shape import (
     shape_of,
     without_invention,
 )
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import (
     KNOWN_ARGUMENT_KEYS,
     MAX_DEPTH,
@@ -36,7 +37,6 @@ from weaklink.inspector.json_scanner import (
 )
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -69,7 +69,7 @@ class JsonCallReader(Struct, frozen=True):
         if closed.call is not None:
             return ParseResult(calls=(closed.call,), complete=True)
         if not text.strip():
-            return empty_payload(closed)
+            return empty_call(closed, "a JSON object with a name and arguments")
         call = self._whole(text, start)
         is_whole = closed.span.inner.end < closed.span.range.end
         return self.read(text, start, is_whole=is_whole) if call is None else ParseResult(calls=(call,), complete=True)
@@ -121,7 +121,7 @@ class JsonCallReader(Struct, frozen=True):
             for node in objects
         ]
         if not calls:
-            calls = [unreadable_payload(text)]
+            calls = [nameless_call(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
@@ -186,30 +186,6 @@ def _arguments(shape: CallShape) -> Json:
     if shape.arguments is None:
         return {}
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
-
-
-def empty_payload(closed: SpanClosed) -> ParseResult:
-    """The result for a call span without a payload."""
-    span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            Fix((Edit(span.range, ""),), safe=False),
-        ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
-    )
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which no call can be read."""
-    content = text.strip()
-    first = text.index(content)
-    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
 
 
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:

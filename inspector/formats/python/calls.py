@@ -9,9 +9,9 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.python import messages as say
 from weaklink.inspector.formats.python.arguments import read_arguments
 from weaklink.inspector.formats.python.literals import PythonCursor, read_expression
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.text import Range, shown
@@ -45,7 +45,7 @@ class PythonCallReader(Struct, frozen=True):
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
         if not text.strip() or text.strip() == "[]":
-            return empty_call(closed)
+            return empty_call(closed, "a call such as `name(argument='value')`")
         if _JSON.match(text):
             return _READ_JSON(closed)
         fence = _FENCE.match(text)
@@ -87,25 +87,6 @@ def _without_brackets(reading: ParseResult) -> ParseResult:
     message = "The calls are not in a list: `[` is missing before them, and `]` after them."
     fault = Fault(rules.UNBALANCED_BRACKET, first, message, "Put brackets around them.", Fix(edits, safe=True))
     return reading.recovered(fault)
-
-
-def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:
-    """The result for a call span without any content."""
-    span = closed.span
-    fix = Fix((Edit(span.range, ""),), safe=False)
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            fix,
-        ),
-        Fault(rules.TRUNCATED_JSON, place, f"No payload: expected a call such as `{expected}`."),
-    )
-    content = closed.inner_text.strip()
-    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
 
 
 class PythonCalls(Struct):
@@ -154,13 +135,10 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
         if found:
             found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
     if not found:
-        content = text.strip()
-        first = text.index(content)
-        place = Range(first, first + len(content))
+        call = nameless_call(text)
         if not cursor.breaks:
-            cursor.flag(say.only_text(text, place))
-        call = ToolCall(None, content, content, valid=False, range=place.moved(base))
-        found.append(_ReadCall(call, cursor.breaks, 1))
+            cursor.flag(say.only_text(text, call.range))
+        found.append(_ReadCall(call.moved(base), cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
     return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut, found[-1].is_list_open)
 

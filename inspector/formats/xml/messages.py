@@ -157,14 +157,10 @@ def nameless(tag: Range, syntax: XmlSyntax) -> Fault:
 
 def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     """The fault of a span in which no call can be found; `text` is not blank."""
-    content = text.strip()
-    start = text.index(content)
-    place = Range(start, start + len(content))
-    if is_cut and _begins_call(content, syntax):
-        end = start + len(content)
-        return Fault(
-            rules.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
-        )
+    place = Range(0, len(text)).stripped(text)
+    if is_cut and _begins_call(place.of(text), syntax):
+        last = Range(place.end - 1, place.end)
+        return Fault(rules.TRUNCATED_PARAMETERS, last, "The payload ends before the tool's name is complete.")
     return Fault(
         rules.MALFORMED_PARAMETERS,
         place,
