@@ -15,16 +15,11 @@ from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens,
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
-from weaklink.inspector.formats.json.calls import (
-    bare_object,
-    empty_payload,
-    no_object,
-    unreadable_payload,
-)
+from weaklink.inspector.formats.json.calls import bare_object, no_object
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
@@ -46,7 +41,7 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
     """A SpanReader for call spans that should be an array of objects with one key each, the tool's name."""
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
-        return empty_payload(closed)
+        return empty_call(closed, "a JSON object with a name and arguments")
     reading = read_json(text)
     faults = list(reading.faults)
     bare = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
@@ -60,7 +55,7 @@ def read_key_named_calls(closed: SpanClosed) -> ParseResult:
         for call in _calls(text, node, reading, faults, is_alone=len(objects) == 1, is_bare=node in bare)
     ]
     if not calls:
-        calls = [unreadable_payload(text)]
+        calls = [nameless_call(text)]
         if not any(fault.rule.severity is Severity.ERROR for fault in faults):
             faults.append(no_object(text, reading.nodes))
     complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
@@ -89,7 +84,7 @@ def _calls(
     if not any(member.key for member in node.members):
         if not is_cut:
             message = "The call has no tool name: expected one key, the tool's name."
-            faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+            faults.append(Fault(rules.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         yield ToolCall(None, raw, raw, valid=False, range=node.range)
         return
@@ -132,7 +127,7 @@ def _nameless(call: ToolCall) -> ToolCall:
 
 def _another(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
         "A second call appears in the same object; servers read only the first, or none.",
         "Give each call a separate object.",
@@ -141,7 +136,7 @@ def _another(member: JsonMember) -> Fault:
 
 def _no_arguments(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.NOT_A_CALL,
+        rules.NOT_A_CALL,
         member.value.range,
         f"A JSON {member.value.kind.value} appears under the key; expected the object of the tool's arguments.",
     )
@@ -150,7 +145,7 @@ def _no_arguments(member: JsonMember) -> Fault:
 def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:
     key, value = name.value.range.of(text), arguments.value.range.of(text)
     return Fault(
-        call_shape.NOT_A_CALL,
+        rules.NOT_A_CALL,
         name.key_range,
         f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
         "Use the name as the key of the arguments.",

@@ -28,8 +28,8 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from weaklink.inspector.formats.python.writing import is_python_code
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL
 from weaklink.inspector.scanning import lazy_pattern
@@ -71,7 +71,9 @@ _CALL = NamedCallReader(
     code=frozenset({_CODE_TOOL}),
 )
 
-_RESULT_HEADER = lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
+_HEADED_RESULT = HeadedResultReader(
+    lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
+)
 
 _HEADS_V1 = tuple(
     Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
@@ -282,30 +284,16 @@ def _read_call(closed: SpanClosed) -> ParseResult:
         return _CALL(closed)
     is_code = is_python_code(text.strip())
     call = ToolCall(_CODE_TOOL, text, text, valid=is_code, range=span.inner, arguments_range=span.inner)
-    faults = () if is_code else (Fault(NOT_A_CALL, _stripped(text, span.inner.start), _NO_CODE),)
+    faults = (
+        () if is_code else (Fault(NOT_A_CALL, Range(0, len(text)).stripped(text).moved(span.inner.start), _NO_CODE),)
+    )
     return ParseResult(calls=(call,), faults=faults, complete=is_code)
-
-
-def _stripped(text: str, start: int) -> Range:
-    """The range of a text that begins at `start`, without the white space around it."""
-    first = start + len(text) - len(text.lstrip())
-    return Range(first, start + len(text.rstrip()))
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A result's header has the name of the tool."""
-    reading = read_result(closed)
-    if closed.span.label == "bare" and not closed.inner_text.lstrip().startswith("name="):
-        return reading
-    header = _RESULT_HEADER.match(reading.results[0].content)
-    if header is None:
-        return reading
-    result = reading.results[0]
-    content = result.content[header.end() :]
-    place = Range(result.range.start + header.end(), result.range.end)
-    return ParseResult(
-        results=(ToolResult(content, place, result.call_id, header["name"]),), complete=bool(content.strip())
-    )
+    is_headed = closed.span.label != "bare" or closed.inner_text.lstrip().startswith("name=")
+    return (_HEADED_RESULT if is_headed else read_result)(closed)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

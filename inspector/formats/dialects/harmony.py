@@ -24,8 +24,8 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
@@ -69,7 +69,9 @@ _CALL = NamedCallReader(
 
 _OTHER_BARS = lazy_pattern(r"<(?!\|channel\|>)[|｜‖¦]{1,3}channel[|｜‖¦]{1,3}>(?=(?:commentary|analysis|final) to=)")
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
-_RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
+_HEADED_RESULT = HeadedResultReader(
+    lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>"), keeps_ends=True
+)
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
 _NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
@@ -290,12 +292,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The author in a result's header is the tool."""
-    header = _RESULT_HEADER.match(closed.inner_text) if closed.span.label != "bare" else None
-    if header is None:
-        return read_result(closed)
-    content = closed.inner_text[header.end() :]
-    place = Range(header.end(), header.end() + len(content)).moved(closed.span.inner.start)
-    return ParseResult(results=(ToolResult(content, place, None, header["name"]),), complete=bool(content.strip()))
+    return (read_result if closed.span.label == "bare" else _HEADED_RESULT)(closed)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -29,9 +29,9 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.json_scanner import JsonKind, read_json
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import MALFORMED_CALL_ID
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.rules.markers import WRONG_OPENER
@@ -73,7 +73,7 @@ _ARRAY = JsonCallReader(is_array=True, has_ids=True)
 _NAME_ALONE = lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
 _ID = lazy_pattern(r"[a-zA-Z0-9]{9}")
 _TOOL_NAME = lazy_pattern(r"[A-Za-z0-9_.\-]+")
-_RESULT_ID = lazy_pattern(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
+_HEADED_RESULT = HeadedResultReader(lazy_pattern(r"\s*(?P<id>[A-Za-z0-9_\-]+)\[TOOL_CONTENT\]"), keeps_ends=True)
 _OPENINGS = lazy_pattern(r"\s*[\[{]")
 
 _TURNS = (
@@ -211,20 +211,14 @@ def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The result's id is before it (v11), or in an object around it (v3)."""
-    text, start = closed.inner_text, closed.span.inner.start
-    header = _RESULT_ID.match(text)
-    if header is not None:
-        content = text[header.end() :]
-        result = ToolResult(content, Range(header.end(), len(text)).moved(start), header[1])
-        return ParseResult(results=(result,), complete=True)
-    reading = read_json(text) if '"call_id"' in text else None
+    found, text = _HEADED_RESULT(closed), closed.inner_text
+    reading = read_json(text) if found.results[0].call_id is None and '"call_id"' in text else None
     node = reading.nodes[0] if reading is not None and reading.strict else None
     call_id = node.member("call_id") if node is not None and node.kind is JsonKind.OBJECT else None
-    found = read_result(closed)
     if call_id is None or not isinstance(call_id.value.scalar, str):
         return found
-    content, place = found.results[0].content, found.results[0].range
-    return ParseResult(results=(ToolResult(content, place, call_id.value.scalar),), complete=found.complete)
+    result = msgspec.structs.replace(found.results[0], call_id=call_id.value.scalar, name=None)
+    return msgspec.structs.replace(found, results=(result,))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -31,7 +31,6 @@ from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.format import OwnTags, xml_format
 from weaklink.inspector.json_scanner import JsonKind, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from weaklink.inspector.scanning import lazy_pattern
@@ -127,7 +126,7 @@ def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fa
     if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
         faults += reading.faults
         return call(node.value(), valid=reading.strict, recovered=not reading.strict)
-    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are not a JSON object."),)
+    faults += reading.faults or (Fault(rules.NOT_A_CALL, place, "The arguments are not a JSON object."),)
     return call(raw, valid=False)
 
 

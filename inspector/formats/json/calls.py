@@ -24,6 +24,7 @@ from weaklink.inspector.formats.json.call_shape import (
     shape_of,
     without_invention,
 )
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import (
     KNOWN_ARGUMENT_KEYS,
     MAX_DEPTH,
@@ -35,9 +36,7 @@ from weaklink.inspector.json_scanner import (
     read_json,
 )
 from weaklink.inspector.model import Json, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -70,7 +69,7 @@ class JsonCallReader(Struct, frozen=True):
         if closed.call is not None:
             return ParseResult(calls=(closed.call,), complete=True)
         if not text.strip():
-            return empty_payload(closed)
+            return empty_call(closed, "a JSON object with a name and arguments")
         call = self._whole(text, start)
         is_whole = closed.span.inner.end < closed.span.range.end
         return self.read(text, start, is_whole=is_whole) if call is None else ParseResult(calls=(call,), complete=True)
@@ -122,7 +121,7 @@ class JsonCallReader(Struct, frozen=True):
             for node in objects
         ]
         if not calls:
-            calls = [unreadable_payload(text)]
+            calls = [nameless_call(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
@@ -189,41 +188,15 @@ def _arguments(shape: CallShape) -> Json:
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
 
 
-def empty_payload(closed: SpanClosed) -> ParseResult:
-    """The result for a call span without a payload."""
-    span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            Fix((Edit(span.range, ""),), safe=False),
-        ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
-    )
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which no call can be read."""
-    content = text.strip()
-    first = text.index(content)
-    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
-
-
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
-            call_shape.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
+            rules.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
         )
     kind = nodes[0].kind.value if nodes else "text"
-    return Fault(
-        call_shape.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments."
-    )
+    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -231,7 +204,7 @@ def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
     first, last, count = objects[0].range, objects[-1].range, len(objects)
     gaps = (Edit(Range(left.range.end, right.range.start), ", ") for left, right in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
-    rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    rule = rules.NOT_A_CALL if count == 1 else rules.SEVERAL_OBJECTS_IN_ONE_CALL
     what = "A bare object appears" if count == 1 else f"{count} bare objects appear"
     them = "it" if count == 1 else "them"
     return Fault(
@@ -249,7 +222,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     place = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
-        return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
     gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -257,14 +230,14 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
 def second_array(first: JsonNode, second: JsonNode) -> Fault:
     """The fault of a second array of calls where one belongs."""
     edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         second.range,
         "A second array of calls appears after the first; servers read only the first, or fail on both.",
         "Put all calls into one array.",
@@ -277,7 +250,7 @@ def second_object(text: str, first: JsonNode, second: JsonNode, between: str) ->
     gap = Range(first.range.end, second.range.start)
     fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         second.range,
         "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a separate tag.",
