@@ -13,7 +13,7 @@ A code fence at the reply's start that contains only such a list is a call in a 
 
 from collections.abc import Iterator, Sequence
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words
 from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.python.calls import PythonCallReader
@@ -63,6 +63,7 @@ _ENDS = Transition("(end of the calls)", MarkerSplit.NONE, "call_end", width=0)
 
 _TURNS = (
     *TURN_TRANSITIONS,
+    *last_words("<eos>"),
     Transition("<|header_start|>", MarkerSplit.BEFORE, "llama4_header"),
     *(Transition(marker, MarkerSplit.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
 )
