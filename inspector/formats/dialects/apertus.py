@@ -24,7 +24,7 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
@@ -34,7 +34,7 @@ _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
 _NESTED = Transition(_INNER, MarkerSplit.NONE, HERE, NESTED_SPAN)
 _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
-_CONTINUES = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
+_CONTINUES = unmarked("deliberation")
 
 
 def read_key_named_calls(closed: SpanClosed) -> ParseResult:
@@ -192,7 +192,7 @@ _STATES = (
         (Transition(_OUTER, MarkerSplit.BEFORE, "marker"), _INTO_CALL, *_TURNS),
         label="tool_response",
         payload=JSON,
-        then=Transition("(end of the results)", MarkerSplit.AFTER, "after inner call", width=0),
+        then=unmarked("after inner call", MarkerSplit.AFTER),
     ),
 )
 
