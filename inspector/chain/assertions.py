@@ -95,18 +95,25 @@ _NO_DENIAL = lazy_pattern(
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
-    r"not|never|no|none|nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than",
-    r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
-    r"ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
-    r"nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|nenhum\w*|sem|em vez",
-    r"non|nessun\w*|niente|senza|mai|invece",
-    r"не|нет|ни|без|никогда|вместо",
-    r"nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
-    r"není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
+    (
+        r"not|never|no|none|except(?!ion)\w*|the exceptions? (?:is|are|being)|apart from|aside from|other than|"
+        r"save for|all but|"
+        r"nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than"
+    ),
+    r"außer|bis auf|ausgenommen|mit ausnahme|nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
+    r"sauf|hormis|excepté|à l['’]exception|ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
+    (
+        r"excepto|exceto|salvo|con excepción|com exceção|nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|"
+        r"nenhum\w*|sem|em vez"
+    ),
+    r"tranne|eccetto|ad eccezione|non|nessun\w*|niente|senza|mai|invece",
+    r"кроме(?! того)|за исключением|нельзя|не|нет|ни|без|никогда|вместо",
+    r"oprócz|z wyjątkiem|nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
+    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
     r"немає|нема|ні|жодн\w+|замість|няма|нито|nije|nisu|nisam|nema\w*|niti|cap|sense",
-    r"niet|geen|nooit|niets|zonder|niemand",
-    r"inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
-    r"değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
+    r"behalve|niet|geen|nooit|niets|zonder|niemand",
+    r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
+    r"hariç|değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
     r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
     r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
     r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
@@ -121,8 +128,10 @@ _FAILING = (
         r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
         r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
         r"invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|"
-        r"empty-handed|n/a|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
-        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|"
+        r"empty-handed|n/a|exit(?:s|ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|"
+        r"timed? ?out|time-?outs?|crash\w*|hangs?|"
+        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|been) (?:\w+ )?down|"
+        r"only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|my) \w+) only|"
         r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|"
         r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
         r"bounced|exceed\w*|mistake\w*|"
@@ -135,29 +144,40 @@ _FAILING = (
         r"persist\w*"
     ),
     (
-        r"leider|fehl\w+|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|rot|"
+        r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|"
+        r"(?:ab|stürzt|stürzte|stürzen) ?ab(?:gestürzt)?|schief\w*|vergeblich|erfolglos|bemängel\w*|beanstande\w*|"
+        r"meckert|ausgefallen|"
+        r"überschritten|veraltet\w*|inkompatibel|defekt|beschädigt|nur lokal|"
+        r"un(?:bekannt|zulässig|erreichbar|gelöst|vollständig|fertig|erledigt|auffindbar|zugänglich)\w*|"
+        r"zu (?:groß|klein|alt|lang|kurz|wenig|viele?)|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|"
+        r"abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
         r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
         r"ausverkauft|"
         r"hängt|stehen aus|steht aus|unangetastet|unberührt|offline|stockt|klemmt"
     ),
     (
-        r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
+        r"malheureusement|rejet\w+|coinc\w+|cassée?s?|rouges?|dépass\w+|inaccessibles?|incomplète?s?|incomplets?|"
+        r"désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
         r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|"
         r"épuisée?s?|hors (?:ligne|service)|"
         r"en panne|à l[’\']arrêt|en attente|intacte?s?"
     ),
     (
-        r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
+        r"errores|erros?|roj[oa]|rojos|vermelh[oa]s?|rejeit\w+|negad[oa]s?|fracas\w+|caducad[oa]s?|vencid[oa]s?|"
+        r"incomplet[oa]s?|expirad[oa]s?|falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|"
+        r"rot[oa]s?|denegad\w*|inválid\w*|"
         r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
         r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|"
         r"falh\w+|recus\w+|infelizmente|desculp\w+"
     ),
     (
-        r"purtroppo|fallit\w+|errore|impossibile|manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
+        r"purtroppo|ross[oae]|fallisc\w+|rifiut\w+|respint\w+|errori|incomplet[oaie]|fallit\w+|errore|impossibile|"
+        r"manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
         r"ferm[oa]|in attesa|intatt[oa]"
     ),
     (
+        r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|завис\w+|"
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*|остановил\w+|ожида\w+|нетронут\w+"
     ),
@@ -234,8 +254,9 @@ _OPEN = (
 )
 _NEGATIONS_CJK = r"\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
-    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가|विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
+    r"被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
+    r"落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|विफल|असफल|"
+    r"त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
 )
 _OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
 

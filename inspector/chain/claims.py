@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     is_common,
 )
 from weaklink.inspector.chain.failure_terms import FAMILY_NOUNS, SIGNS, FailedCall, FailureTerms
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.model import Json, ToolCall
@@ -39,7 +40,7 @@ _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
     r"erledigt|"
     r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
-    r"готов\w*|сделано|fatto|pronto|gotowe?|zrobione|"
+    r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
     r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
     r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
@@ -52,9 +53,11 @@ _EXISTS = lazy_pattern(
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|contains?|ha[sd]|lists?|returns?|answers?|"
+    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets?|defines?|specif\w+|states?|gives?|contains?|"
+    r"ha[sd]|lists?|returns?|answers?|"
     r"according|reads|responds?|"
-    r"zeigt|enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认",
+    r"zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|enthält|bestätigt|contient|montre|confirme|"
+    r"contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
     re.IGNORECASE,
 )
 # What a claim may call a check besides the nouns of its family.
@@ -77,7 +80,7 @@ _PASSES = (
     r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
-    r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
+    r"l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
     r"пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
     r"geslaagd|groen|gröna?|går igenom|grønn?e?|består|bestått|bestået|geç(?:iyor|ti)\w*|yeşil|başarılı|trec|trecut|"
@@ -101,6 +104,7 @@ _IRREGULAR = MappingProxyType(
         "publish": "published|released|live|available",
         "release": "released|published|live|available",
         "delete": "deleted|removed|gone",
+        "drop": "dropped|deleted|removed|gone",
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
@@ -186,11 +190,25 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
         return True
     asserted = [
-        clause for clause in clauses if not clause.denies and (not clause.supposes or _PROMISES.search(clause.text))
+        clause
+        for clause in clauses
+        if not clause.denies
+        and (not clause.supposes or _PROMISES.search(clause.text))
+        and (not failed.tells_cause(clause.text) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
-    return any(_claims(clause, failed) for clause in asserted)
+    return any(_claims(clause, failed) for clause in asserted) or _claims_value(clauses, failed)
+
+
+def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
+    is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
+    if not is_read or not failed.is_untouched or any(clause.denies or clause.supposes for clause in clauses):
+        return False
+    return failed.terms.names_target(failed.request) and any(
+        failed.is_requested(clause.text) and failed.makes_up_number(clause.text) for clause in clauses
+    )
 
 
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
@@ -250,6 +268,9 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return True
     if is_about and clause.is_done and _ALL.search(clause.words) is not None:
         return True
+    has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
+    if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
+        return True
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
     if is_about and _LOCATED.search(clause.words) is not None and not is_others:
         return True
@@ -274,7 +295,8 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IG
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
-    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit)\b|"
+    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit|use|start|"
+    r"run|try|call|access|log ?in)\b|"
     r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
     r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
     r"znajdziesz|"
@@ -392,13 +414,20 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
     if passes.search(clause.words) is None:
         return False
-    return family.search(clause.text) is not None or terms.names_tool(clause.text) or terms.names_target(clause.text)
+    return (
+        terms.family_is_named(clause.text)
+        or family.search(clause.text) is not None
+        or terms.names_tool(clause.text)
+        or terms.names_target(clause.text)
+    )
 
 
 @lru_cache(8)
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
-    passes = rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|パス|통과|पास|ผ่าน"
+    passes = (
+        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
+    )
     return re.compile(passes, re.IGNORECASE), re.compile(
         rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE
     )
@@ -537,9 +566,12 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
             return verbs or (subject,)
         first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
-    return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    statements = (verb.casefold() for _, text in leaves(call.arguments) for verb in _STATEMENT.findall(str(text)[:400]))
+    names = (word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    return (*names, *statements)
 
 
+_STATEMENT = lazy_pattern(r"(?:^|;)\s*(delete|insert|update|create|drop|alter)\s+\w", re.IGNORECASE)
 _FIRST_WORD = lazy_pattern(r"(?:(?<=\w{3})[.:]| )\S[\s\S]*")  # `migrate.py`, `migrate:latest`, `delete from t`
 
 _SYNONYMS = MappingProxyType(

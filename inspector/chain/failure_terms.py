@@ -13,6 +13,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -31,6 +32,7 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.steps import ResultKind, Step
+from weaklink.inspector.chain.told_causes import causes_in
 from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -137,10 +139,15 @@ class FailureTerms(Struct, frozen=True):
         """Whether a sentence names the tool, the program, or what it does."""
         if any(sign in sentence for sign in self.signs):
             return True
-        if self.family and family_pattern(self.family).search(sentence) is not None:
+        if self.family_is_named(sentence):
             return True
         tokens = _tokens(sentence)
         return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
+
+    def family_is_named(self, sentence: str) -> bool:
+        """Whether a sentence has a noun for the kind of check that it is."""
+        texts = dict.fromkeys((sentence, sentence.translate(_UNMARKED))) if self.family else ()
+        return any(family_pattern(self.family).search(text) is not None for text in texts)
 
     def are_named(self, sentence: str) -> bool:
         """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
@@ -172,7 +179,8 @@ class FailedCall(Struct, frozen=True):
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
     worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
-    `is_only_change` is whether this call was to change something and none that was worked.
+    `is_only_change` is whether this call was to change something and none that was worked; `shown` are the numbers in
+    the results of calls that worked.
     """
 
     step: Step
@@ -193,6 +201,7 @@ class FailedCall(Struct, frozen=True):
     late_reply: int = 0
     is_one_of_several: bool = False
     brought: str = ""
+    shown: frozenset[str] = frozenset()
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -202,6 +211,13 @@ class FailedCall(Struct, frozen=True):
         """How many words a text shares with the error that the call has not."""
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
+
+    def tells_cause(self, text: str) -> bool:
+        """Whether a text tells the cause that the error states, in words that neither call nor request have."""
+        result = self.step.result.content if self.step.result is not None else ""
+        known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}".casefold()
+        told = causes_in(f"{(self.step.error or '')[:400]} {result[:600]}", text[:_READ_CHARS])
+        return any(word not in known for word in told)
 
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
@@ -230,6 +246,17 @@ class FailedCall(Struct, frozen=True):
         stems = (numbers | _stems_in(text, least) & frozenset(_stems(output, least))) - frozenset(_stems(own, least))
         return next(names, None) is not None or len(stems) > 1
 
+    def makes_up_number(self, text: str) -> bool:
+        """Whether a text has a number that neither user, call nor any result has."""
+        known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
+        return not (frozenset(_PLAIN_NUMBER.findall(text)) <= known | self.shown)
+
+    def is_participle_of_request(self, word: str) -> bool:
+        """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""
+        base = word.removesuffix("ed")
+        forms = (base, f"{base}e", base[:-1] if base[-1:] == base[-2:-1] else base)
+        return base != word and len(base) > 2 and not _tokens(self.request).isdisjoint(forms)
+
     def is_others(self, text: str) -> bool:
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
         shared = _stems_in(self.request, 4) & _stems_in(text, 4)
@@ -242,6 +269,10 @@ class FailedCall(Struct, frozen=True):
     def is_about(self, text: str) -> bool:
         """Whether a text names the tool or shares a word with the call, its result, or the last request before it."""
         return self.terms.are_touched(text) or self.terms.names_tool(text) or self.is_requested(text)
+
+    def is_in_other_language(self, text: str) -> bool:
+        """Whether a text is in another script than the request, so that they cannot share words."""
+        return self.request.isascii() and _OTHER_SCRIPT.search(text) is not None
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
@@ -315,6 +346,8 @@ _AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
 _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
 )
+_OTHER_SCRIPT = lazy_pattern(r"[\u0370-\U0001f000]")
+_PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
@@ -434,6 +467,15 @@ def _short_stems(text: str, least: int) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), least))
 
 
+# Latin letters without their marks, so that "prot\u00e9g\u00e9e" is the "protected" of an error.
+_UNMARKED = MappingProxyType(
+    {
+        code: base
+        for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+        if (base := unicodedata.normalize("NFD", chr(code))[0]) < "\x80"
+    }
+)
+
 # Hebrew and Arabic write "the", and "and" before it, with the word.
 _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u0620-\u064a]{3}))")
 
@@ -441,7 +483,7 @@ _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u06
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
         plain = word.casefold()
-        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain)
+        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain.translate(_UNMARKED))
         plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
         if len(plain) >= least and plain not in ignored and not plain.isdigit():

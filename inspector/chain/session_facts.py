@@ -146,6 +146,12 @@ class SessionFacts:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
+    @cached_property
+    def shown_numbers(self) -> frozenset[str]:
+        """The numbers in the results of the calls that worked."""
+        results = (step.result.content[:MAX_READ_CHARS] for step in self.steps if step.is_good and step.result)
+        return frozenset(number for content in results for number in _NUMBER.findall(content))
+
     def is_word_of_good_call(self, word: str) -> bool:
         """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
         return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
@@ -317,6 +323,7 @@ def _stems_of(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
 
 
+_NUMBER = lazy_pattern(r"\d+")
 _STEM = 5
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?\n，、；。]|"

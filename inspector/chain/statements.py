@@ -314,7 +314,7 @@ class Statements:
                 or (before is not None and _NO_SUBJECT.match(clause.text) is not None and names(before.text))
                 for before, clause in denials
             )
-            is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0
+            is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0 or failed.tells_cause(sentence)
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and failed.is_one_of_several and counts_part(sentence):
@@ -335,10 +335,14 @@ class Statements:
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
             return True
+        if failed.is_only_lost and is_question and failed.is_lost and failed.terms.names_target(sentence):
+            return True
         if failed.is_lost and failed.gives_code(sentence):
             return True
         if failed.is_lost and says_already(failed.step, sentence):
             return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+        if failed.is_lost and any(not clause.supposes and failed.tells_cause(clause.text) for clause in clauses):
+            return not claims_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
@@ -355,7 +359,10 @@ class Statements:
             return False
         clauses = self._clauses(sentence, failed)
         return any(
-            clause.admits or (clause.denies and (failed.is_only_change or failed.is_requested(clause.text)))
+            clause.admits
+            or (clause.denies and (failed.is_only_change or failed.is_requested(clause.text)))
+            or (clause.denies and failed.is_in_other_language(clause.words) and not counts_part(sentence))
+            or (clause.denies and not clause.supposes and 1 < len(clause.words.split()) <= _SORRY_WORDS)
             for clause in clauses
         )
 
@@ -367,6 +374,7 @@ class Statements:
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
+        plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
@@ -380,11 +388,26 @@ _TROUBLE_NAMED = lazy_pattern(
     r"absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
     re.IGNORECASE,
 )
+# How much is left, which another call has counted: "1042 users remain".
+_REST_COUNTED = lazy_pattern(
+    r"\b(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
+    r"(?:(?:is|are) left|remain\w*|left|bleiben(?: übrig)?|übrig|restent|quedan|restano|restam|blijven over|kvar)\b|"
+    r"\b(?:remain\w*|bleiben|sind (?:es )?noch|noch|(?:en )?restent?|(?:en )?reste|queda[nr]?|restano|rimangono|restam|"
+    r"осталось|остал\w+|zostało|pozostało|zbývá|blijven)(?: (?:noch|es|er))? (?P<count>\d{1,9})\b|"
+    r"(?:剩余|剩下|还有|残りは?)(?P<rest>\d{1,9})",
+    re.IGNORECASE,
+)
 # "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
 _ERROR_NOUN = lazy_pattern(
     r"\b(?P<stem>error|erreur|errore|erro|fehler|chyb|błęd|ошиб|помил|fout|fejl|feil|hata|hib|virhe|eroare)\w{0,3}\b",
     re.IGNORECASE,
 )
+
+
+def _counted(match: re.Match[str], shown: frozenset[str]) -> str:
+    """A number alone if another call brought it, else the words around it, too."""
+    number = match["number"] or match["count"] or match["rest"]
+    return number if number in shown else match[0]
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements

@@ -154,3 +154,8 @@ def role_tokens(opening: str, closing: str, *roles: str, after: str = "") -> tup
 def turn_ends(*tokens: str) -> tuple[Transition, ...]:
     """The transitions out of any state by tokens that end a turn, or begin a text."""
     return tuple(Transition(token, MarkerSplit.BEFORE, "turn_end") for token in tokens)
+
+
+def last_words(*tokens: str) -> tuple[Transition, ...]:
+    """The transitions out of any state by tokens that a text may mention, and that end a turn only if it is over."""
+    return tuple(Transition(token, MarkerSplit.BEFORE, "turn_end", ahead=TURN_IS_OVER) for token in tokens)

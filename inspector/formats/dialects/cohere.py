@@ -98,7 +98,7 @@ COHERE = json_format(
             *_HEADERS,
             *_TOKENS,
             *_RESULTS_BY_SYSTEM,
-            *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
+            *turn_ends(_TURN, _END, "<BOS_TOKEN>", "<EOS_TOKEN>"),
             *_ACTION_AGAIN,
             *(Transition(part, MarkerSplit.BEFORE, "part") for part in _PARTS),
         ),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.apis.gemini import GeminiShapes
 from weaklink.inspector.formats.api.parser import api_or_text
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_TRANSITIONS, last_words
 from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.python.calls import PythonCallReader
@@ -50,6 +50,7 @@ _PLAIN_TABLE = dialect_table(
         replace(_INTO_RESULT, rule=INVENTED_RESULT),
     ),
     call_states=_call_states,
+    turns=(*TURN_TRANSITIONS, *last_words("<eos>")),
 )
 
 

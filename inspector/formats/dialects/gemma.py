@@ -10,7 +10,7 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, last_words
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
@@ -36,6 +36,7 @@ from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transi
 
 _TURNS = (
     *TURN_TRANSITIONS,
+    *last_words("<eos>"),
     Transition("<|turn>", MarkerSplit.BEFORE, "turn_header"),
     Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
 )

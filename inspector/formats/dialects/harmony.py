@@ -176,7 +176,8 @@ def _beginnings() -> Iterator[State]:
     unopened = (
         Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
     )
-    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START, _IN_CONTENT))
+    stop = opening("<|endoftext|>", "between")
+    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, stop, _NO_START, _IN_CONTENT))
     text = _malformed(MarkerSplit.BEFORE, "text", _ASSISTANT)
     between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
     yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_transition=text)

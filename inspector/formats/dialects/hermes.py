@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS, turn_ends
 from weaklink.inspector.formats.dialect import (
     HERMES_TAGS,
     Enclosed,
@@ -124,7 +124,11 @@ HERMES = Format(
 )
 
 _TABLE = hermes_table(
-    turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()
+    turns=(
+        *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")),
+        *turn_ends("<|end_of_sentence|>"),
+    ),
+    turn_states=(),
 )
 
 

@@ -46,7 +46,7 @@ _ARGUMENTS = "<|tool_call_argument_begin|>"
 _HEADERS = ("<|im_user|>", "<|im_assistant|>", "<|im_system|>")
 _TURNS = (
     *(opening(header, "speaker") for header in _HEADERS),
-    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[BOS]")),
+    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[EOT]", "[BOS]")),
 )
 _ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(

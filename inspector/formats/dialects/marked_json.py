@@ -48,7 +48,7 @@ APRIEL = json_format(
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
         reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
-        turns=turn_ends("[END FINAL RESPONSE]"),
+        turns=turn_ends("[END FINAL RESPONSE]", "<|end|>"),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -74,7 +74,7 @@ JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
     models=("*jamba*",),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
+    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<|eom|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
@@ -85,7 +85,10 @@ HUNYUAN = json_format(
     models=("*hunyuan*",),
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
-        turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
+        turns=(
+            *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
+            *turn_ends("<|eos|>"),
+        ),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -98,6 +101,7 @@ LONGCAT = json_format(
     markers=JsonMarkers(
         (Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
         reasoning=(ReasoningTag("think", "<longcat_think>", "</longcat_think>"), *THINK_TAGS),
+        turns=turn_ends("</longcat_s>"),
     ),
     signs=DetectionPatterns(calls={r"<longcat_tool_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="</longcat_tool_call>\n<longcat_tool_call>"),
@@ -113,6 +117,7 @@ NEMOTRON_JSON = json_format(
         (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
         results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),
         definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
+        turns=turn_ends("<SPECIAL_12>"),
     ),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
@@ -122,11 +127,15 @@ NEMOTRON_JSON = json_format(
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 PHI4 = json_format(
     name="phi4",
-    summary="functools[...]: an array of JSON objects",
+    summary="functools[...] or <|tool_call|>[...]<|/tool_call|>: an array of JSON objects",
     aliases=("phi4_mini", "phi"),
     models=("*phi-4*", "*phi4*"),
-    markers=JsonMarkers((Enclosed("functools"),), ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS)),
-    signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9}),
+    markers=JsonMarkers(
+        (Enclosed("functools"), Enclosed("<|tool_call|>", "<|/tool_call|>")),
+        ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS),
+        turns=turn_ends("<|end|>"),
+    ),
+    signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
     reader=JsonCallReader(is_array=True),
     near_calls=((lazy_pattern(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",

@@ -13,7 +13,7 @@ A code fence at the reply's start that contains only such a list is a call in a 
 
 from collections.abc import Iterator, Sequence
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, markup_state
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words, markup_state
 from weaklink.inspector.formats.dialect import (
     Enclosed,
     Transitions,
@@ -71,6 +71,7 @@ _ENDS = unmarked("call_end", MarkerSplit.NONE)
 
 _TURNS = (
     *TURN_TRANSITIONS,
+    *last_words("<eos>"),
     Transition("<|header_start|>", MarkerSplit.BEFORE, "llama4_header"),
     *(Transition(marker, MarkerSplit.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
 )
