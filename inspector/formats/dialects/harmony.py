@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Transitions,
@@ -30,7 +31,7 @@ from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
@@ -43,7 +44,6 @@ _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
 
 _TYPES = ("json", "code", "text")
 _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 _UNKNOWN = Transition(
     START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role after it, such as `assistant`,"
@@ -114,7 +114,7 @@ _MISPLACED = tuple(
 
 
 def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
-    return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
+    return replace(unmarked(target, cut), rule=rules.MALFORMED_HEADER, expects=expects)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
@@ -170,7 +170,7 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "headless", width=0),
+        other_transition=unmarked("headless", MarkerSplit.NONE),
     )
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
@@ -257,14 +257,7 @@ def _headers() -> Iterator[State]:
             otherwise=no_message,
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
-    yield State(
-        "marker",
-        SpanKind.MARKUP,
-        (),
-        label="turn_header",
-        other=r"[\s\S]",
-        other_transition=_TO_TEXT,
-    )
+    yield markup_state("marker", "turn_header", "text")
 
 
 HARMONY_TABLE = dialect_table(

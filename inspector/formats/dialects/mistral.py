@@ -15,13 +15,15 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
+    enclosed_state,
     opening,
     table_parser,
 )
@@ -37,7 +39,7 @@ from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range, shown
 
 OPENER = "[TOOL_CALLS]"
@@ -57,7 +59,7 @@ _LOST_MARKER = Lookahead(
 _NEAR_OPENER = lazy_pattern(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
-_VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
+_VALUE_ENDS = unmarked("call end", MarkerSplit.NONE)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
@@ -97,7 +99,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         other_transition=Transition(
             "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
         ),
-        otherwise=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
+        otherwise=unmarked("text", MarkerSplit.NONE),
     )
     ahead = (
         Transition("[", MarkerSplit.NONE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
@@ -115,39 +117,24 @@ def _states(transitions: Transitions) -> Iterator[State]:
     )
     for name in ("array", "arguments"):
         yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
-    # A surplus bracket still belongs to the call that it breaks.
-    text = Transition("(anything else)", MarkerSplit.BEFORE, "start", width=0)
-    yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_transition=text)
+    yield call_end("call end", "start")
     yield from _turn_states(transitions)
 
 
 def _turn_states(transitions: Transitions) -> Iterator[State]:
-    def markup(name: str, target: str) -> State:
-        transition = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
-        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_transition=transition)
-
-    into_text = Transition("(anything else)", MarkerSplit.NONE, "start", width=0)
-    yield markup("turn over", "between turns")
-    yield markup("user begins", "user words")
-    yield markup("user ends", "start")
-    yield markup("system begins", "user words")
+    into_text = unmarked("start", MarkerSplit.NONE)
+    yield markup_state("turn over", "turn_header", "between turns")
+    yield markup_state("user begins", "turn_header", "user words")
+    yield markup_state("user ends", "turn_header", "start")
+    yield markup_state("system begins", "turn_header", "user words")
     yield State(
         "between turns", SpanKind.TEXT,
         (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns), other=r"\S",
         other_transition=into_text,
     )  # fmt: skip
     yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
-    yield State(
-        "tools offered",
-        SpanKind.TOOL_DEFINITIONS,
-        (
-            Transition(_TOOLS.closer, MarkerSplit.AFTER, "between turns"),
-            *(transition for transition in transitions.turns if transition.marker[1] != "A"),
-        ),
-        label="tools",
-        opener=_TOOLS.opener,
-        closer=_TOOLS.closer,
-    )
+    turns = (transition for transition in transitions.turns if transition.marker != _TOOLS.opener)
+    yield enclosed_state("tools offered", SpanKind.TOOL_DEFINITIONS, _TOOLS, turns, target="between turns")
 
 
 MISTRAL_TABLE = dialect_table(

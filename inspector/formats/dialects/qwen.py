@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import Transitions, opening, table_parser
 from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from weaklink.inspector.formats.format import DetectionPatterns, Format
@@ -180,8 +181,7 @@ def _flower_states(transitions: Transitions) -> Iterator[State]:
         (*transitions.out_of_call, opening(RESULT, "flower result")),
         "flower_result",
     )
-    to_text = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_transition=to_text)
+    yield markup_state("flower return", "marker", HOME, r"[^: ]")
 
 
 _TABLE = hermes_table(

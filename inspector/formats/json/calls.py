@@ -7,6 +7,7 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -53,7 +54,8 @@ class JsonCallReader(Struct, frozen=True):
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
     the format itself writes an array of such objects, `is_row` that it writes consecutive objects; with both, a bare
-    object is as valid as an array. `has_ids` says that the calls have ids.
+    object is as valid as an array. `has_ids` says that the calls have ids. `wrappers` are the keys of objects around
+    calls. `shapes` reads the calls of an object if they are not written with `keys`.
     """
 
     keys: CallKeys = NATIVE_KEYS
@@ -62,6 +64,7 @@ class JsonCallReader(Struct, frozen=True):
     is_row: bool = False
     has_ids: bool = False
     wrappers: tuple[str, ...] = ()
+    shapes: Callable[[JsonNode, str], Iterable[CallShape]] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -76,7 +79,7 @@ class JsonCallReader(Struct, frozen=True):
 
     def _whole(self, text: str, start: int) -> ToolCall | None:
         """The single call of a payload without any fault, or None."""
-        if self.wrappers:
+        if self.wrappers or self.shapes is not None:
             return None
         if self.is_array:
             content = text.strip(_SPACE)
@@ -95,9 +98,9 @@ class JsonCallReader(Struct, frozen=True):
 
         `is_whole` says that a marker ends it, and not the payload itself.
         """
-        keys = self.keys
-        is_native = keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS and not self.wrappers
-        reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
+        keys, is_usual = self.keys, not self.wrappers and self.shapes is None
+        is_native = is_usual and keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS
+        reading = read_json(text, call=is_native, several_arrays=is_usual)
         faults = list(reading.faults)
         nodes = reading.nodes
         if self.wrappers:
@@ -117,8 +120,9 @@ class JsonCallReader(Struct, frozen=True):
         elif not arrays and not self.is_row:
             faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
         calls = [
-            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
+            for shape in self._shapes(node, text)
         ]
         if not calls:
             calls = [nameless_call(text)]
@@ -130,11 +134,21 @@ class JsonCallReader(Struct, frozen=True):
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
+    def _shapes(self, node: JsonNode, text: str) -> Iterable[CallShape]:
+        return (shape_of(node, self.keys, text),) if self.shapes is None else self.shapes(node, text)
+
     def _call(
-        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+        self,
+        text: str,
+        node: JsonNode,
+        shape: CallShape,
+        reading: JsonReading,
+        faults: list[Fault],
+        *,
+        alone: bool,
+        fits: bool,
     ) -> ToolCall:
-        """The call of an object; `fits` says that the object is where the format expects it."""
-        shape = shape_of(node, self.keys, text)
+        """A call of an object; `fits` says that the object is where the format expects it."""
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
@@ -154,7 +168,7 @@ class JsonCallReader(Struct, frozen=True):
             arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
             raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
             valid=valid,
-            range=node.range,
+            range=shape.range or node.range,
             id=_id(node.member(self.keys.id)) if self.has_ids else None,
             recovered=readable and not valid,
             name_range=shape.name.value.range if shape.name else None,

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
@@ -29,12 +29,11 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
 from weaklink.inspector.text import Range
 
 _SPACE = " \t\n\r"
 _FENCE = "```"
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
 class LooseHeader(Struct, frozen=True):
@@ -301,16 +300,10 @@ class Section(Struct, frozen=True):
     def states(self, transitions: Transitions) -> Iterator[State]:
         """The states of the section: between calls, in a call's header, in its arguments."""
         call = opening(self.call_opener, "call")
-        yield State(
-            "section",
-            SpanKind.MARKUP,
-            (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
-            label="section",
-            opener=self.openers[0],
-            other=r"\S",
-            other_transition=_TO_TEXT,
-        )
-        yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_TEXT)
+        ends = (Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers)
+        section = markup_state("section", SECTION, "text", r"\S", (*ends, call, *transitions.turns))
+        yield structs.replace(section, opener=self.openers[0])
+        yield markup_state("section end", SECTION, "text")
         own_markers = {*self.openers, *self.closers, self.call_opener}
         leaving = (
             Transition(self.call_closer, MarkerSplit.AFTER, "section"),
