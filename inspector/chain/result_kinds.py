@@ -36,6 +36,7 @@ from weaklink.inspector.chain.failure_words import error_line, first_line, last_
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -568,6 +569,7 @@ def _is_local(effect: Effect) -> bool:
     )
 
 
+@memoized
 def _answer_no(
     call: ToolCall, effects: tuple[Effect, ...], text: str, recorded: RecordedState | None
 ) -> Judgement | None:

@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import itemgetter
+from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
@@ -39,6 +40,7 @@ from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
@@ -58,7 +60,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
             if step.is_good and step.result is not None and not is_terminal(step.call.name):
-                for word in keys.intersection(folded_names(_text(step))):
+                for word in keys.intersection(_names_in(step.call.raw_arguments, _result_of(step))):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -425,7 +427,16 @@ def _result_of(step: Step) -> str:
 
 
 def _text(step: Step) -> str:
-    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{_result_of(step)}".casefold()
+    return _joined(step.call.raw_arguments, _result_of(step))
+
+
+def _joined(arguments: str, result: str) -> str:
+    return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+@memoized
+def _names_in(arguments: str, result: str) -> frozenset[str]:
+    return frozenset(map(intern, folded_names(_joined(arguments, result))))
 
 
 def _rarest(value: IntentValue) -> str | None:

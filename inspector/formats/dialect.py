@@ -15,9 +15,9 @@ from weaklink.inspector.formats import chat_turns
 from weaklink.inspector.formats.format import NewParser
 from weaklink.inspector.model import Role, SpanKind
 from weaklink.inspector.rules import markers as rules
-from weaklink.inspector.segmenter.events import JSON, FormatParser
+from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload
 from weaklink.inspector.segmenter.machine import Machine
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition, unmarked
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 
@@ -228,10 +228,39 @@ def _into_reasoning(tag: ReasoningTag) -> Transition:
     return opening(tag.opener, name)
 
 
+_LABELS = {SpanKind.TOOL_CALL: "tool_call", SpanKind.TOOL_RESULT: "tool_response", SpanKind.TOOL_DEFINITIONS: "tools"}
+
+
+def enclosed_state(
+    name: str,
+    kind: SpanKind,
+    marks: Enclosed,
+    others: Iterable[Transition],
+    payload: Payload | None = None,
+    *,
+    target: str = HOME,
+) -> State:
+    """The state of a text between two markers: the closer leads to `target`, each of `others` cuts the text off."""
+    ends = Transition(marks.closer, MarkerSplit.AFTER, target)
+    leaving = (transition for transition in others if transition.marker != marks.closer)
+    return State(name, kind, (ends, *leaving), _LABELS[kind], marks.opener, marks.closer, payload)
+
+
+def call_end(
+    name: str,
+    target: str = HOME,
+    stops: str = r"[^\]}]",
+    transitions: tuple[Transition, ...] = (),
+    label: str = "tool_call",
+) -> State:
+    """The state after a call without a closing marker: a surplus bracket still belongs to the call that it breaks."""
+    return State(name, SpanKind.TOOL_CALL, transitions, label, other=stops, other_transition=unmarked(target))
+
+
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
     """The state `tool turn`: a tool's turn whose results have no turn header before them."""
     transitions = (*into_results, *turns)
-    bare = Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0)
+    bare = unmarked("bare_result")
     return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_transition=bare)
 
 
@@ -247,6 +276,7 @@ def other_spelling(marker: str) -> str:
 def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
     """The states of turns that the model does not write: a call in them does not count."""
     into_definitions = tuple(opening(enclosed.opener, f"definitions {enclosed.opener}") for enclosed in definitions)
+    from_results = (*transitions.results, *transitions.turns)
     return (
         State(
             "system",
@@ -264,57 +294,34 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             SpanKind.TEXT,
             tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, "system", width=0),
+            other_transition=unmarked("system", MarkerSplit.NONE),
             by_model=False,
         ),
-        State(
-            "user",
-            SpanKind.TEXT,
-            (*transitions.results, *_OPEN_TOOLS, *into_definitions, *transitions.turns),
-            by_model=False,
-        ),
+        State("user", SpanKind.TEXT, (*from_results, *_OPEN_TOOLS, *into_definitions), by_model=False),
         State(
             "tool",
             SpanKind.TEXT,
-            (*transitions.results, *transitions.turns),
+            from_results,
             other=r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
+            other_transition=unmarked("bare_result"),
             by_model=False,
         ),
-        State("bare_result", SpanKind.TOOL_RESULT, (*transitions.results, *transitions.turns), label="bare"),
-        State(
-            "tools",
-            SpanKind.TOOL_DEFINITIONS,
-            (Transition("</tools>", MarkerSplit.AFTER, HOME), *transitions.turns),
-            label="tools",
-            opener="<tools>",
-            closer="</tools>",
-        ),
+        State("bare_result", SpanKind.TOOL_RESULT, from_results, label="bare"),
+        enclosed_state("tools", SpanKind.TOOL_DEFINITIONS, Enclosed("<tools>", "</tools>"), transitions.turns),
         State(
             "tool_list",
             SpanKind.TOOL_DEFINITIONS,
             (),
-            label="tool_list",
+            "tool_list",
             closer="]",
             payload=JSON,
-            then=Transition("(end of the list)", MarkerSplit.AFTER, HOME, width=0),
-            broken_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+            then=unmarked(HOME, MarkerSplit.AFTER),
+            broken_transition=unmarked(HOME),
         ),
-        *(_definitions(enclosed, transitions.turns) for enclosed in definitions),
-    )
-
-
-def _definitions(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
-    return State(
-        f"definitions {enclosed.opener}",
-        SpanKind.TOOL_DEFINITIONS,
-        (
-            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
-            *(transition for transition in turns if transition.marker != enclosed.closer),
+        *(
+            enclosed_state(f"definitions {marks.opener}", SpanKind.TOOL_DEFINITIONS, marks, transitions.turns)
+            for marks in definitions
         ),
-        label="tools",
-        opener=enclosed.opener,
-        closer=enclosed.closer,
     )
 
 
@@ -342,16 +349,6 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
 
 
 def _result(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
-    variant = other_spelling(enclosed.closer)
-    return State(
-        f"result {enclosed.opener}",
-        SpanKind.TOOL_RESULT,
-        (
-            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
-            Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-            *(transition for transition in turns if transition.marker != enclosed.closer),
-        ),
-        label="tool_response",
-        opener=enclosed.opener,
-        closer=enclosed.closer,
-    )
+    variant = Transition(other_spelling(enclosed.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
+    name = f"result {enclosed.opener}"
+    return enclosed_state(name, SpanKind.TOOL_RESULT, enclosed, (variant, *turns))

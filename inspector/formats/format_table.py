@@ -53,7 +53,15 @@ from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    Repeat,
+    State,
+    Transition,
+)
 
 _MARKER_CHARS = 200
 _registered: dict[str, "FormatTable"] = {}
@@ -269,14 +277,7 @@ def _headers(table: FormatTable) -> dict[str, Marker]:
 def _turn_states(table: FormatTable) -> tuple[State, ...]:
     """The states of the headers: each leads to the home of its role."""
     return tuple(
-        State(
-            f"header of {role}",
-            SpanKind.MARKUP,
-            (),
-            label="turn_header",
-            other=r"[\s\S]",
-            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, chat_turns.ROLE_HOMES[role], width=0),
-        )
+        chat_turns.markup_state(f"header of {role}", "turn_header", chat_turns.ROLE_HOMES[role])
         for role in _headers(table)
     )
 

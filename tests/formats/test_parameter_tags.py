@@ -224,3 +224,25 @@ def test_tags_with_another_word_are_one_fault_each_whose_fix_is_what_was_meant(
         segmenter.feed(character)
     segmenter.close()
     assert segmenter.segmentation(text).calls == read.calls
+
+
+@pytest.mark.parametrize("name", ["deepseek_v32", "deepseek_v4", "deepseek_v41", "gigachat35", "muse", "step3"])
+@pytest.mark.parametrize(
+    ("tags", "instead"),
+    [
+        (r"</[^<>\w]*\w*[^<>\w]*(parameter)>", r"</\1>"),
+        (r"</[^<>\w]*\w*[^<>\w]*(parameter)>", r"<\1>"),
+        (r"</[^<>\w]*\w*[^<>\w]*(parameter|invoke)>", r"</\1>"),
+        (r"<(/?)[^<>\w]*(?:DSML|GCML|atem|steptml)[^<>\w]*(parameter)(?=[ >])", r"<\1\2"),
+    ],
+)
+def test_tags_without_the_prefix_of_the_family_are_read_and_reported(name: str, tags: str, instead: str) -> None:
+    dialect = find_format(name)
+    call = make_call("find", {"city": "<b>Oslo</b>", "note": "a\nb"})
+    text = re.sub(tags, instead, dialect.write_calls([call]))
+    segmentation = segment(text, name)
+    assert [(read.name, read.arguments) for read in segmentation.calls] == [("find", call.arguments)]
+    assert not any(read.valid for read in segmentation.calls)
+    faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
+    repaired = segment(apply_fixes(text, faults, only_safe=False), name)
+    assert [(read.name, read.arguments) for read in repaired.calls] == [("find", call.arguments)]

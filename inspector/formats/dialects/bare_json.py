@@ -49,6 +49,7 @@ from weaklink.inspector.segmenter.table import (
     Repeat,
     State,
     Transition,
+    unmarked,
 )
 from weaklink.inspector.text import Range
 
@@ -180,7 +181,7 @@ GENERIC_JSON = json_format(
                     (),
                     label=_RESPONSE,
                     payload=JSON,
-                    then=Transition("(end of the object)", MarkerSplit.AFTER, HOME, width=0),
+                    then=unmarked(HOME, MarkerSplit.AFTER),
                 ),
             ),
         )

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
@@ -21,7 +21,15 @@ from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    SECTION,
+    Lookahead,
+    MarkerSplit,
+    Repeat,
+    State,
+    Transition,
+)
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
@@ -49,7 +57,6 @@ _RESULTS_BY_SYSTEM = tuple(
     )
     for before in (_TURN, "")
 )
-_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -91,7 +98,7 @@ COHERE = json_format(
             *_HEADERS,
             *_TOKENS,
             *_RESULTS_BY_SYSTEM,
-            *turn_ends(_TURN, _END, "<BOS_TOKEN>"),
+            *turn_ends(_TURN, _END, "<BOS_TOKEN>", "<EOS_TOKEN>"),
             *_ACTION_AGAIN,
             *(Transition(part, MarkerSplit.BEFORE, "part") for part in _PARTS),
         ),
@@ -104,7 +111,7 @@ COHERE = json_format(
                 (Transition(_RESULTS.opener, MarkerSplit.BEFORE, f"result {_RESULTS.opener}"),),
                 label="turn_header",
             ),
-            State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_HOME),
+            markup_state("part", SECTION, HOME),
         ),
         homes={**ROLE_HOMES, "chatbot": "text"},
     ),

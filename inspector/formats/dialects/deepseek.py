@@ -21,7 +21,7 @@ vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detec
 
 from collections.abc import Iterator
 
-from weaklink.inspector.formats.chat_turns import TURN_STATES, role_tokens, turn_ends
+from weaklink.inspector.formats.chat_turns import TURN_STATES, markup_state, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Enclosed,
@@ -59,7 +59,6 @@ _INVENTED = (
     Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT),
 )
 
-_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 _NAME = r"(?P<name>[^\s<`{｜]++)"
 _FUNCTION = rf"\s*function\s*{SEPARATOR}"
 _FENCE = r"\s*```(?:json|python)?\n?"
@@ -119,9 +118,9 @@ def _states(transitions: Transitions) -> Iterator[State]:
     ends = (Transition(end, MarkerSplit.AFTER, ROLE) for end in ("｜>", "｜></think>"))
     yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
     sentence = (*_INTO_RESULTS, *transitions.turns)
-    yield State("sentence end", SpanKind.MARKUP, sentence, "turn_end", other=r"[^\n]", other_transition=_TO_HOME)
+    yield markup_state("sentence end", "turn_end", HOME, r"[^\n]", sentence)
     between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *transitions.turns)
-    yield State("results", SpanKind.MARKUP, between, "results", other=r"\S", other_transition=_TO_HOME)
+    yield markup_state("results", "results", HOME, r"\S", between)
     result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
 

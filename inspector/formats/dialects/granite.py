@@ -17,6 +17,7 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 
 from msgspec.structs import replace
 
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
 from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
 from weaklink.inspector.formats.format import DetectionPatterns
@@ -24,21 +25,18 @@ from weaklink.inspector.formats.json.call_shape import call_array, call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
-from weaklink.inspector.model import SpanKind
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, Transition
 
-_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)
 """The transition out of any state into a turn header."""
 
 GRANITE_STATES = (
-    State(
+    markup_state(
         "role_header",
-        SpanKind.MARKUP,
+        "turn_header",
+        ROLE,
+        r"[^A-Za-z0-9_\- ]",
         (Transition("<|end_of_role|>", MarkerSplit.AFTER, ROLE),),
-        label="turn_header",
-        other=r"[^A-Za-z0-9_\- ]",
-        other_transition=_TO_ROLE,
     ),
 )
 """The states of a turn header."""

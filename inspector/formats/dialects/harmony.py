@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Transitions,
@@ -24,13 +25,13 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
@@ -43,7 +44,6 @@ _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
 
 _TYPES = ("json", "code", "text")
 _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 _UNKNOWN = Transition(
     START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role after it, such as `assistant`,"
@@ -69,7 +69,9 @@ _CALL = NamedCallReader(
 
 _OTHER_BARS = lazy_pattern(r"<(?!\|channel\|>)[|｜‖¦]{1,3}channel[|｜‖¦]{1,3}>(?=(?:commentary|analysis|final) to=)")
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
-_RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
+_HEADED_RESULT = HeadedResultReader(
+    lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>"), keeps_ends=True
+)
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
 _NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
@@ -112,7 +114,7 @@ _MISPLACED = tuple(
 
 
 def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
-    return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
+    return replace(unmarked(target, cut), rule=rules.MALFORMED_HEADER, expects=expects)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
@@ -168,13 +170,14 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "headless", width=0),
+        other_transition=unmarked("headless", MarkerSplit.NONE),
     )
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
         Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
     )
-    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, _NO_START, _IN_CONTENT))
+    stop = opening("<|endoftext|>", "between")
+    yield State("headless", SpanKind.TEXT, (*_INVENTED, *_STARTS, _UNKNOWN, *unopened, stop, _NO_START, _IN_CONTENT))
     text = _malformed(MarkerSplit.BEFORE, "text", _ASSISTANT)
     between = (*_RESULTS, *_STARTS, _UNKNOWN, *strays, _NO_START)
     yield State("between", SpanKind.MARKUP, between, label="turn_end", other=r"\S", other_transition=text)
@@ -254,14 +257,7 @@ def _headers() -> Iterator[State]:
             otherwise=no_message,
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
-    yield State(
-        "marker",
-        SpanKind.MARKUP,
-        (),
-        label="turn_header",
-        other=r"[\s\S]",
-        other_transition=_TO_TEXT,
-    )
+    yield markup_state("marker", "turn_header", "text")
 
 
 HARMONY_TABLE = dialect_table(
@@ -290,12 +286,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The author in a result's header is the tool."""
-    header = _RESULT_HEADER.match(closed.inner_text) if closed.span.label != "bare" else None
-    if header is None:
-        return read_result(closed)
-    content = closed.inner_text[header.end() :]
-    place = Range(header.end(), header.end() + len(content)).moved(closed.span.inner.start)
-    return ParseResult(results=(ToolResult(content, place, None, header["name"]),), complete=bool(content.strip()))
+    return (read_result if closed.span.label == "bare" else _HEADED_RESULT)(closed)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -16,12 +16,13 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import HEADER_END, TURN_STATES, TURN_TRANSITIONS, turn_ends
 from weaklink.inspector.formats.dialect import (
     HERMES_TAGS,
     Enclosed,
     Transitions,
     dialect_table,
+    enclosed_state,
     opening,
     other_spelling,
     table_parser,
@@ -34,7 +35,7 @@ from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition, unmarked
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A payload that is a JSON object with `name` and `arguments`."""
@@ -63,22 +64,12 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         SpanKind.TEXT,
         (Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
+        other_transition=unmarked("text", MarkerSplit.NONE),
     )
     for call in _CALLS:
-        yield State(
-            f"call {call.opener}",
-            SpanKind.TOOL_CALL,
-            (
-                Transition(call.closer, MarkerSplit.AFTER, HOME),
-                Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-                *transitions.out_of_call,
-            ),
-            label="tool_call",
-            opener=call.opener,
-            closer=call.closer,
-            payload=HERMES_PAYLOAD,
-        )
+        variant = Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
+        others, name = (variant, *transitions.out_of_call), f"call {call.opener}"
+        yield enclosed_state(name, SpanKind.TOOL_CALL, call, others, HERMES_PAYLOAD)
 
 
 def hermes_table(
@@ -133,7 +124,11 @@ HERMES = Format(
 )
 
 _TABLE = hermes_table(
-    turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")), turn_states=()
+    turns=(
+        *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")),
+        *turn_ends("<|end_of_sentence|>"),
+    ),
+    turn_states=(),
 )
 
 

@@ -24,12 +24,12 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitio
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall, ToolResult
+from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -46,7 +46,7 @@ _ARGUMENTS = "<|tool_call_argument_begin|>"
 _HEADERS = ("<|im_user|>", "<|im_assistant|>", "<|im_system|>")
 _TURNS = (
     *(opening(header, "speaker") for header in _HEADERS),
-    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[BOS]")),
+    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[EOT]", "[BOS]")),
 )
 _ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
@@ -64,7 +64,7 @@ _K2_CALL = NamedCallReader(
         ),
     ),
 )
-_RESULT_HEADER = lazy_pattern(rf"## Return of {_ID}\n?")
+_RESULTS = HeadedResultReader(lazy_pattern(rf"## Return of {_ID}\n?"))
 _WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
 _NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
 
@@ -83,20 +83,6 @@ _TABLE = dialect_table(
     homes={**ROLE_HOMES, "tool_declare": "list_intro"},
     tails=_SECTION.tails,
 )
-
-
-def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. The first line of a result has the id of its call."""
-    reading = read_result(closed)
-    result = reading.results[0]
-    header = _RESULT_HEADER.match(result.content)
-    if header is None:
-        return reading
-    content = result.content[header.end() :]
-    place = Range(result.range.start + header.end(), result.range.end)
-    return ParseResult(
-        results=(ToolResult(content, place, header["id"], header["name"]),), complete=bool(content.strip())
-    )
 
 
 def _write_k2(calls: Sequence[ToolCall]) -> str:
@@ -125,9 +111,7 @@ KIMI_K2 = Format(
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),
     new_parser=table_parser(_TABLE),
-    readers=reader_table(
-        _K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_read_result
-    ),
+    readers=reader_table(_K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_RESULTS),
     write_calls=_write_k2,
     expresses=_expresses,
     ids=True,

@@ -19,8 +19,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import HEADER_END
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.chat_turns import HEADER_END, markup_state
+from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
 from weaklink.inspector.formats.json.calls import JsonCallReader
@@ -33,7 +33,17 @@ from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    SECTION,
+    Lookahead,
+    MarkerSplit,
+    OneOf,
+    Repeat,
+    State,
+    Transition,
+    unmarked,
+)
 from weaklink.inspector.text import Range
 
 TAG = "<|python_tag|>"
@@ -93,21 +103,12 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 
 def _states(transitions: Transitions) -> Iterator[State]:
     leaving = transitions.out_of_call
-    value_ends = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
-    home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+    value_ends = unmarked("call end", MarkerSplit.NONE)
     others = tuple(transition for transition in leaving if transition.marker != "{")
     next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
     yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
-    # A surplus bracket still belongs to the call that it breaks.
-    yield State(
-        "call end",
-        SpanKind.TOOL_CALL,
-        (Transition(";", MarkerSplit.BEFORE, "separator"),),
-        "tool_call",
-        other=r"[^\]}]",
-        other_transition=home,
-    )
-    yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_transition=home)
+    yield call_end("call end", transitions=(Transition(";", MarkerSplit.BEFORE, "separator"),))
+    yield markup_state("separator", SECTION, HOME, r"[^;\s]")
     tagged = Transition("{", MarkerSplit.NONE, "call", width=0, ahead=CALL_BEGINS)
     after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
     yield State(
@@ -117,12 +118,11 @@ def _states(transitions: Transitions) -> Iterator[State]:
         "tool_call",
         TAG,
         other=r"\S",
-        other_transition=Transition("(code)", MarkerSplit.NONE, "code", width=0),
+        other_transition=unmarked("code", MarkerSplit.NONE),
     )
     yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
     closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
     arguments = Transition("{", MarkerSplit.NONE, "function arguments", width=0)
-    others = tuple(transition for transition in leaving if transition.marker != "{")
     yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
     yield State(
         "function arguments",

@@ -30,7 +30,7 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.chat_turns import markup_state, turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, call_array, call_object
@@ -38,7 +38,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 
 _NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(
@@ -48,7 +48,7 @@ APRIEL = json_format(
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
         reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
-        turns=turn_ends("[END FINAL RESPONSE]"),
+        turns=turn_ends("[END FINAL RESPONSE]", "<|end|>"),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -74,7 +74,7 @@ JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
     models=("*jamba*",),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
+    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<|eom|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
@@ -85,7 +85,10 @@ HUNYUAN = json_format(
     models=("*hunyuan*",),
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
-        turns=tuple(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
+        turns=(
+            *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
+            *turn_ends("<|eos|>"),
+        ),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -98,6 +101,7 @@ LONGCAT = json_format(
     markers=JsonMarkers(
         (Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
         reasoning=(ReasoningTag("think", "<longcat_think>", "</longcat_think>"), *THINK_TAGS),
+        turns=turn_ends("</longcat_s>"),
     ),
     signs=DetectionPatterns(calls={r"<longcat_tool_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="</longcat_tool_call>\n<longcat_tool_call>"),
@@ -113,21 +117,25 @@ NEMOTRON_JSON = json_format(
         (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
         results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),
         definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
+        turns=turn_ends("<SPECIAL_12>"),
     ),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
     write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )
-_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 PHI4 = json_format(
     name="phi4",
-    summary="functools[...]: an array of JSON objects",
+    summary="functools[...] or <|tool_call|>[...]<|/tool_call|>: an array of JSON objects",
     aliases=("phi4_mini", "phi"),
     models=("*phi-4*", "*phi4*"),
-    markers=JsonMarkers((Enclosed("functools"),), ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS)),
-    signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9}),
+    markers=JsonMarkers(
+        (Enclosed("functools"), Enclosed("<|tool_call|>", "<|/tool_call|>")),
+        ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS),
+        turns=turn_ends("<|end|>"),
+    ),
+    signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
     reader=JsonCallReader(is_array=True),
     near_calls=((lazy_pattern(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
     write_calls=lambda calls: f"functools{call_array(calls)}",
@@ -144,8 +152,8 @@ FIREFUNCTION = replace(
 _INVOKE = "<|content_invoke_tool_json|>"
 _INTO_CALL = Transition(_INVOKE, MarkerSplit.BEFORE, HOME, width=0, ahead=Lookahead(Repeat(r"\s"), "{"))
 _BEFORE_CALL = Lookahead(Repeat(r"[\w.\-]", 1, 128), _INVOKE)
-_INTO_NAME = Transition("(anything else)", MarkerSplit.BEFORE, "message", width=0, ahead=_BEFORE_CALL)
-_INTO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
+_INTO_NAME = replace(unmarked("message"), ahead=_BEFORE_CALL)
+_INTO_TEXT = unmarked("text")
 INKLING = json_format(
     name="inkling",
     summary='<|content_invoke_tool_json|>{"name": ..., "args": {...}}<|end_message|>: typed blocks',
@@ -159,7 +167,7 @@ INKLING = json_format(
             *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
         ),
         turn_states=(
-            State("message", SpanKind.MARKUP, (), "turn_header", other=r"[^\w.\-]", other_transition=_TO_ROLE),
+            markup_state("message", "turn_header", ROLE, r"[^\w.\-]"),
             State(
                 "reply",
                 SpanKind.TEXT,

@@ -81,7 +81,7 @@ MINIMAX_M1 = json_format(
     name="minimax_m1",
     summary="<tool_calls> around JSON objects, one per line",
     models=("*minimax-m1*", "*minimax-text*"),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),)),
+    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<end_of_sentence>", "[e~[")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\{": 0.85}),
     reader=JsonCallReader(is_row=True),
     write_calls=lambda calls: "<tool_calls>\n" + "".join(f"{call_object(call)}\n" for call in calls) + "</tool_calls>",

@@ -21,6 +21,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import Transitions, opening, table_parser
 from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from weaklink.inspector.formats.format import DetectionPatterns, Format
@@ -31,7 +32,6 @@ from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.format import OwnTags, xml_format
 from weaklink.inspector.json_scanner import JsonKind, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from weaklink.inspector.scanning import lazy_pattern
@@ -127,7 +127,7 @@ def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fa
     if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
         faults += reading.faults
         return call(node.value(), valid=reading.strict, recovered=not reading.strict)
-    faults += reading.faults or (Fault(call_shape.NOT_A_CALL, place, "The arguments are not a JSON object."),)
+    faults += reading.faults or (Fault(rules.NOT_A_CALL, place, "The arguments are not a JSON object."),)
     return call(raw, valid=False)
 
 
@@ -181,8 +181,7 @@ def _flower_states(transitions: Transitions) -> Iterator[State]:
         (*transitions.out_of_call, opening(RESULT, "flower result")),
         "flower_result",
     )
-    to_text = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("flower return", SpanKind.MARKUP, (), "marker", other=r"[^: ]", other_transition=to_text)
+    yield markup_state("flower return", "marker", HOME, r"[^: ]")
 
 
 _TABLE = hermes_table(

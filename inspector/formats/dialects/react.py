@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state
+from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_finite, json_of
 from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
@@ -24,7 +24,7 @@ from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition, unmarked
 
 THOUGHT = "Thought:"
 """The heading at the end of prompts."""
@@ -144,7 +144,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             ),
             label=label,
             other=r"[^ \t]" if name != "prose" else r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, name, width=0),
+            other_transition=unmarked(name, MarkerSplit.NONE),
         )
         yield State(
             f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NONE, name), *transitions.turns), label=label
@@ -159,7 +159,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         ),
         label="tool_call",
         other=r"[^ \t]",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "call", width=0),
+        other_transition=unmarked("call", MarkerSplit.NONE),
     )
     # Within the strings of an object, a token of the template or a fence is data.
     yield State(
@@ -168,17 +168,16 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition("\n", MarkerSplit.NONE, "call line", ahead=_HEADING_FOLLOWS), *common),
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NONE, "call", width=0),
+        then=unmarked("call", MarkerSplit.NONE),
     )
-    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_transition=to_home)
+    yield markup_state("stop_word", "observation", HOME, r"\S")
     yield State(
         "answer_block",
         SpanKind.TEXT,
         common,
         label="answer_block",
         payload=JSON,
-        then=Transition("(end of the answer)", MarkerSplit.NONE, "answer_end", width=0),
+        then=unmarked("answer_end", MarkerSplit.NONE),
     )
     yield State(
         "answer_end",
@@ -186,17 +185,10 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition(_FENCE, MarkerSplit.AFTER, HOME),),
         label="answer_block",
         other=r"\S",
-        other_transition=to_home,
+        other_transition=unmarked(HOME),
     )
-    yield State(
-        "block_call",
-        SpanKind.TOOL_CALL,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *common),
-        label="tool_call",
-        opener=_FENCE,
-        closer=_FENCE,
-        payload=JSON,
-    )
+    block = Enclosed(_FENCE, _FENCE)
+    yield enclosed_state("block_call", SpanKind.TOOL_CALL, block, common, JSON)
 
 
 def _observed_states(transitions: Transitions) -> Iterator[State]:
@@ -210,7 +202,7 @@ def _observed_states(transitions: Transitions) -> Iterator[State]:
                 *transitions.turns,
             ),
             other=r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, role, width=0),
+            other_transition=unmarked(role, MarkerSplit.NONE),
             by_model=False,
         )
     yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)

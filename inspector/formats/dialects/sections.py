@@ -36,7 +36,7 @@ PLAMO3 = section_format(
     section_table(
         _PLAMO,
         reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
-        turns=turn_ends("<|plamo:tag|>"),
+        turns=turn_ends("<|plamo:tag|>", "<|plamo:eos|>"),
     ),
     NamedCallReader(
         lazy_pattern(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"

@@ -41,7 +41,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Edit
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, last_words, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.edited_text import Slip, read_edited, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns
@@ -72,6 +72,7 @@ DOTS = xml_format(
     ),
     models=("*dots*",),
     signs=DetectionPatterns(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
+    turns=turn_ends("<|endofassistant|>", "<|endofresponse|>"),
 )
 SEED_OSS = xml_format(
     "seed_oss",
@@ -106,7 +107,7 @@ GLM45 = xml_format(
         calls={r"<tool_call>[\w.-]+\s*<arg_key>": 0.95, r"<tool_call>[\w.-]+\s*</tool_call>": 0.9},
         hints={r"</?arg_(?:key|value)>": 0.7, r"<\|observation\|>|\[gMASK\]": 0.5},
     ),
-    turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>")),
+    turns=(*_ROLES, *turn_ends("[gMASK]", "<sop>", "<|role_end|>"), *last_words("</assistant>")),
     turn_states=(_ROLE_STATE,),
 )
 
@@ -159,6 +160,7 @@ HY_V3 = xml_format(
     "hy_v3",
     "<tool_call>NAME<tool_sep> with <arg_key> and <arg_value> pairs, in <tool_calls> tags",
     _suffixed("tool_sep", "", "\n"),
+    turns=turn_ends("<|eos|>"),
     aliases=("hunyuan_v3", "hy3"),
     models=("*hy3*", "*hy-v3*", "*hunyuan-3*", "*hunyuan-v3*"),
     signs=DetectionPatterns(
@@ -170,6 +172,7 @@ HY_V4 = xml_format(
     "hy_v4",
     "<tool_call:SUFFIX>NAME with <arg_key:SUFFIX> and <arg_value:SUFFIX> pairs, in <tool_calls:SUFFIX> tags",
     _suffixed("", ":6124c78e", ""),
+    turns=turn_ends("<|eos|>"),
     aliases=("hunyuan_v4", "hy4"),
     models=("*hy4*", "*hy-v4*"),
     signs=DetectionPatterns(
@@ -311,4 +314,5 @@ STEP3 = xml_format(
     OwnTags(_STEP, XmlCallReader(_STEP_SYNTAX), _STEP_WRITER),
     models=("*step3", "*step-3", "*step3-*"),
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
+    turns=turn_ends("<｜end▁of▁sentence｜>", "<|EOT|>"),
 )

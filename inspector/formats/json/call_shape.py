@@ -68,7 +68,8 @@ class CallShape(Struct, frozen=True):
 
     `name` is None if it names no tool. `arguments` is the member with the arguments, None if there is none; `decoded`
     is the object in that member if its value is a string of JSON. `fits` says that the object has the format's own
-    shape; if it does not, `readable` says that it could be read anyway.
+    shape; if it does not, `readable` says that it could be read anyway. `range` is the call's own text if that is not
+    the whole object.
     """
 
     name: JsonMember | None
@@ -77,6 +78,7 @@ class CallShape(Struct, frozen=True):
     fits: bool
     readable: bool
     faults: tuple[Fault, ...]
+    range: Range | None = None
 
 
 def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:

@@ -7,6 +7,7 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -24,6 +25,7 @@ from weaklink.inspector.formats.json.call_shape import (
     shape_of,
     without_invention,
 )
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import (
     KNOWN_ARGUMENT_KEYS,
     MAX_DEPTH,
@@ -35,9 +37,7 @@ from weaklink.inspector.json_scanner import (
     read_json,
 )
 from weaklink.inspector.model import Json, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -54,7 +54,8 @@ class JsonCallReader(Struct, frozen=True):
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
     the format itself writes an array of such objects, `is_row` that it writes consecutive objects; with both, a bare
-    object is as valid as an array. `has_ids` says that the calls have ids.
+    object is as valid as an array. `has_ids` says that the calls have ids. `wrappers` are the keys of objects around
+    calls. `shapes` reads the calls of an object if they are not written with `keys`.
     """
 
     keys: CallKeys = NATIVE_KEYS
@@ -63,6 +64,7 @@ class JsonCallReader(Struct, frozen=True):
     is_row: bool = False
     has_ids: bool = False
     wrappers: tuple[str, ...] = ()
+    shapes: Callable[[JsonNode, str], Iterable[CallShape]] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -70,14 +72,14 @@ class JsonCallReader(Struct, frozen=True):
         if closed.call is not None:
             return ParseResult(calls=(closed.call,), complete=True)
         if not text.strip():
-            return empty_payload(closed)
+            return empty_call(closed, "a JSON object with a name and arguments")
         call = self._whole(text, start)
         is_whole = closed.span.inner.end < closed.span.range.end
         return self.read(text, start, is_whole=is_whole) if call is None else ParseResult(calls=(call,), complete=True)
 
     def _whole(self, text: str, start: int) -> ToolCall | None:
         """The single call of a payload without any fault, or None."""
-        if self.wrappers:
+        if self.wrappers or self.shapes is not None:
             return None
         if self.is_array:
             content = text.strip(_SPACE)
@@ -96,9 +98,9 @@ class JsonCallReader(Struct, frozen=True):
 
         `is_whole` says that a marker ends it, and not the payload itself.
         """
-        keys = self.keys
-        is_native = keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS and not self.wrappers
-        reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
+        keys, is_usual = self.keys, not self.wrappers and self.shapes is None
+        is_native = is_usual and keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS
+        reading = read_json(text, call=is_native, several_arrays=is_usual)
         faults = list(reading.faults)
         nodes = reading.nodes
         if self.wrappers:
@@ -118,11 +120,12 @@ class JsonCallReader(Struct, frozen=True):
         elif not arrays and not self.is_row:
             faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
         calls = [
-            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
+            for shape in self._shapes(node, text)
         ]
         if not calls:
-            calls = [unreadable_payload(text)]
+            calls = [nameless_call(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
@@ -131,11 +134,21 @@ class JsonCallReader(Struct, frozen=True):
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
+    def _shapes(self, node: JsonNode, text: str) -> Iterable[CallShape]:
+        return (shape_of(node, self.keys, text),) if self.shapes is None else self.shapes(node, text)
+
     def _call(
-        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+        self,
+        text: str,
+        node: JsonNode,
+        shape: CallShape,
+        reading: JsonReading,
+        faults: list[Fault],
+        *,
+        alone: bool,
+        fits: bool,
     ) -> ToolCall:
-        """The call of an object; `fits` says that the object is where the format expects it."""
-        shape = shape_of(node, self.keys, text)
+        """A call of an object; `fits` says that the object is where the format expects it."""
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
@@ -155,7 +168,7 @@ class JsonCallReader(Struct, frozen=True):
             arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
             raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
             valid=valid,
-            range=node.range,
+            range=shape.range or node.range,
             id=_id(node.member(self.keys.id)) if self.has_ids else None,
             recovered=readable and not valid,
             name_range=shape.name.value.range if shape.name else None,
@@ -189,41 +202,15 @@ def _arguments(shape: CallShape) -> Json:
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
 
 
-def empty_payload(closed: SpanClosed) -> ParseResult:
-    """The result for a call span without a payload."""
-    span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            Fix((Edit(span.range, ""),), safe=False),
-        ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
-    )
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which no call can be read."""
-    content = text.strip()
-    first = text.index(content)
-    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
-
-
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
-            call_shape.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
+            rules.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
         )
     kind = nodes[0].kind.value if nodes else "text"
-    return Fault(
-        call_shape.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments."
-    )
+    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -231,7 +218,7 @@ def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
     first, last, count = objects[0].range, objects[-1].range, len(objects)
     gaps = (Edit(Range(left.range.end, right.range.start), ", ") for left, right in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
-    rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    rule = rules.NOT_A_CALL if count == 1 else rules.SEVERAL_OBJECTS_IN_ONE_CALL
     what = "A bare object appears" if count == 1 else f"{count} bare objects appear"
     them = "it" if count == 1 else "them"
     return Fault(
@@ -249,7 +236,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     place = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
-        return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
     gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -257,14 +244,14 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
 def second_array(first: JsonNode, second: JsonNode) -> Fault:
     """The fault of a second array of calls where one belongs."""
     edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         second.range,
         "A second array of calls appears after the first; servers read only the first, or fail on both.",
         "Put all calls into one array.",
@@ -277,7 +264,7 @@ def second_object(text: str, first: JsonNode, second: JsonNode, between: str) ->
     gap = Range(first.range.end, second.range.start)
     fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         second.range,
         "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a separate tag.",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
@@ -18,7 +18,9 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
+    enclosed_state,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
@@ -37,6 +39,7 @@ from weaklink.inspector.segmenter.table import (
     State,
     Table,
     Transition,
+    unmarked,
 )
 
 _SPACE = Repeat(r"\s", 0, 24)
@@ -52,13 +55,11 @@ NAMED: tuple[LookaheadPiece, ...] = (
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
-CALL_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
+CALL_ENDS = unmarked("call end", MarkerSplit.NONE)
 """The end of a call without a closing marker."""
 
-_ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
-# A surplus bracket still belongs to the call that it breaks.
-CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_transition=_ANY)
+CALL_END = call_end("call end")
 """The state after a call without a closing marker."""
 
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
@@ -125,7 +126,7 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
-        breaks = Transition("(anything else)", MarkerSplit.NONE, f"broken {name}", width=0)
+        breaks = unmarked(f"broken {name}", MarkerSplit.NONE)
         yield State(
             name,
             SpanKind.TOOL_CALL,
@@ -156,17 +157,11 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
         yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
         return
     into = (Transition(first, MarkerSplit.NONE, "fenced value", width=0) for first in "[{")
-    then = Transition("(end of the value)", MarkerSplit.NONE, "fence end", width=0)
+    then = unmarked("fence end", MarkerSplit.NONE)
     yield State("fenced call", SpanKind.TOOL_CALL, (*into, *transitions.out_of_call), label="tool_call")
     yield State("fenced value", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=JSON, then=then)
-    yield State(
-        "fence end",
-        SpanKind.TOOL_CALL,
-        (Transition("```", MarkerSplit.NONE, "call end"),),
-        label="tool_call",
-        other=r"[^\]}\s]",
-        other_transition=_ANY,
-    )
+    closing = Transition("```", MarkerSplit.NONE, "call end")
+    yield call_end("fence end", stops=r"[^\]}\s]", transitions=(closing,))
 
 
 class JsonMarkers(Struct, frozen=True):
@@ -281,11 +276,9 @@ def json_format(
 def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
-        others = (transition for transition in transitions.out_of_call if transition.marker != call.closer)
-        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *others)
-        yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
+        yield enclosed_state(name, SpanKind.TOOL_CALL, call, transitions.out_of_call, JSON)
         return
-    then = Transition("(end of the value)", MarkerSplit.NONE, f"{name} end", width=0)
+    then = unmarked(f"{name} end", MarkerSplit.NONE)
     yield State(
         name,
         SpanKind.TOOL_CALL,
@@ -301,4 +294,4 @@ def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
         for space in ("", "\n", " ")
         for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
     )
-    yield structs.replace(CALL_END, name=f"{name} end", transitions=tuple(again))
+    yield call_end(f"{name} end", transitions=tuple(again))

@@ -13,18 +13,17 @@ from itertools import pairwise
 import msgspec
 from msgspec import Struct
 
-from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.diagnostics import Edit, Fault
 from weaklink.inspector.formats.edited_text import Slip, read_slip
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.formats.xml import messages
 from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
 from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -81,7 +80,7 @@ class XmlCallReader(Struct, frozen=True):
         text = lead + closed.inner_text
         start = closed.span.inner.start - len(lead)
         if not closed.inner_text.strip():
-            return _empty(closed)
+            return empty_call(closed, "a tool's name and its parameters", rules.TRUNCATED_PARAMETERS)
         if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
         if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
@@ -126,9 +125,7 @@ class XmlCallReader(Struct, frozen=True):
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
         if not is_named or (is_cut and _ends_in_header(walked, text)):
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
-            content = text.strip()
-            place = Range(text.index(content), len(text.rstrip()))
-            return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+            return ParseResult(calls=(nameless_call(text),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.syntax.call is None and not walked.calls[0].name:
@@ -194,7 +191,7 @@ class XmlCallReader(Struct, frozen=True):
         text = closed.inner_text
         at = closed.span.inner.start + len(text) - len(text.lstrip())
         fault = Fault(
-            call_shape.MALFORMED_PARAMETERS,
+            rules.MALFORMED_PARAMETERS,
             Range(at, at + 1),
             f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
@@ -273,7 +270,7 @@ def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
 
 
 def _breaks_its_call(fault: Fault) -> bool:
-    return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    return fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
 
 
 def _holds_any(whole: Range, places: list[Range]) -> bool:
@@ -334,16 +331,6 @@ def _cut(fault: Fault, span: Range) -> Fault:
     return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
 
 
-def _empty(closed: SpanClosed) -> ParseResult:
-    span = closed.span
-    fix = Fix((Edit(span.range, ""),), safe=False)
-    message = "The call span is empty: the model opened a call and wrote none."
-    fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
-    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
-    missing = Fault(call_shape.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))
-
-
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
     place = _only_json(text, walked)
@@ -394,7 +381,7 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText)
 
 def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         Range(place.start, place.start + 1),
         f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
     )

@@ -10,12 +10,13 @@ from typing import Protocol
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
     table_parser,
 )
@@ -29,11 +30,10 @@ from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
-from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition, unmarked
 
 _CALL_END = "call_end"
 _STRAY_END = "stray end in calls"
-_TO_CALLS = Transition("(anything else)", MarkerSplit.BEFORE, "calls", width=0)
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
@@ -185,15 +185,8 @@ class XmlCalls(Struct, frozen=True):
 
     @staticmethod
     def _end_state(call: XmlCall) -> State:
-        tails = (call.tail, f"\n{call.tail}")
-        return State(
-            f"{_CALL_END} {call.opener}",
-            SpanKind.TOOL_CALL,
-            tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in tails),
-            label=call.label,
-            other=r"[\s\S]",
-            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
-        )
+        tails = tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in (call.tail, f"\n{call.tail}"))
+        return call_end(f"{_CALL_END} {call.opener}", HOME, r"[\s\S]", tails, call.label)
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
@@ -211,18 +204,11 @@ class XmlCalls(Struct, frozen=True):
         into = (*self._into_wrappers, *calls, *transitions.invented, *stray, *transitions.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
             ends = tuple(Transition(end, MarkerSplit.AFTER, HOME, rule) for end in self._wrapper_ends)
-            yield State(
-                name,
-                SpanKind.MARKUP,
-                _by_marker(*between, *ends, *into, *json),
-                label=SECTION,
-                opener=self.wrappers[0].opener,
-                other=r"\S",
-                other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
-            )
+            wrapper = markup_state(name, SECTION, "text in calls", r"\S", _by_marker(*between, *ends, *into, *json))
+            yield structs.replace(wrapper, opener=self.wrappers[0].opener)
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))
-        yield State(_STRAY_END, SpanKind.MARKUP, (), "marker", other=r"[\s\S]", other_transition=_TO_CALLS)
+        yield markup_state(_STRAY_END, "marker", "calls")
 
     def _json_state(self, transitions: Transitions) -> State:
         ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
@@ -232,7 +218,7 @@ class XmlCalls(Struct, frozen=True):
             (*ends, *transitions.turns),
             label="json_call",
             payload=JSON,
-            then=Transition("(end of the object)", MarkerSplit.AFTER, "calls", width=0),
+            then=unmarked("calls", MarkerSplit.AFTER),
         )
 
 

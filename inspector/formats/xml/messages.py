@@ -3,7 +3,6 @@
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.xml.syntax import XmlSyntax
 from weaklink.inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from weaklink.inspector.rules.rule import Rule
@@ -30,12 +29,12 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
             return _call_tag_not_closed(place, text, syntax)
         case Flaw.DOUBLED_TAG:
             message, fix = f"{_quoted(text, place)} appears twice in a row.", Fix((Edit(place, ""),), safe=False)
-            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete one of them.", fix)
+            return Fault(rules.MALFORMED_PARAMETERS, place, message, "Delete one of them.", fix)
         case Flaw.STRAY_TEXT | Flaw.STRAY_TAG | Flaw.TEXT_AFTER_CALL:
             return _stray(flawed, text, syntax)
         case Flaw.NO_CALL:
             return Fault(
-                call_shape.MALFORMED_PARAMETERS,
+                rules.MALFORMED_PARAMETERS,
                 place,
                 f"{_quoted(text, place)} appears outside a call: no `{syntax.shown_call}` names the tool before it.",
             )
@@ -58,11 +57,11 @@ def _stray(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
         message = f"{_quoted(text, place)} closes nothing here."
         if syntax.call is None and syntax.first not in text[: place.start]:
             # The tool's name and a value run together: without the tag, the value would be a part of the name.
-            return Fault(call_shape.MALFORMED_PARAMETERS, place, message)
+            return Fault(rules.MALFORMED_PARAMETERS, place, message)
         fix = Fix((Edit(place, ""),), safe=False)
-        return Fault(call_shape.MALFORMED_PARAMETERS, place, message, "Delete it.", fix)
+        return Fault(rules.MALFORMED_PARAMETERS, place, message, "Delete it.", fix)
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         place,
         f"Only parameters are allowed here: expected `{syntax.shown_parameter}`, found {_quoted(text, place)}.",
         "Delete it, or put it into a separate parameter.",
@@ -84,12 +83,12 @@ def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
             closes = syntax.closes_value_of(found.name)
             message = f"{_quoted(text, place)} closes the value of {_shown(found.name)}; expected `{closes}`."
             fix = Fix((Edit(place, closes),), safe=False)
-            return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write `{closes}`.", fix)
+            return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Write `{closes}`.", fix)
 
 
 def _inserted(place: Range, at: int, tag: str, problem: str) -> Fault:
     fix = Fix((Edit(Range(at, at), tag),), safe=False)
-    return Fault(call_shape.MALFORMED_PARAMETERS, place, f"`{tag}` {problem}.", f"Put `{tag}` there.", fix)
+    return Fault(rules.MALFORMED_PARAMETERS, place, f"`{tag}` {problem}.", f"Put `{tag}` there.", fix)
 
 
 def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlSyntax) -> Fault:
@@ -105,7 +104,7 @@ def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlS
         edits.append(Edit(Range(found.value.end, text.index(">", found.value.end) + 1), closes))
         hint = f"Write `{opener}`, and `{closes}` after the value."
     message = f"{_quoted(text, place)} is not a parameter's tag; expected `{opener}`."
-    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, hint, Fix(tuple(edits), safe=False))
+    return Fault(rules.MALFORMED_PARAMETERS, place, message, hint, Fix(tuple(edits), safe=False))
 
 
 def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlSyntax) -> Fault:
@@ -114,7 +113,7 @@ def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlS
     is_whole = text.endswith(syntax.call_end, first.start, first.end) and not gap.of(text).strip()
     fix = Fix((Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),), safe=True) if is_whole else None
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(second.start, second.end),
         "A second call appears in the same tag; servers read only the first, the last or none.",
         "Give each call a separate tag.",
@@ -135,7 +134,7 @@ def tag_in_value(place: Range, text: str) -> Fault:
 def unmatched_tags(found: XmlParameterText) -> Fault:
     """The fault of tags within a value that form neither an object nor an array."""
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         found.tag,
         f"The tags within the value of {_shown(found.name)} do not match, so the value is read as text.",
         "Close each tag with its own name.",
@@ -153,21 +152,17 @@ def repeated(name: str, place: Range) -> Fault:
 
 def nameless(tag: Range, syntax: XmlSyntax) -> Fault:
     """The fault of a call without a name before its first parameter, at `tag`."""
-    return Fault(call_shape.NOT_A_CALL, tag, f"The call has no tool name: expected `{syntax.shown_call}`.")
+    return Fault(rules.NOT_A_CALL, tag, f"The call has no tool name: expected `{syntax.shown_call}`.")
 
 
 def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     """The fault of a span in which no call can be found; `text` is not blank."""
-    content = text.strip()
-    start = text.index(content)
-    place = Range(start, start + len(content))
-    if is_cut and _begins_call(content, syntax):
-        end = start + len(content)
-        return Fault(
-            call_shape.TRUNCATED_PARAMETERS, Range(end - 1, end), "The payload ends before the tool's name is complete."
-        )
+    place = Range(0, len(text)).stripped(text)
+    if is_cut and _begins_call(place.of(text), syntax):
+        last = Range(place.end - 1, place.end)
+        return Fault(rules.TRUNCATED_PARAMETERS, last, "The payload ends before the tool's name is complete.")
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         place,
         f"The payload contains no call: {_quoted(text, place)} appears where `{syntax.shown_call}` belongs.",
     )
@@ -182,7 +177,7 @@ def _other_name_closed(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
     assert found is not None
     closes = f"{syntax.parameter_end}{found.name}>"
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         flawed.range,
         f"{_quoted(text, flawed.range)} closes the value of {_shown(found.name)}; expected `{closes}`.",
         f"Write `{closes}`.",
@@ -204,11 +199,9 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     if at_end:
         place = Range(max(end - 1, 0), end)
         message = f"The stream ends within the value of {_shown(found.name)}; {tags} {verb} missing."
-        return Fault(
-            call_shape.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix
-        )
+        return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
     message = f"The value of {_shown(found.name)} is not closed: {tags} {verb} missing."
-    return Fault(call_shape.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
+    return Fault(rules.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
 
 
 def cut_value(name: str, end: int, missing: str) -> Fault:
@@ -216,17 +209,17 @@ def cut_value(name: str, end: int, missing: str) -> Fault:
     message = f"The stream ends within the value of {_shown(name)}; `{missing}` is missing."
     fix = Fix((Edit(Range(end, end), missing),), safe=False)
     place = Range(max(end - 1, 0), end)
-    return Fault(call_shape.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
+    return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
 
 
 def cut_tag(text: str, place: Range) -> Fault:
     """The fault of a stream that ends within a tag."""
     message = f"The stream ends within the tag {_quoted(text, place)}."
-    return Fault(call_shape.TRUNCATED_PARAMETERS, Range(place.end - 1, place.end), message)
+    return Fault(rules.TRUNCATED_PARAMETERS, Range(place.end - 1, place.end), message)
 
 
 def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: bool) -> Fault:
-    rule: Rule = call_shape.TRUNCATED_PARAMETERS if is_cut and at_end else call_shape.MALFORMED_PARAMETERS
+    rule: Rule = rules.TRUNCATED_PARAMETERS if is_cut and at_end else rules.MALFORMED_PARAMETERS
     at = place.end if at_end else place.start
     message = f"`{syntax.call_end}` is missing: {'the payload ends' if at_end else 'another call begins'} before it."
     fix = Fix((Edit(Range(at, at), f"\n{syntax.call_end}" if at_end else f"{syntax.call_end}\n"),), safe=not is_cut)
@@ -237,7 +230,7 @@ def _bad_tag(place: Range, text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fau
     if is_cut:
         return cut_tag(text, place)
     message = f"{_quoted(text, place)} is not a complete parameter tag; expected `{syntax.shown_parameter}`."
-    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
+    return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Write the tag as `{syntax.shown_parameter}`.")
 
 
 def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
@@ -246,7 +239,7 @@ def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
     )
     message = f"The tag {_quoted(text, place)} is not closed: `{missing}` is missing; expected `{syntax.shown_call}`."
     fix = Fix((Edit(Range(place.end, place.end), missing),), safe=False)
-    return Fault(call_shape.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{missing}`.", fix)
+    return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{missing}`.", fix)
 
 
 def _quoted(text: str, place: Range) -> str:

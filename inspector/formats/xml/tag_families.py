@@ -330,6 +330,30 @@ class InvokeTags(Struct, frozen=True):
                     r'"\2"',
                     "The name {part} is not in double quotes",
                 ),
+                *self._bare_tags(),
+            ),
+        )
+
+    def _bare_tags(self) -> tuple[TagSlip, ...]:
+        """Tags that lack the family's prefix, or its spelling, where the whole ones belong."""
+        if not self.prefix:
+            return ()
+        tag, call = f"{self.prefix}{self.parameter_tag}", f"{self.prefix}{self.call_tag}"
+        words = [self.parameter_tag, self.call_tag]
+        if self.wrapper is not None:
+            words.append(self.wrapper.opener.removeprefix(f"<{self.prefix}").strip("<>"))
+        bare, end, *around = (rf"</?(?i:{re.escape(self.prefix)})?(?i:{re.escape(word)})\s*>" for word in words)
+        ends = rf"{end}(?:\s*{around[0]})?" if around else end
+        follows = rf"(?=\s*(?:<(?:{re.escape(self.prefix)})?{self.parameter_tag} |</?{re.escape(call)}|{end}|\Z))"
+        begins = rf"(?:\A\s*<?[^<>]{{1,160}}|{self.parameter_tag})>\s*(<{self.parameter_tag} name=)"
+        problem = f"{{part}} is not the closing tag `</{tag}>`"
+        return (
+            TagSlip(lazy_pattern(begins), f"<{tag} name=", f"{{part}} does not begin `<{tag}`"),
+            TagSlip(lazy_pattern(rf"(?!</{re.escape(tag)}>)({bare}){follows}"), f"</{tag}>", problem),
+            TagSlip(
+                lazy_pattern(rf"(?!</{re.escape(call)}>)({ends})\s*\Z"),
+                "",
+                f"{{part}} is not the closing tag `</{call}>`",
             ),
         )
 
