@@ -103,7 +103,8 @@ def _stops(quote: str) -> re.Pattern[str]:
 @cache
 def until(closer: str) -> PatternRun:
     """A value that ends at the literal `closer`, or at the line's end."""
-    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
+    other = r"\r\n" if closer == "]]>" else r"\r\n<>"
+    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^{other}])*"), closer[0])
 
 
 BARE = PatternRun(PATTERNS.bare, "&,;|)]}\\")
