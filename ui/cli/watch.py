@@ -5,9 +5,10 @@ There is no thread and no service of the operating system: a round asks for the 
 looking took, at least `_MIN_PAUSE_S` and at most `_MAX_PAUSE_S`. So the logs of a new session are found like the lines
 of a known one, a folder may appear later, and a long history does not delay what happens now.
 
-A session that grows is imported as a whole for each line, within a second or less, because what was found out about its
-known turns is remembered (`inspector.memoized`), until it rests for a minute or two. Its reading is followed by as much
-rest, on average: it may run `_BURST_S` ahead, so a line that comes now and then is read at once.
+A session that grows is imported as a whole for each line, and by itself, so that its break is printed at once. That is
+fast, because what was found out about its known turns is remembered (`inspector.memoized`) until it rests for a minute
+or two. Reading it is followed by as much rest, on average: it may run `_BURST_S` ahead, so a line that comes now and
+then is read at once.
 
 A file of JSON lines is read up to its last complete line, an SQLite database whenever it or its write-ahead log
 changed (its transactions are whole), any other file once it did not change between two rounds. If another program
@@ -58,6 +59,7 @@ _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 t
 _INDEX_AFTER_S = 5.0
 _FORGET_AFTER_S = 60.0
 _BURST_S = 5.0
+_RECENT_NS = 600 * 10**9  # a session that was written since may go on
 _ROUND_BYTES = 8 << 20  # read in about a second
 
 Reports: TypeAlias = Callable[[list[FileReport]], object]
@@ -282,19 +284,21 @@ class LiveImport:
             unchanged.add(file, report)
             unread.pop(file.path, None)
 
-        if not due:
-            return
-        has_history = not all(file.is_grown for file in due)
-        try:
-            jobs = self._jobs or (None if has_history else 1)  # starting a process takes longer than reading a session
-            with memoizing(is_on=not has_history):
-                import_round(self._store, due, self._options, jobs, done, index=has_history)
-            unchanged.flush()
-        finally:
-            if not has_history and self._index_at_s is None:
-                self._index_at_s = self._clock() + _INDEX_AFTER_S
-            if reports:
-                put(reports)
+        recent_ns = time.time_ns() - _RECENT_NS
+        running = [file for file in due if file.is_grown or self.files.changed_since(file.path, recent_ns)]
+        history = [file for file in due if file not in running]
+        for some, is_running in (*(([file], True) for file in running), *([(history, False)] if history else [])):
+            jobs = self._jobs or (1 if is_running else None)  # starting a process takes longer than reading a session
+            try:
+                with memoizing(is_on=is_running):
+                    import_round(self._store, some, self._options, jobs, done, index=not is_running)
+                unchanged.flush()
+            finally:
+                if is_running and self._index_at_s is None:
+                    self._index_at_s = self._clock() + _INDEX_AFTER_S
+                if reports:
+                    put(reports)
+                    reports = []
 
     def _index_when_due(self) -> None:
         if self._index_at_s is None or self._clock() < self._index_at_s:
