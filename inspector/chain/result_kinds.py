@@ -76,8 +76,9 @@ _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
     re.IGNORECASE | re.DOTALL,
 )
-# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both).
-_LABELLED_HEAD = lazy_pattern(r"Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?(?:Output|Stdout): ")
+# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
+# versions of Gemini CLI leave out the command and its folder.
+_LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
 _NO_OUTPUT = ("(empty)", "(none)")
 _RUNNING = lazy_pattern(
@@ -192,7 +193,7 @@ _SIGNS_OF_CODE = ("exit", "code", "status")  # `_EXIT_LINE` and `_SANDBOX` need 
 
 def _labelled_output(text: str) -> tuple[str, list[str]] | None:
     """The output between the labels of Gemini CLI and Qwen Code, and the labelled lines after it; None without them."""
-    head = _LABELLED_HEAD.match(text) if text.startswith("Command: ") else None
+    head = _LABELLED_HEAD.match(text) if text.startswith(("Command: ", "Output: ")) else None
     if head is None:
         return None
     start, end = head.end(), len(text)
@@ -204,6 +205,8 @@ def _labelled_output(text: str) -> tuple[str, list[str]] | None:
             break
         lines.append(line)
         end = line_start - 1
+    if not lines and text.startswith("Output: "):
+        return None  # a program's own word
     output = text[start:end]
     return ("" if output.strip() in _NO_OUTPUT else output), lines[::-1]
 

@@ -127,6 +127,9 @@ _GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) 
 _CLEAN_WORDS: set[bytes] = set()
 """Words of earlier texts that contain no word of a sign: most of a text consists of words that were seen before."""
 _MAX_CLEAN_WORDS = 32_768
+_LONGEST_SIGN, _FRAMED = max(map(len, _BY_SIGN)), 4_096
+_SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
+_SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 _ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
@@ -261,6 +264,8 @@ class Finder:
         if self.released > _MOST_KEPT:
             self._forget()
         known = len(self.text)
+        if not piece and self.certain == known and self._open is None:
+            return _NOTHING
         is_plain = self._is_plain(piece)
         is_calm = bool(piece) and not self._may_begin_secret(piece, known, is_plain=is_plain)
         self.text += piece
@@ -582,6 +587,8 @@ def _signs_in(lowered: bytes) -> list[bytes]:
     """The signs in the text: those with a word are searched for in its new words only."""
     if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
         _CLEAN_WORDS.clear()
+    if len(lowered) > _MOST_KEPT:
+        lowered = _without_frames(lowered)
     found: dict[bytes, None] = {}
     for word in set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split())):
         if signs := _signs_of(word):
@@ -590,6 +597,27 @@ def _signs_in(lowered: bytes) -> list[bytes]:
             _CLEAN_WORDS.add(word)
     signs = [sign for sign in sorted(found) if sign.isalpha() or sign in lowered]
     return signs + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+
+
+def _without_frames(text: bytes) -> bytes:
+    """The text without most of what repeats around the events of a stream, which is kept once, at its beginning.
+
+    The frame is what two events in the middle have in common, from the end of one to the beginning of the next;
+    elsewhere, only as much of it is kept on both sides as a sign may share with the text next to it.
+    """
+    _, *events = text[len(text) // 2 :][:_FRAMED].split(b"\ndata:")
+    if len(events) < 3:
+        return text
+    end = _common_beginning(*(event[::-1] for event in events[:2]))[::-1]
+    frame = end + b"\ndata:" + _common_beginning(*events[:2])
+    sizes = range(1, min(_LONGEST_SIGN, len(frame)))
+    head = max((size for size in sizes if frame[:size] in _SIGN_ENDS), default=0)
+    tail = max((size for size in sizes if frame[-size:] in _SIGN_BEGINNINGS), default=0)
+    return frame + text.replace(frame, frame[:head] + b"\n" + frame[len(frame) - tail :])
+
+
+def _common_beginning(first: bytes, second: bytes) -> bytes:
+    return first[: next((number for number, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)]
 
 
 @lru_cache(maxsize=4_096)
