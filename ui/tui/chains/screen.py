@@ -392,7 +392,9 @@ class ChainsScreen(actions.FollowedChains):
     def _look(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
-        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
+        self.query_one(KeyFooter).priority_commands = (
+            _OF_RUNNING if current is not None and current.is_open else frozenset()
+        )
 
     def say_all(self) -> None:
         """Update the lines above the list."""
