@@ -25,7 +25,15 @@ from operator import itemgetter
 from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    has_known_effect,
+    inline_code,
+    main_effect,
+    only_asks,
+)
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
 from weaklink.inspector.chain.session_facts import (
@@ -325,7 +333,8 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             )
             return Recovery.WORKED_AROUND if is_held else None
         case EffectKind.WRITE:
-            writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
+            is_held = target in (" ".join(later.targets) if later.command is None else arguments)
+            writes = is_held and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
             is_held = target in (arguments if "*" in target else _ARGUMENT.findall(arguments))
@@ -346,8 +355,14 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
 
 def _operand_names(effect: Effect) -> frozenset[str]:
     """The names, without folder and suffix, of what a command is given."""
-    operands = effect.command.operands if effect.command is not None else ()
+    if effect.command is None:
+        return frozenset()
+    code = inline_code(effect.command.words)
+    operands = effect.command.operands if code is None else tuple(_FILE_IN_CODE.findall(code[:MAX_READ_CHARS]))
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
+
+
+_FILE_IN_CODE = lazy_pattern(r"['\"]([^'\"\s]{1,200}\.[a-z]\w{0,5})['\"]")
 
 
 def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
@@ -567,8 +582,13 @@ class NamedWays:
         texts = [speech.text for speech in self._facts.speeches if speech.turn == reply]
         last = judged.statement.text if judged.statement is not None else ""
         texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
+        texts = [_SCRIPT_END.sub(" ", text) for text in texts]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+# Where a Latin word ends and a Korean or Japanese ending begins: "md5sum\uc73c\ub85c".
+_SCRIPT_END = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 
 def _may_look(step: Step, effect: Effect) -> bool:
