@@ -12,7 +12,7 @@ from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 
@@ -185,7 +185,7 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         return _misnamed(other, keys)
     else:
-        held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
+        held = ", ".join(shown(member.key) for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
         message = (
@@ -228,7 +228,7 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
 
 def _stray_key(member: JsonMember, arguments: JsonMember | None) -> Fault:
     """A key beside the call's own: only the tool's schema says whether it is a parameter or made up."""
-    message = f"`{_short(member.key)}` appears next to the call's name and arguments, where servers ignore it."
+    message = f"{shown(member.key)} appears next to the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
     hint = f"Move it into `{arguments.key}` if the tool has such a parameter; otherwise delete it."
@@ -251,11 +251,6 @@ def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]
         Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
     )
     return (reading.nodes[0].value() if text.strip() else {}), fault
-
-
-def _short(text: str) -> str:
-    shown = text if len(text) <= 40 else text[:39] + "…"
-    return shown.encode("unicode_escape", "backslashreplace").decode("ascii") if not shown.isprintable() else shown
 
 
 def call_object(call: ToolCall, *, key: str = "arguments") -> str:
