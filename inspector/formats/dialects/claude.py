@@ -4,11 +4,8 @@ Reads every tag with or without its prefix, and calls whose wrapper is left out 
 leak into text; also the form of 2023 with `<tool_name>` and `<parameters>`. Values are texts, or JSON if they are lists
 or objects; nothing in them is escaped, and no white space is stripped.
 
-Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706,
-claude-code#69258.
-
 Sources: Anthropic's tool-use prompts of 2023 and 2024, langchain-anthropic:experimental.py, the DeepSeek V3.2
-template.
+template, hermes-agent#35706, claude-code#69258.
 """
 
 import re
@@ -36,7 +33,6 @@ from weaklink.inspector.text import Range
 _RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
 _OUTPUT = lazy_pattern(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
-_TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
 
 _LEGACY = XmlSyntax(
     call=Lookahead("<tool_name>", NAME, "</tool_name>"),

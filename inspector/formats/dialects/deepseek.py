@@ -10,11 +10,7 @@ llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
 `deepseek_v31`: Sources: llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
 vllm:vllm/tool_parsers/deepseekv31_tool_parser.py.
 
-`deepseek_table`: Sources: vllm:examples/tool_chat_template_deepseekv3.jinja,
-llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
-llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
-
-`deepseek_dsml`: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
+DSML: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
 vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py,
 vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detector `gigachat35` (GCML for DSML).
 """

@@ -4,12 +4,8 @@
 `qwen3_coder` writes `<function=NAME>` and `<parameter=KEY>` tags in `<tool_call>`.
 
 `qwen`: Results are in a user turn here. Sources: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts
-(nous_fncall_prompt.py, qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates,
+(nous_fncall_prompt.py with its mode for code tools, qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates,
 sglang:srt/function_call/qwen25_detector.py.
-
-`flower_calls`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py.
-
-`code_block`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/nous_fncall_prompt.py (its mode for code tools).
 
 `qwen3_coder`: Sources: the Qwen3-Coder chat template, vllm:tests/tool_parsers/test_qwen3_xml_coder_shared.py,
 sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
