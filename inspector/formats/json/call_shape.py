@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -276,6 +276,21 @@ def is_json_call(call: ToolCall) -> bool:
 def is_call_without_id(call: ToolCall) -> bool:
     """Whether a format without ids whose calls are JSON can express the call."""
     return call.id is None and is_json_call(call)
+
+
+def is_shallow(value: Json) -> bool:
+    """Whether a value, with the call's object around it, is nested no deeper than the scanner reads."""
+    level = [value]
+    for _ in range(MAX_DEPTH - 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def is_finite(value: Json) -> bool:

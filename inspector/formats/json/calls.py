@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +21,7 @@ from weaklink.inspector.formats.json.call_shape import (
     CallShape,
     has_arguments,
     is_schema_like,
+    is_shallow,
     shape_of,
     without_invention,
 )
@@ -347,19 +347,4 @@ def strict_object(raw: str) -> dict[str, Json] | None:
     if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
-    return value if is_flat or _is_shallow(value) else None
-
-
-def _is_shallow(value: Any) -> bool:
-    """Whether a decoded value, with the call's object around it, is nested no deeper than the scanner reads."""
-    level = [value]
-    for _ in range(MAX_DEPTH - 1):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if type(parent) is dict else parent)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return True
-    return False
+    return value if is_flat or is_shallow(value) else None
