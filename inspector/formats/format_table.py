@@ -48,8 +48,7 @@ from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
-from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmenter.events import JSON
@@ -450,7 +449,7 @@ def _tags(table: FormatTable) -> Format:
     return xml_format(
         table.name,
         f"parameters in tags, derived from {table.template or 'a table'}",
-        OwnTags(XmlCalls((call,), (wrapper,) if wrapper is not None else ()), XmlCallReader(syntax), writer),
+        XmlTags.of(call, wrapper, writer),
         models=table.models,
         signs=_patterns(calls, opener),
         results=_results(table),

@@ -29,8 +29,8 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
-from weaklink.inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
-from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.formats.xml.format import LabelledReader, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import INVENTED_RESULT
 from weaklink.inspector.scanning import lazy_pattern
@@ -182,9 +182,9 @@ def _dsml(
     """
     wrapper, *other_wrappers = (Enclosed(f"<{one}>", f"</{one}>") for one in (f"{prefix}{block}", *others))
     spaced = prefix.strip(" ") + " " * (prefix[-1] != " ")
-    own = InvokeTags(wrapper, prefix, is_typed=True, anywhere=True)
-    other = InvokeTags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)
-    tags = OwnTags(
+    own = invoke_tags(wrapper, prefix, is_typed=True, anywhere=True)
+    other = invoke_tags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)
+    tags = XmlTags(
         XmlCalls((own.call, other.call), (wrapper, *other_wrappers)),
         LabelledReader({"tool_call": own.reader, "other_call": other.reader}),
         own.writer,
