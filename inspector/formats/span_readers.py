@@ -105,7 +105,10 @@ class ReasoningReader:
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
         found = self._drafts(text)
-        drafts = [_draft(draft, start) for draft in found]
+        drafts = [
+            Span(SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, "tool_call")
+            for draft in found
+        ]
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
         return ParseResult(
             children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
@@ -149,12 +152,6 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
         )
         for heading, end in zip(headings, ends, strict=True)
     ]
-
-
-def _draft(draft: DraftedCall, start: int) -> Span:
-    return Span(
-        SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
-    )
 
 
 def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:

@@ -42,7 +42,7 @@ from msgspec.structs import replace
 from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, last_words, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
-from weaklink.inspector.formats.edited_text import Slip, read_edited, read_slip
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.xml import tag_families
@@ -141,15 +141,14 @@ class _SuffixedReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        reading = self.own(closed)
-        found = _PAIR_TAG.finditer(closed.inner_text) if reading.faults else ()
-        edits = [Edit(Range(*match.span(2)), self.suffix) for match in found if match[2] != self.suffix]
-        if not edits:
-            return reading
+        return read_with_slips(closed, self.own, self._slip)
+
+    def _slip(self, closed: SpanClosed) -> Slip | None:
+        tags = (match for match in _PAIR_TAG.finditer(closed.inner_text) if match[2] != self.suffix)
+        edits = tuple(Edit(Range(*match.span(2)), self.suffix) for match in tags)
         message = f"The tags of this call end with different suffixes; its opening tag is `<{closed.span.label}>`."
-        slip = Slip(MALFORMED_PARAMETERS, message, "Write the same suffix in every tag.", tuple(edits))
-        other = read_slip(closed, self.own, slip)
-        return other if len(other.faults) <= len(reading.faults) else reading
+        hint = "Write the same suffix in every tag."
+        return Slip(MALFORMED_PARAMETERS, message, hint, edits) if edits else None
 
 
 _PAIR_TAG = lazy_pattern(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")

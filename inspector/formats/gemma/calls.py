@@ -12,7 +12,7 @@ from functools import cache
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow
 from weaklink.inspector.formats.span_readers import HeadedResultReader, empty_call
@@ -40,15 +40,13 @@ class GemmaCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader. A delimiter, or a name, that appears twice in a row counts once."""
-        reading = self._read(closed)
-        if not reading.faults:
-            return reading
+        return read_with_slips(closed, self._read, self._slip)
+
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         called = _IN_PARENTHESES.match(closed.inner_text)
         if called is not None:
-            return read_slip(closed, self._read, _parentheses(called))
-        slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
-        once = read_slip(closed, self._read, slip) if slip is not None else reading
-        return once if len(once.faults) <= len(reading.faults) else reading
+            return _parentheses(called)
+        return doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start

@@ -96,11 +96,11 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     found = list(_key_faults(node, arguments, keys, text))
-    decoded, as_string = decoded_arguments(arguments)
+    decoded, as_string = decoded_arguments(arguments.value, f"`{arguments.key}` is") if arguments else (None, None)
     if as_string is not None:
         found.append(as_string)
     elif arguments is not None and is_no_object(arguments.value):
-        found.append(_no_object(arguments.value))
+        found.append(not_an_object(arguments.value, arguments.value.range))
         return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
     return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
 
@@ -110,11 +110,11 @@ def is_no_object(value: JsonNode) -> bool:
     return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 
 
-def _no_object(value: JsonNode) -> Fault:
-    """The fault of arguments that are a value without names, which no server accepts as arguments."""
+def not_an_object(value: JsonNode, place: Range) -> Fault:
+    """The fault of arguments at `place` that are a value without names, which no server accepts as arguments."""
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument as a member with its name.")
+    return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
 
 
 def _is_call(node: JsonNode) -> bool:
@@ -235,20 +235,23 @@ def _stray_key(member: JsonMember, arguments: JsonMember | None) -> Fault:
     return Fault(rules.STRAY_KEY, member.key_range, message, hint)
 
 
-def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]:
-    """The object in arguments that are a string of JSON, and the fault; None for both if they are not."""
-    if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
+def decoded_arguments(value: JsonNode, subject: str) -> tuple[Json, Fault | None]:
+    """The object in arguments that are a string of JSON, and the fault; None for both if they are not.
+
+    `subject` is the beginning of its message, such as "The arguments are".
+    """
+    text = value.scalar
+    if value.kind is not JsonKind.STRING or not isinstance(text, str):
         return None, None
-    text = arguments.value.scalar
     reading = read_json(text)
     if text.strip() and not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
         return None, None
     fault = Fault(
         rules.ARGUMENTS_AS_STRING,
-        arguments.value.range,
-        f"`{arguments.key}` is a string of JSON; expected the object itself.",
+        value.range,
+        f"{subject} a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
-        Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
+        Fix((Edit(value.range, text.strip() or "{}"),), safe=True),
     )
     return (reading.nodes[0].value() if text.strip() else {}), fault
 

@@ -7,7 +7,7 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -36,6 +36,7 @@ from weaklink.inspector.json_scanner import (
     is_strict,
     read_json,
 )
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.rule import Severity
@@ -116,9 +117,9 @@ class JsonCallReader(Struct, frozen=True):
             if not self.is_array:
                 faults.append(array_of_calls(array, self.between))
         if self.is_array:
-            faults += (second_array(first, second) for first, second in pairwise(arrays))
+            faults += _seconds(text, arrays, _second_array, ", ", 1)
         elif not arrays and not self.is_row:
-            faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
+            faults += _seconds(text, objects, _second_object, self.between, 0)
         calls = [
             self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
@@ -247,29 +248,26 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
-def second_array(first: JsonNode, second: JsonNode) -> Fault:
-    """The fault of a second array of calls where one belongs."""
-    edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second array of calls appears after the first; servers read only the first, or fail on both.",
-        "Put all calls into one array.",
-        Fix(edits, safe=True),
-    )
+_second_array = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second array of calls appears after the first; servers read only the first, or fail on both.",
+    "Put all calls into one array.",
+    safe=True,
+)
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second call appears in the same tag; servers read only the first, the last or none.",
+    "Give each call a separate tag.",
+    safe=True,
+)
 
 
-def second_object(text: str, first: JsonNode, second: JsonNode, between: str) -> Fault:
-    """The fault of a second call in the same span; `between` ends one call span and begins the next."""
-    gap = Range(first.range.end, second.range.start)
-    fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a separate tag.",
-        fix,
-    )
+def _seconds(text: str, nodes: list[JsonNode], row: FaultMessage, between: str, inner: int) -> Iterator[Fault]:
+    """The faults of all values after the first; `between` belongs between two, without `inner` characters of each."""
+    for first, second in pairwise(nodes):
+        gap = Range(first.range.end - inner, second.range.start + inner)
+        is_repairable = between and (inner or len(gap.of(text).strip()) <= 1)
+        yield row(text, second.range, edits=(Edit(gap, between),) if is_repairable else ())
 
 
 _decode = msgspec.json.Decoder().decode

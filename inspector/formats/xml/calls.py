@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault
-from weaklink.inspector.formats.edited_text import Slip, read_edited, read_slip
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import empty_call, nameless_call
@@ -54,16 +54,11 @@ class XmlCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        reading = self._read_span(closed)
-        slip = self._slip(closed.inner_text) if reading.faults else None
-        if slip is None:
-            return reading
-        other = read_slip(closed, self._read_span, slip)
-        return other if len(other.faults) <= len(reading.faults) else reading
+        return read_with_slips(closed, self._read_span, self._slip)
 
-    def _slip(self, text: str) -> Slip | None:
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         """The tags of a text that are not quite the format's; None if there are none."""
-        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(text)]
+        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(closed.inner_text)]
         if not found:
             return None
         found.sort(key=lambda each: each[0].start(1))
