@@ -46,6 +46,7 @@ _TROUBLE = (
 )
 # Two negations, and names of things that only sound like failures.
 _NO_DENIAL = lazy_pattern(
+    r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
@@ -140,7 +141,8 @@ _FAILING = (
         r"(?:is|are|was|were|already) taken|occupied|"
         r"(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |are )?in use|in use (?:by|elsewhere)|"
         r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
-        r"stopped (?:at|in|on)|stuck|only part|exhausted|used up|on hold|halted|stalled|held (?:up|back)|disagree\w*|"
+        r"stopped (?:at|in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|"
+        r"halted|stalled|held (?:up|back)|disagree\w*|"
         r"persist\w*"
     ),
     (
@@ -149,7 +151,8 @@ _FAILING = (
         r"meckert|ausgefallen|"
         r"überschritten|veraltet\w*|inkompatibel|defekt|beschädigt|nur lokal|"
         r"un(?:bekannt|zulässig|erreichbar|gelöst|vollständig|fertig|erledigt|auffindbar|zugänglich)\w*|"
-        r"zu (?:groß|klein|alt|lang|kurz|wenig|viele?)|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|"
+        r"zu (?:groß|klein|alt|lang|kurz|wenig|viele?)|gescheitert|daneben|scheiter\w+|unmöglich|unverändert|"
+        r"verweiger\w+|"
         r"abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
         r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
@@ -231,18 +234,22 @@ _FAILING = (
 )
 _OPEN = (
     (
-        r"still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|undone|over|as|"
+        r"as soon as|still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|"
+        r"undone|over|as|"
         r"to|out)|"
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
         r"stays?|from memory|i remember|as it (?:was|is)|original state|"
         r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
         r"to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
-    r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
-    r"encore|reste\w*|il fau\w+|toujours",
-    r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
-    r"ancora|restano|rimane|bisogna|occorre",
-    r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+    r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
+    r"dès que|encore|reste\w*|il fau\w+|toujours",
+    (
+        r"en cuanto|assim que|se (?:ha )?qued(?:ó|ado)|queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|"
+        r"siguen?|ainda|continua"
+    ),
+    r"non appena|appena|ancora|restano|rimane|bisogna|occorre",
+    r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
     (
@@ -266,6 +273,7 @@ def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
 
 
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
+_LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = lazy_pattern(
     r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
@@ -282,11 +290,11 @@ _SUPPOSES = lazy_pattern(
 _DONE = lazy_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
-    r"ready|done|uses|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
+    r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
     r"maintenant|\w{2,}ée?s?|está\w*|"
     r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
-    r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?|"
+    r"\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|"
     r"jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|"
     r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
     r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
@@ -419,6 +427,12 @@ _FOREIGN_LETTER = lazy_pattern(
     r"[^A-Za-zÀ-ÿĂ-ćČ-đĘ-ěĞğİıŁ-ńŇňŐ-őŒœŘ-śŞ-ťŮ-űŹ-žƠơƯưȘ-țẠ-ỹ\u0370-\u03ff\u1f00-\u1fff\u0400-\u045f\u0490\u0491"
     r"\u05d0-\u05ea\u0620-\u064a\u0900-\u097f\u0e00-\u0e7f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+
+
+def denies_plainly(sentence: str) -> bool:
+    """Whether a clause of a sentence denies by a negation or a word for failing, not only that something is left."""
+    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
+    return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
 def counts_part(sentence: str) -> bool:

@@ -37,13 +37,15 @@ from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
-    r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
+    r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|"
+    r"all set|in place|fertig|"
     r"erledigt|"
     r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
     r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
     r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
-    r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
+    r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|"
+    r"できました|出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
 )
 _EXISTS = lazy_pattern(
@@ -128,7 +130,7 @@ _IRREGULAR = MappingProxyType(
         "pull": "pulled|up to date",
         "merge": "merged",
         "tag": "tagged",
-        "create": "created|opened|filed|exists",
+        "create": "created|opened|filed|exists|(?:is|are) (?:now )?(?:open|up|waiting)|(?:up|ready|out) for review",
         "put": "put|stored",
         "make": "made",
         "rm": "removed|deleted",
@@ -211,6 +213,13 @@ def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     )
 
 
+def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether the clauses of a claim name the effect itself, and not only its target or that all is done."""
+    if failed.effect is not None and failed.effect.kind is EffectKind.CHECK:
+        return True
+    return any(not clause.denies and _has_participle(clause, failed) for clause in clauses)
+
+
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
     """Whether a clause says that nothing is left of what a check finds: "no vulnerabilities are left"."""
     return any(not clause.supposes and _NONE_LEFT.search(clause.text) is not None for clause in clauses)
@@ -243,7 +252,10 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
             is_named = failed.is_untouched and terms.names_target(clause.text)
-            return is_named and _SHOWS.search(clause.words) is not None
+            is_about = is_named or (failed.is_untouched and failed.is_requested(clause.text))
+            return (is_named and _SHOWS.search(clause.words) is not None) or (
+                is_about and _FETCHED.search(clause.words) is not None
+            )
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN:
@@ -266,7 +278,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return False
     if is_about and _PROMISES.search(clause.text) is not None:
         return True
-    if is_about and clause.is_done and _ALL.search(clause.words) is not None:
+    if is_about and clause.is_done and _ALL.search(clause.words) is not None and not failed.tells_shown(clause.text):
         return True
     has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
     if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
@@ -279,9 +291,25 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
         return True
     is_english = _ENGLISH.search(clause.words) is not None
-    return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    if not failed.is_only_lost or is_english:
+        return False
+    is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
+    return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+# "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
+_ROMANCE = lazy_pattern(
+    r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
+)
+_ENDS_IN_PARTICIPLE = lazy_pattern(
+    r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
+    re.IGNORECASE,
+)
+_FETCHED = lazy_pattern(
+    r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
+    r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
+    re.IGNORECASE,
+)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
@@ -330,7 +358,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
     r"\b(?:está|están|estão|fue|fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|"
     r"puest|impress?|resuelt|devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|"
-    r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました|"
+    r"\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|"
     r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
     r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
@@ -412,7 +440,8 @@ _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
-    if passes.search(clause.words) is None:
+    is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
+    if not is_built and passes.search(clause.words) is None:
         return False
     return (
         terms.family_is_named(clause.text)

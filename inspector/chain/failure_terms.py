@@ -63,18 +63,19 @@ _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
 FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
-            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|provas?|"
+            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
+            r"provas?|"
             r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
         "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
         "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
-        "build": r"\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
+        "build": r"빌드|\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
     }
 )
 """What a sentence calls a check of a family."""
 SIGNS = MappingProxyType(
     {
-        "build": "构建|编译|ビルド",
+        "build": "构建|编译|ビルド|빌드",
         "mail": "邮件|メール",
         "email": "邮件|メール",
         "message": "消息|メッセージ",
@@ -83,12 +84,23 @@ SIGNS = MappingProxyType(
         "publish": "发布|發佈|公開",
         "release": "发布|發佈|公開|リリース",
         "send": "发送|发出|寄出|送信",
-        "deploy": "部署|デプロイ",
+        "deploy": "部署|デプロイ|배포",
         "delete": "删除|刪除|削除",
         "remove": "删除|刪除|削除",
         "create": "创建|建立|作成",
         "install": "安装|安裝|インストール",
-        "start": "启动|啟動|起動",
+        "start": "启动|啟動|起動|시작",
+        "restart": "重启|重新启动|再起動|재시작",
+        "reboot": "重启|重新启动|再起動|재시작",
+        "upload": "上传|上傳|アップロード|업로드",
+        "download": "下载|下載|ダウンロード|다운로드",
+        "merge": "合并|合併|マージ|병합",
+        "update": "更新|업데이트",
+        "rename": "重命名|改名|名前変更",
+        "dump": "备份|備份|バックアップ|백업",
+        "backup": "备份|備份|バックアップ|백업",
+        "tag": "标签|標籤|タグ|태그",
+        "notify": "通知|알림",
         "book": "预订|予約",
         "cancel": "取消|キャンセル",
     }
@@ -228,6 +240,14 @@ class FailedCall(Struct, frozen=True):
         numbers = frozenset(_CODE_NUMBER.findall(self.step.error or "")) - _tokens(self.step.call.raw_arguments)
         return not numbers.isdisjoint(_CODE_NUMBER.findall(text))
 
+    def quotes_error(self, text: str) -> bool:
+        """Whether a text has the name of an error, such as `AccessDenied`, that nothing else has."""
+        if self.step.result_kind is ResultKind.FINDING:
+            return False
+        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.brought[:_OWN_CHARS]}".casefold()
+        names = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
+        return any(name not in known for name in names & _tokens(text))
+
     def describes(self, text: str) -> bool:
         """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
 
@@ -250,6 +270,12 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has a number that neither user, call nor any result has."""
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
         return not (frozenset(_PLAIN_NUMBER.findall(text)) <= known | self.shown)
+
+    def tells_shown(self, text: str) -> bool:
+        """Whether a text has a number of two digits or more that another call brought, and not this one."""
+        numbers = frozenset(number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1)
+        own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")
+        return not numbers.isdisjoint(self.shown.difference(own))
 
     def is_participle_of_request(self, word: str) -> bool:
         """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""
@@ -276,8 +302,11 @@ class FailedCall(Struct, frozen=True):
 
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
-        shared_pairs = _cjk_pairs(self.request) & _cjk_pairs(text)
-        return len(shared_pairs) > 1 or not _stems_in(self.request, 4).isdisjoint(_stems_in(text, 4))
+        pairs = _cjk_pairs(self.request)
+        shared_pairs = pairs & _cjk_pairs(text)
+        return len(shared_pairs) > (len(pairs) > _FEW_PAIRS) or not _stems_in(self.request, 4).isdisjoint(
+            _stems_in(text, 4)
+        )
 
 
 def says_already(failed: Step, sentence: str) -> bool:
@@ -286,7 +315,11 @@ def says_already(failed: Step, sentence: str) -> bool:
     return _ALREADY.search(error) is not None and _ALREADY.search(sentence) is not None
 
 
-_ALREADY = lazy_pattern(r"\b(?:already|bereits|schon|déjà|ya|já|уже)\b|已经|已經|すでに|既に|이미", re.IGNORECASE)
+_ALREADY = lazy_pattern(
+    r"\b(?:already|bereits|schon|déjà|ya|já|già|уже|вже|вече|już|už|allerede|redan|reeds|zaten|deja|már|ήδη)\b|已经|"
+    r"已經|すでに|既に|이미",
+    re.IGNORECASE,
+)
 
 
 def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
@@ -346,6 +379,8 @@ _AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
 _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
 )
+_FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
+_ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
 _OTHER_SCRIPT = lazy_pattern(r"[\u0370-\U0001f000]")
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
@@ -484,7 +519,7 @@ def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON |
     for word in words:
         plain = word.casefold()
         plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain.translate(_UNMARKED))
-        plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
+        plain = plain[2:] if plain.startswith(("un", "ge")) and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
         if len(plain) >= least and plain not in ignored and not plain.isdigit():
             yield plain[:_STEM]

@@ -23,6 +23,7 @@ from weaklink.inspector.chain.session_facts import SessionFacts
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_interpreter, is_terminal
 from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -73,8 +74,13 @@ class FirstAppearances:
         return None
 
 
-def distinctive_values(text: str) -> Iterator[str]:
-    """The words with a digit, in lower case, and the numbers within them."""
+@memoized
+def distinctive_values(text: str) -> Sequence[str]:
+    """The words with a digit, in lower case, and the numbers within them; each once."""
+    return tuple(dict.fromkeys(_distinctive(text)))
+
+
+def _distinctive(text: str) -> Iterator[str]:
     for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
         if word.isdigit():
             yield word
@@ -83,9 +89,10 @@ def distinctive_values(text: str) -> Iterator[str]:
             yield from runs
 
 
-def addresses(text: str) -> Iterator[str]:
+@memoized
+def addresses(text: str) -> Sequence[str]:
     """The e-mail addresses, in lower case."""
-    return (match[0].casefold() for match in _ADDRESS.finditer(text)) if "@" in text else iter(())
+    return [match[0].casefold() for match in _ADDRESS.finditer(text)] if "@" in text else ()
 
 
 def numbers(text: str) -> Iterator[str]:
@@ -170,7 +177,7 @@ class InventedValues:
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
-        if found is None and effect is not None and _computes(failed, effect):
+        if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):
             found = self._made_up_decimal(failed)
         if found is None:
             return None

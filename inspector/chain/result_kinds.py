@@ -36,6 +36,7 @@ from weaklink.inspector.chain.failure_words import error_line, first_line, last_
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, RunState, ToolCall, ToolResult
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -75,8 +76,9 @@ _SANDBOX = lazy_pattern(
     r"(?:failed in sandbox|exec(?:_command)? (?:error|failed)|sandbox error).{0,200}?exit code: (\d{1,6})",
     re.IGNORECASE | re.DOTALL,
 )
-# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both).
-_LABELLED_HEAD = lazy_pattern(r"Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?(?:Output|Stdout): ")
+# What Gemini CLI and Qwen Code write around a command's output (`packages/core/src/tools/shell.ts` of both); later
+# versions of Gemini CLI leave out the command and its folder.
+_LABELLED_HEAD = lazy_pattern(r"(?:Command: [\s\S]{0,4000}?\n(?:Directory: [^\n]{0,1000}\n)?)?(?:Output|Stdout): ")
 _LABELLED_END = lazy_pattern(r"(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): ")
 _NO_OUTPUT = ("(empty)", "(none)")
 _RUNNING = lazy_pattern(
@@ -191,7 +193,7 @@ _SIGNS_OF_CODE = ("exit", "code", "status")  # `_EXIT_LINE` and `_SANDBOX` need 
 
 def _labelled_output(text: str) -> tuple[str, list[str]] | None:
     """The output between the labels of Gemini CLI and Qwen Code, and the labelled lines after it; None without them."""
-    head = _LABELLED_HEAD.match(text) if text.startswith("Command: ") else None
+    head = _LABELLED_HEAD.match(text) if text.startswith(("Command: ", "Output: ")) else None
     if head is None:
         return None
     start, end = head.end(), len(text)
@@ -203,6 +205,8 @@ def _labelled_output(text: str) -> tuple[str, list[str]] | None:
             break
         lines.append(line)
         end = line_start - 1
+    if not lines and text.startswith("Output: "):
+        return None  # a program's own word
     output = text[start:end]
     return ("" if output.strip() in _NO_OUTPUT else output), lines[::-1]
 
@@ -568,6 +572,7 @@ def _is_local(effect: Effect) -> bool:
     )
 
 
+@memoized
 def _answer_no(
     call: ToolCall, effects: tuple[Effect, ...], text: str, recorded: RecordedState | None
 ) -> Judgement | None:

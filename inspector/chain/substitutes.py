@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import itemgetter
+from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
 from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
@@ -39,6 +40,7 @@ from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
@@ -58,7 +60,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
             if step.is_good and step.result is not None and not is_terminal(step.call.name):
-                for word in keys.intersection(folded_names(_text(step))):
+                for word in keys.intersection(_names_in(step.call.raw_arguments, _result_of(step))):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -335,7 +337,7 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             if any(url in arguments for url in urls) and _is_other_program(mine, later):
                 return Recovery.OTHER_TOOL
             kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
-            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later):
+            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later, arguments, mine):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
@@ -348,11 +350,22 @@ def _operand_names(effect: Effect) -> frozenset[str]:
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
 
 
-def _only_keeps(effect: Effect) -> bool:
-    """Whether a command records or moves what others made, as version control does."""
-    return effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
+    """Whether a later command only records what others made, as version control does, or takes something away."""
+    records = effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+    return records or _only_deletes(arguments, mine)
 
 
+def _only_deletes(arguments: str, mine: Effect) -> bool:
+    """Whether a later call takes something away, and the failed one was not to."""
+    own = " ".join((mine.command.program, *mine.command.words)).casefold() if mine.command is not None else ""
+    return _DELETES.search(arguments) is not None and _DELETES.search(own) is None
+
+
+# What takes something away does no work of a program that does not.
+_DELETES = lazy_pattern(
+    r"\b(?:delete from|drop (?:table|database|index|schema)|truncate|rmi?|rmdir|unlink|destroy|purge)\b"
+)
 _ARGUMENT = lazy_pattern(r"[\w.@+-]+")
 _WRITES = lazy_pattern(
     r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
@@ -414,7 +427,16 @@ def _result_of(step: Step) -> str:
 
 
 def _text(step: Step) -> str:
-    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{_result_of(step)}".casefold()
+    return _joined(step.call.raw_arguments, _result_of(step))
+
+
+def _joined(arguments: str, result: str) -> str:
+    return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+@memoized
+def _names_in(arguments: str, result: str) -> frozenset[str]:
+    return frozenset(map(intern, folded_names(_joined(arguments, result))))
 
 
 def _rarest(value: IntentValue) -> str | None:

@@ -94,6 +94,16 @@ _TABLE = (
         ),
     ),
     (
+        r"read-?only|erofs|immutable",
+        (
+            r"\b(?:read-?only|write-protected|schreibgeschützt\w*|lecture seule|sol[ao] (?:de )?lectura|"
+            r"só (?:de )?leitura|"
+            r"sola lettura|только для чтения|tylko do odczytu|jen pro čtení|alleen-lezen|skrivskydd\w*|"
+            r"skrivebeskytt\w*|"
+            r"salt okunur|írásvédett|vain luku)\b|只读|唯讀|読み取り専用|읽기 전용"
+        ),
+    ),
+    (
         r"expired|certificate",
         (
             r"\b(?:expired|abgelaufen\w*|zertifikat\w*|expir\w+|périm\w+|certificat\w*|caduc\w+|vencid\w+|"

@@ -64,8 +64,9 @@ _LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is non
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
 _MAX_PLAIN_WORD = 17  # characters, with a blank before it
 _BETWEEN = r" ,;!?')\n"
+_LETTERS_BEYOND = "À-ÖØ-öø-ɏͰ-ϿЀ-ӿ"  # of Latin, Greek and Cyrillic script, whose words have blanks between them
 _PLAIN_WORDS = lazy_pattern(
-    rf"[{_BETWEEN}]+(?:(?:[A-Za-z][a-z]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
+    rf"[{_BETWEEN}]+(?:(?:[A-Za-z{_LETTERS_BEYOND}][a-z{_LETTERS_BEYOND}]{{0,14}}|[0-9]{{1,8}})(?:\.?[{_BETWEEN}]+|\.?\Z))*\Z"
 )  # no run is long enough for a key, and the last word begins none
 _LONGEST_PLAIN = 1_024
 
@@ -117,6 +118,7 @@ _WORD_SIGNS: dict[bytes, list[bytes]] = {}
 """The longest words of signs, each with its signs."""
 for _sign in _BY_SIGN:
     _WORD_SIGNS.setdefault(max(_LETTERS.findall(_sign.decode()), key=len, default="").encode(), []).append(_sign)
+_ANY_WORD = lazy_pattern(one_of(map(bytes.decode, filter(None, _WORD_SIGNS))))
 _FIRST_PARTS = {
     sign: next((part for part in (b":", b"-", b"/", b"%", b"~") if part in sign), b"") for sign in _WORD_SIGNS.pop(b"")
 }
@@ -125,6 +127,9 @@ _GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) 
 _CLEAN_WORDS: set[bytes] = set()
 """Words of earlier texts that contain no word of a sign: most of a text consists of words that were seen before."""
 _MAX_CLEAN_WORDS = 32_768
+_LONGEST_SIGN, _FRAMED = max(map(len, _BY_SIGN)), 4_096
+_SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
+_SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
 _ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
@@ -224,6 +229,7 @@ def _are_plain_words(piece: str) -> bool:
         len(piece) <= _LONGEST_PLAIN
         and _PLAIN_WORDS.match(piece) is not None
         and not any(map(piece.__contains__, names.PROSE_PARTS))
+        and (piece.isascii() or names.OTHER not in names.view(piece))
         and not ("dapi" in piece or "cio" in piece)
     )
 
@@ -258,6 +264,8 @@ class Finder:
         if self.released > _MOST_KEPT:
             self._forget()
         known = len(self.text)
+        if not piece and self.certain == known and self._open is None:
+            return _NOTHING
         is_plain = self._is_plain(piece)
         is_calm = bool(piece) and not self._may_begin_secret(piece, known, is_plain=is_plain)
         self.text += piece
@@ -579,22 +587,45 @@ def _signs_in(lowered: bytes) -> list[bytes]:
     """The signs in the text: those with a word are searched for in its new words only."""
     if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
         _CLEAN_WORDS.clear()
-    words = set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split()))
-    found: list[bytes] = []
-    if words:
-        together = b" ".join((b"", *words, b""))
-        for word in [word for word in _WORD_SIGNS if word in together]:
-            found += [sign for sign in _WORD_SIGNS[word] if sign == word or sign in lowered]
-            words -= set(_words_with(word, together))
-        _CLEAN_WORDS.update(words)
-    return found + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
+    if len(lowered) > _MOST_KEPT:
+        lowered = _without_frames(lowered)
+    found: dict[bytes, None] = {}
+    for word in set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split())):
+        if signs := _signs_of(word):
+            found.update(signs)
+        else:
+            _CLEAN_WORDS.add(word)
+    signs = [sign for sign in sorted(found) if sign.isalpha() or sign in lowered]
+    return signs + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
 
 
-def _words_with(part: bytes, words: bytes) -> Iterator[bytes]:
-    at = 0
-    while (at := words.find(part, at)) >= 0:
-        start, at = words.rfind(b" ", 0, at) + 1, words.find(b" ", at)
-        yield words[start:at]
+def _without_frames(text: bytes) -> bytes:
+    """The text without most of what repeats around the events of a stream, which is kept once, at its beginning.
+
+    The frame is what two events in the middle have in common, from the end of one to the beginning of the next;
+    elsewhere, only as much of it is kept on both sides as a sign may share with the text next to it.
+    """
+    _, *events = text[len(text) // 2 :][:_FRAMED].split(b"\ndata:")
+    if len(events) < 3:
+        return text
+    end = _common_beginning(*(event[::-1] for event in events[:2]))[::-1]
+    frame = end + b"\ndata:" + _common_beginning(*events[:2])
+    sizes = range(1, min(_LONGEST_SIGN, len(frame)))
+    head = max((size for size in sizes if frame[:size] in _SIGN_ENDS), default=0)
+    tail = max((size for size in sizes if frame[-size:] in _SIGN_BEGINNINGS), default=0)
+    return frame + text.replace(frame, frame[:head] + b"\n" + frame[len(frame) - tail :])
+
+
+def _common_beginning(first: bytes, second: bytes) -> bytes:
+    return first[: next((number for number, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)]
+
+
+@lru_cache(maxsize=4_096)
+def _signs_of(word: bytes) -> dict[bytes, None]:
+    """The signs whose longest word is in a word."""
+    if _ANY_WORD.search(word.decode()) is None:
+        return {}
+    return dict.fromkeys(sign for part, signs in _WORD_SIGNS.items() if part in word for sign in signs)
 
 
 def _open_pair(text: str) -> int | None:

@@ -339,7 +339,9 @@ class _Named:
             )
         if not secret_values.has_letters_and_digits(word):
             return False
-        if PATTERNS.assigned.match(word) and not (self._is_clear(word, gap) and _is_told(word, gap)):
+        setting = PATTERNS.assigned.match(word)  # unless it is `Wasser=Fall77`
+        is_value = setting and (_is_told(word, gap) or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
+        if setting and not (is_value and self._is_clear(word, gap)):
             return False
         is_pair = self._is_pair(at)
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read

@@ -169,21 +169,17 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        if self._is_clean(text):
+        is_long = len(text) >= _LONG
+        if not is_long and self._is_clean(text):
             return text
         known = self._values.replaced(text)
-        if len(known) < _LONG:
-            secrets = find_secrets(known)
-        else:
-            secrets, blocks = secrets_but_of(known, self._clean, _key)
-            for block in blocks:
-                self._remember(block)
+        secrets, blocks = secrets_but_of(known, self._clean, _key) if is_long else (find_secrets(known), ())
         secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
-        if clean == text:
-            self._remember(_key(text))
-            return text
-        self.count += len(secrets) + (known != text)
+        for key in (*blocks, *(() if is_long or clean != text else (_key(text),))):
+            self._remember(key)
+        if clean != text:
+            self.count += len(secrets) + (known != text)
         return clean
 
     def _is_clean(self, text: str) -> bool:

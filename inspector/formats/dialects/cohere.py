@@ -6,6 +6,7 @@ c4ai-command-r7b-12-2024 (llama.cpp:models/templates), llama.cpp:tests/test-chat
 CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -19,7 +20,6 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
     HOME,
@@ -44,7 +44,7 @@ _ACTION_AGAIN = tuple(
     )
     for heading in ("Action: ", "Action:\n", "Action:")
 )
-_NEAR = lazy_pattern(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
+_NEAR = re.compile(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 _SPEAKERS = ("SYSTEM", "USER", "CHATBOT")

@@ -5,6 +5,7 @@ call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_cal
 lost the role's separator, `function call{` is read anyway.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES, markup_state
@@ -15,7 +16,6 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 
@@ -75,6 +75,6 @@ GIGACHAT3 = Format(
     new_parser=table_parser(_TABLE),
     readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
     write_calls=_write_calls,
-    near_calls=((lazy_pattern(r"\bfunc\w{0,8}[ _]?\w{0,8}<[|｜‖¦]{1,3}role_sep[|｜‖¦]{1,3}>(?=\s{0,8}\{)"), _CALL),),
+    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<[|｜‖¦]{1,3}role_sep[|｜‖¦]{1,3}>(?=\s{0,8}\{)"), _CALL),),
     expresses=is_call_without_id,
 )

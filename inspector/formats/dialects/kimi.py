@@ -31,7 +31,6 @@ from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from weaklink.inspector.text import Range
@@ -50,23 +49,23 @@ _TURNS = (
 )
 _ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
-    header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
+    header=re.compile(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
     expected=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
     loose=(
-        LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
+        LooseHeader(re.compile(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
         LooseHeader(
-            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
+            re.compile(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
             "its id lacks the index, as in `:0`",
         ),
         LooseHeader(
-            lazy_pattern(r"\s*functions_(?P<name>[A-Za-z][\w.-]*)_\d+\s*<\|tool_call_argument_begin\|>"),
+            re.compile(r"\s*functions_(?P<name>[A-Za-z][\w.-]*)_\d+\s*<\|tool_call_argument_begin\|>"),
             "its id is not of the form `functions.NAME:INDEX`",
         ),
     ),
 )
-_RESULTS = HeadedResultReader(lazy_pattern(rf"## Return of {_ID}\n?"))
-_WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
-_NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
+_RESULTS = HeadedResultReader(re.compile(rf"## Return of {_ID}\n?"))
+_WRITTEN_ID = re.compile(r"functions\.([^\s<{]+):\d+")
+_NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
@@ -149,7 +148,7 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 
-_JSON = lazy_pattern(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
+_JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
 
 _CALL_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 

@@ -27,7 +27,6 @@ from weaklink.inspector.formats.python.writing import is_python_code
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
     HOME,
@@ -52,17 +51,17 @@ _COMMA = (_SPACE, ",", _SPACE)
 _JSON = JsonCallReader(CallKeys(arguments="parameters"))
 
 _FUNCTION = NamedCallReader(
-    header=lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
+    header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
     expected="`<function=NAME>`, then the arguments",
-    loose=(LooseHeader(lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
+    loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 
-_BUILT_IN = lazy_pattern(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
-_BUILT_IN_BEGINS = lazy_pattern(r"[A-Za-z_]\w{0,63}\.call\(")
+_BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BUILT_IN_BEGINS = re.compile(r"[A-Za-z_]\w{0,63}\.call\(")
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
 
 # A built-in call that the end of the text cuts off before its first value.
-_CUT_HEADER = lazy_pattern(
+_CUT_HEADER = re.compile(
     rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
 )
@@ -71,7 +70,7 @@ _SUFFIX = ".call"
 _MOST = 20_000
 
 # An object, or an array of objects; a list comprehension is code.
-_HOLDS_JSON = lazy_pattern(r"\[?\s{0,16}\{")
+_HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
 
 _NO_CODE = (
     f"What follows `{TAG}` is neither a call nor valid Python code: an interpreter rejects it, and a server reads it "
@@ -145,7 +144,7 @@ LLAMA3_TABLE = dialect_table(
 )
 """Calls joined by `;` are separate spans, with the separator between them as markup."""
 
-_BARE = (BareCall(lazy_pattern(r"\{" + CALL_BEGINS.expression), JSON),)
+_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.expression), JSON),)
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:

@@ -29,7 +29,6 @@ from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.table import Lookahead, Repeat
 
 _TURNS = (opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["))
@@ -53,7 +52,7 @@ _INVOKE, _INVOKE_END = f'{_TOKEN}<invoke name="', f"{_TOKEN}</invoke>"
 # Any name but those of the tags around parameters.
 _CHARACTER = r"(?:(?!(?<=[</])(?:invoke|tool_call)>)[\w.-])"
 _KEY = Repeat(_CHARACTER, 1, 128)
-_TAG = lazy_pattern(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
+_TAG = re.compile(re.escape(_TOKEN) + rf"<(/?)({_CHARACTER}{{1,128}})>")
 _MOST_LEVELS = 64
 
 _SYNTAX = XmlSyntax(

@@ -8,6 +8,7 @@ instruct.py), the templates of Mistral Nemo, Small 3.2, Devstral and Ministral 3
 vllm:tests/parser/mistral.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -35,7 +36,6 @@ from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import MALFORMED_CALL_ID
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range, shown
@@ -54,27 +54,27 @@ _LOST_MARKER = Lookahead(
     )
 )
 
-_NEAR_OPENER = lazy_pattern(
+_NEAR_OPENER = re.compile(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
 _VALUE_ENDS = unmarked("call end", MarkerSplit.NONE)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
-    header=lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
+    header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
     expected="`NAME[ARGS]`, then the arguments",
     loose=(
-        LooseHeader(lazy_pattern(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
-        LooseHeader(lazy_pattern(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
+        LooseHeader(re.compile(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
+        LooseHeader(re.compile(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
     ),
 )
 
 _ARRAY = JsonCallReader(is_array=True, has_ids=True)
-_NAME_ALONE = lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
-_ID = lazy_pattern(r"[a-zA-Z0-9]{9}")
-_TOOL_NAME = lazy_pattern(r"[A-Za-z0-9_.\-]+")
-_HEADED_RESULT = HeadedResultReader(lazy_pattern(r"\s*(?P<id>[A-Za-z0-9_\-]+)\[TOOL_CONTENT\]"), keeps_ends=True)
-_OPENINGS = lazy_pattern(r"\s*[\[{]")
+_NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
+_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_HEADED_RESULT = HeadedResultReader(re.compile(r"\s*(?P<id>[A-Za-z0-9_\-]+)\[TOOL_CONTENT\]"), keeps_ends=True)
+_OPENINGS = re.compile(r"\s*[\[{]")
 
 _TURNS = (
     *(transition for transition in TURN_TRANSITIONS if transition.marker != _END),

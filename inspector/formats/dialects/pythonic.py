@@ -11,6 +11,7 @@ or a turn's header, these count: `[name(` before an argument's beginning, a bare
 A code fence at the reply's start that contains only such a list is a call in a fence, which servers do not read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words, markup_state
@@ -29,7 +30,6 @@ from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, write_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.table import (
     ROLE,
     Lookahead,
@@ -66,7 +66,7 @@ _ALONE: tuple[LookaheadPiece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
 _BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
-_BARE_CALLS = (BareCall(lazy_pattern(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
+_BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
 _ENDS = unmarked("call_end", MarkerSplit.NONE)
 
 _TURNS = (

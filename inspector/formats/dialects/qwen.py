@@ -32,20 +32,19 @@ from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.segmenter.table import HERE, HOME, Lookahead, MarkerSplit, Repeat, State, Transition
 from weaklink.inspector.text import Range
 
 FUNCTION, ARGS, RESULT, RETURN = "✿FUNCTION✿", "✿ARGS✿", "✿RESULT✿", "✿RETURN✿"
-_NAME = lazy_pattern(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
-_COLON = lazy_pattern(r"\s*:?\s*")
+_NAME = re.compile(r"[ \t]*:?[ \t]*(?P<name>[^\s✿:][^\n✿]*?)?[ \t]*(?=\n|✿|\Z)")
+_COLON = re.compile(r"\s*:?\s*")
 _TEXT_FOLLOWS = Lookahead(Repeat(r"[\s:]", 0, 16), Repeat(r"[^\s:]", 1, 1))
 """A result with nothing in it is the stop word that ended the generation."""
 _SPACE = " \t\r\n"
-_JSON_BEGINS = lazy_pattern(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
+_JSON_BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """The beginning of arguments that are meant as JSON; others are free text."""
-_BLOCK = lazy_pattern(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
+_BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
 QWEN3_CODER = xml_format(
     "qwen3_coder",
     "<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",

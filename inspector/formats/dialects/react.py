@@ -9,6 +9,7 @@ model's turn, `Observation:` with nothing after it is the stop word that ended t
 was invented. At the beginning of a user's or a tool's turn it is the result that the agent's loop sends back.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +23,6 @@ from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, rea
 from weaklink.inspector.formats.span_readers import reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON
 from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition, unmarked
 
@@ -63,8 +63,8 @@ _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
     ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing after the final answer"},
 }
 
-_NAME = lazy_pattern(r"[^\W\d][\w.\-/]*")
-_PLAIN_TEXT = lazy_pattern(r"(?!```|Action Input)[^\s{`][^\n\r]*")
+_NAME = re.compile(r"[^\W\d][\w.\-/]*")
+_PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
 
 _PATTERNS = DetectionPatterns(
     calls={

@@ -24,7 +24,6 @@ from weaklink.inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
 from weaklink.inspector.text import Range
@@ -98,7 +97,7 @@ _BEAM_REASONING = f"{_CHANNEL}analysis{_MESSAGE}"
 _read_parameters = XmlCallReader(_BEAM_SYNTAX)
 
 
-_HEADER = lazy_pattern(rf"\s*([\w.\-]+)((?: to=\1)?(?:{'|'.join(map(re.escape, _TYPES))}))")
+_HEADER = re.compile(rf"\s*([\w.\-]+)((?: to=\1)?(?:{'|'.join(map(re.escape, _TYPES))}))")
 
 
 def _read_beam(closed: SpanClosed) -> ParseResult:
@@ -122,7 +121,7 @@ _WRITER = CallTemplate(
     '<rfl:parameter name="{name}">\n{value}\n</rfl:parameter>',
     "<|end|><|start|>assistant",
 )
-_NAMELESS = lazy_pattern(rf"{re.escape(_TYPE)}(?=\s{{0,8}}<rfl:parameter )")
+_NAMELESS = re.compile(rf"{re.escape(_TYPE)}(?=\s{{0,8}}<rfl:parameter )")
 BEAM = xml_format(
     "beam",
     " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",

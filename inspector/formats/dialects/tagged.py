@@ -51,7 +51,6 @@ from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, 
 from weaklink.inspector.formats.xml.tag_families import pair_tags
 from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.text import Range
 
@@ -151,7 +150,7 @@ class _SuffixedReader(Struct, frozen=True):
         return Slip(MALFORMED_PARAMETERS, message, hint, edits) if edits else None
 
 
-_PAIR_TAG = lazy_pattern(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")
+_PAIR_TAG = re.compile(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")
 
 
 _SUFFIXES = ("", ":6124c78e", ":opensource")
@@ -254,11 +253,11 @@ def _read_minicpm5_call(closed: SpanClosed) -> ParseResult:
     return read_edited(closed, _read_minicpm5, edits) if edits else _read_minicpm5(closed)
 
 
-_VARIANTS = lazy_pattern(
+_VARIANTS = re.compile(
     r"(?:\A|(?<=<param name=))'([^'\"<>\n]+)'(?=>)|(?<=[>\s])<arguments>(?=\s*<param )|</arguments>(?=\s*\Z)"
 )
-_CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
-_NO_XML = lazy_pattern(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
+_CDATA = re.compile(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
+_NO_XML = re.compile(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
 MINICPM5 = xml_format(
     "minicpm5",
     "<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",

@@ -2,6 +2,7 @@
 
 import json
 import keyword
+import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -14,9 +15,8 @@ from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SC
 from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
 from weaklink.inspector.json_text import object_of, properties_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
-from weaklink.inspector.scanning import lazy_pattern
 
-_CLAUDE_BLOCK = lazy_pattern(
+_CLAUDE_BLOCK = re.compile(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
 _CLAUDE_TURNS = MappingProxyType(
@@ -27,7 +27,7 @@ _CLAUDE_TURNS = MappingProxyType(
         Role.TOOL: ("\n\nHuman: ", ""),
     }
 )
-_GEMINI_BLOCK = lazy_pattern(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
+_GEMINI_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
 _TYPES = {
     "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
     "null": "None",
@@ -49,7 +49,7 @@ _MISTRAL_TURNS = MappingProxyType(
         Role.TOOL: ("", ""),
     }
 )
-_REACT_BLOCK = lazy_pattern(
+_REACT_BLOCK = re.compile(
     r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"

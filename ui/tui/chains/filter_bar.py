@@ -14,7 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import FilterCompletion, FilterError
 from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
 from weaklink.storage.filter.terms import AllTerms, AnyTerm, NotTerm
@@ -24,8 +23,8 @@ from weaklink.ui.tui.line_view import LineInput
 from weaklink.ui.tui.store_access import start_work
 from weaklink.ui.views.styled_text import Line, Run, Style, quoted, visible_line, wrapped
 
-_STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
-_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keep the filter and go back to the list.", ("enter",), in_footer=True),

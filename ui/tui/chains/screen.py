@@ -161,11 +161,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_line_view_chosen(self) -> None:
         """Open the trace under the cursor: at the words of the filter, else on its break."""
-        current = self.chains.current
-        if current is not None and has_words(self.chains.filter_text):
-            start_work(self, partial(self._open_at_words, current), "open")
-        else:
-            self._open(current)
+        start_work(self, self._open_current, "open")
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """Filter by the status that was clicked."""
@@ -286,6 +282,17 @@ class ChainsScreen(actions.FollowedChains):
             self._last_opened = summary.id
             self._open_trace(summary.id, summary.broken.step if summary.broken else None)
 
+    async def _open_current(self) -> None:
+        try:
+            await self.chains.read_current()
+        except WeaklinkError as error:
+            self.failed(error)
+        current = self.chains.current
+        if current is not None and has_words(self.chains.filter_text):
+            await self._open_at_words(current)
+        else:
+            self._open(current)
+
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
             hit = await self._access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
@@ -360,8 +367,10 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken trace in a direction; forwards, the first one follows the last."""
-        after, filter_text = self.chains.place, self.chains.filter_text
+        filter_text = self.chains.filter_text
         try:
+            await self.chains.read_current()
+            after = self.chains.place
             if forward:
                 found = await self._access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
@@ -383,7 +392,9 @@ class ChainsScreen(actions.FollowedChains):
     def _look(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
-        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
+        self.query_one(KeyFooter).priority_commands = (
+            _OF_RUNNING if current is not None and current.is_open else frozenset()
+        )
 
     def say_all(self) -> None:
         """Update the lines above the list."""
