@@ -87,7 +87,7 @@ def distinctive_values(text: str) -> Sequence[str]:
 
 
 def _distinctive(text: str) -> Iterator[str]:
-    for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
+    for word in [name for name in dict.fromkeys(folded_names(_THOUSANDS.sub("", text))) if not name.isalpha()]:
         if word.isdigit():
             yield word
         elif runs := _RUN.findall(word):

@@ -538,8 +538,11 @@ def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
 
 def _is_shell_error(text: str, effect: Effect) -> bool:
     """Whether the shell did not find the program."""
-    match = _NOT_FOUND_PROGRAM.search(text[:400])
-    return match is not None and effect.command is not None and effect.command.own_name in match[0]
+    head = text[:400]
+    if effect.command is None or effect.command.own_name not in head:
+        return False
+    match = _NOT_FOUND_PROGRAM.search(head)
+    return match is not None and effect.command.own_name in match[0]
 
 
 def _asks_for_programs(effect: Effect) -> bool:

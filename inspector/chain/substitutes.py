@@ -19,6 +19,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -48,12 +49,13 @@ from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
 _MIN_WORDS = 4
 _MAX_OTHER_WAYS = 6
+_MAX_SEARCHED_WORDS = 16  # to search a text for more words takes longer than to split it into its words
 _WORD = lazy_pattern(r"\w+")
 _HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
 
@@ -68,7 +70,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
             if step.is_good and step.result is not None and not is_terminal(step.call.name):
-                for word in keys.intersection(_names_in(step.call.raw_arguments, _result_of(step))):
+                for word in _keys_in(step, keys):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -447,6 +449,15 @@ def _text(step: Step) -> str:
 
 def _joined(arguments: str, result: str) -> str:
     return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+def _keys_in(step: Step, keys: AbstractSet[str]) -> AbstractSet[str]:
+    """The keys among the names in a call's arguments and result."""
+    if is_memoizing():
+        return keys & _names_in(step.call.raw_arguments, _result_of(step))
+    text = _text(step)
+    may_be_there = len(keys) > _MAX_SEARCHED_WORDS or any(key in text for key in keys)
+    return keys.intersection(folded_names(text)) if may_be_there else frozenset()
 
 
 @memoized
