@@ -12,12 +12,11 @@ from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers.reading import read_group
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.memoized import RecentValues, is_memoizing
 from weaklink.inspector.model import Trace, Turn
 from weaklink.inspector.model.exchange import RecordedTrace, expanded
 from weaklink.storage import Store, Verdict
-from weaklink.storage.derived_rows import derived_rows
+from weaklink.storage.derived_rows import derived_rows, inspect_trace
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.record_rows import RecordRows, record_rows
 from weaklink.storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows, WrittenTurns
