@@ -20,7 +20,7 @@ from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 
 CHAIN_COMMANDS = (
@@ -105,7 +105,7 @@ class ChainsScreen(actions.FollowedChains):
     DEFAULT_CSS = """
     ChainsScreen { background: $background; }
     ChainsScreen #list { height: 1fr; }
-    ChainsScreen #nothing { height: 1fr; display: none; }
+    ChainsScreen #nothing { height: 1fr; display: none; padding: 1 2; }
     ChainsScreen.nothing #nothing { display: block; }
     ChainsScreen.nothing #list { display: none; }
     """
@@ -130,7 +130,7 @@ class ChainsScreen(actions.FollowedChains):
         yield LineBar(id="statuses")
         yield LineBar(id="head")
         yield ChainList(self._access)
-        yield LineBar(id="nothing")
+        yield LineBar(id="nothing", classes="wrapped")
         yield ChainDetail(self._access)
         yield FilterBar(self._complete)
         yield KeyFooter()
@@ -409,9 +409,8 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
-            self.query_one("#nothing", LineBar).say(
-                actions.nothing_lines(self._access.name, filter_text, self.problem, self.size.width)
-            )
+            sentences = actions.empty_list_sentences(self._access.name, filter_text, self.problem)
+            self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
@@ -434,7 +433,7 @@ class ChainDetail(LineBar):
     """Shows the detail of the trace under the cursor, once the cursor rests on it."""
 
     DEFAULT_CSS = """
-    ChainDetail { height: 3; background: $surface; }
+    ChainDetail { height: 3; padding: 0 1; background: $surface; text-wrap: wrap; }
     """
 
     def __init__(self, access: StoreAccess) -> None:
@@ -464,17 +463,12 @@ class ChainDetail(LineBar):
 
     async def _read(self, summary: TraceSummary, filter_text: str, key: tuple[object, ...]) -> None:
         await asyncio.sleep(_PATIENCE_S)
-        details = _detail_lines(summary)
-        room = max(self.size.width - 2, 20)
+        lines = _detail_lines(summary)
         try:
-            query = partial(_looked_up, summary=summary, filter_text=filter_text, width=room)
-            found = (
-                *await self._access.query_trace(query),
-                *(row for line in details for row in wrapped(line, room)),
-            )
-            lines = tuple((Run(" "), *line) for line in found)
+            query = partial(_looked_up, summary=summary, filter_text=filter_text, width=max(self.size.width, 20))
+            lines = (*await self._access.query_trace(query), *lines)
         except WeaklinkError:
-            lines = details  # the status line shows problems of the store
+            pass  # the status line shows problems of the store
         if len(self._known) >= _KEPT:
             self._known.clear()
         self._known[key] = lines
