@@ -17,7 +17,17 @@ from weaklink.inspector.model import Role, SpanKind
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload
 from weaklink.inspector.segmenter.machine import Machine
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition, unmarked
+from weaklink.inspector.segmenter.table import (
+    HERE,
+    HOME,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    State,
+    Table,
+    Transition,
+    unmarked,
+)
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 
@@ -106,6 +116,13 @@ class Transitions(Struct, frozen=True):
 def opening(opener: str, state: str) -> Transition:
     """The transition of a marker that opens a span of `state`."""
     return Transition(opener, MarkerSplit.BEFORE, state)
+
+
+def opener_again(opener: str, *between: LookaheadPiece, expects: str = "") -> Transition:
+    """The transition of an opener that another one follows, after `between`: it opens nothing."""
+    ahead = Lookahead(*between, opener)
+    expects = expects or f"`{opener}` once"
+    return Transition(opener, MarkerSplit.BEFORE, "marker", rules.MALFORMED_HEADER, ahead=ahead, expects=expects)
 
 
 def table_parser(table: Table) -> NewParser:
