@@ -67,7 +67,9 @@ _CALL = NamedCallReader(
     code_header=lazy_pattern(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
 
-_OTHER_BARS = lazy_pattern(r"<(?!\|channel\|>)[|｜‖¦]{1,3}channel[|｜‖¦]{1,3}>(?=(?:commentary|analysis|final) to=)")
+_OTHER_BARS = lazy_pattern(
+    r"<(?!\|channel\|>)[|｜‖¦│∣]{1,3}channel[|｜‖¦│∣]{1,3}>(?=(?:commentary|analysis|final) to=)"
+)
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
 _RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
