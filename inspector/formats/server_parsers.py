@@ -289,7 +289,7 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
-    """What all rows about a text say; one that knows only the names leaves the arguments to the others."""
+    """What all rows about a text say; one that knows only the names, or no stream, leaves that to the others."""
     rows = [row for row in parser.rows if row.covers(kind)]
     exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
@@ -297,8 +297,10 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
         return None
     agreed = [one for one in made if one is not None]
     telling = [one for one in agreed if one.outcome is not ParserOutcome.NAMES] or agreed
-    is_agreed = len({tuple(name for name, _ in one.calls) for one in agreed}) == 1
-    return telling[0] if is_agreed and len({one.calls for one in telling}) == 1 else None
+    if len({tuple(name for name, _ in one.calls) for one in agreed}) > 1 or len({one.calls for one in telling}) > 1:
+        return None
+    streamed = [one for one in telling if one.row.streamed]
+    return next((one for one in streamed if all(each.streams_alike for each in streamed)), telling[0])
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
