@@ -33,6 +33,7 @@ from weaklink.inspector.formats.detection import detect_format, expected_format
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.registry import find_format, known_format
 from weaklink.inspector.inspected import Inspection, PartInspection
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Part, Role, SpanKind, ToolCall, ToolDefinition, ToolResult, Trace, Turn
 from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.rules.catalogue import select_rules
@@ -245,7 +246,11 @@ class _TurnReader:
         if tools and (tools != self._requested.definitions or self._loaded != self._requested.loaded):
             self._requested = OfferedTools(tools, reported=self._reported, loaded=self._loaded)
         offered = self._requested if tools else self._defined
-        read = [read_part(turn, number, part, self._chosen, offered) for part in turn.parts]
+        read = (
+            [read_part(turn, number, part, self._chosen, offered) for part in turn.parts]
+            if offered.definitions or offered.loaded
+            else list(_read_without_tools(turn, number, self._chosen))
+        )
         is_apart = self._is_apart and turn.role is Role.ASSISTANT
         for index, part in enumerate(turn.parts):
             if part.name == ERROR_PART and number not in self._repeated:
@@ -373,6 +378,15 @@ def _drafts(turn: Turn, inspected: PartInspection) -> str:
 def _f311(call: ToolCall) -> Related:
     words = f"{CALL_LEFT_IN_CONTENT}: the content contains the call, so the client never saw it."
     return Related(call.range, words)
+
+
+@memoized
+def _read_without_tools(turn: Turn, number: int, chosen: Format) -> Sequence[_ReadPart]:
+    """The parts of a turn whose request offered no tools, parsed."""
+    return [read_part(turn, number, part, chosen, _NO_TOOLS) for part in turn.parts]
+
+
+_NO_TOOLS = OfferedTools()
 
 
 def read_part(

@@ -39,6 +39,12 @@ class Range(msgspec.Struct, frozen=True, order=True, array_like=True):
         """The same range, `distance` code points later."""
         return Range(self.start + distance, self.end + distance)
 
+    def stripped(self, text: str, characters: str | None = None) -> "Range":
+        """This range without the characters (else white space) at the ends of its text; its end if nothing is left."""
+        piece = self.of(text)
+        first = self.start + len(piece) - len(piece.lstrip(characters))
+        return Range(first, max(first, self.start + len(piece.rstrip(characters))))
+
     def covers(self, other: "Range") -> bool:
         """Whether `other` is completely within this range."""
         return self.start <= other.start and other.end <= self.end

@@ -11,6 +11,7 @@ from typing import TypeVar
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain.endings import task_outcome
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Generation, Instant, Outcome, Part, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.model.exchange import compacted
 from weaklink.storage.checksums import canonical, record_checksum, turn_checksum
@@ -288,20 +289,12 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
     compact = trace if after.turns else compacted(trace)
     for number, (turn, short) in enumerate(zip(trace.turns, compact.turns, strict=True), after.turns + 1):
         toolset = toolsets.hash_of(turn.generation.tools) if turn.generation else None
-        turn_values = pack_facts(turn_facts(turn))
-        short_values = turn_values if short is turn else pack_facts(turn_facts(short))
-        fingerprint.update(pack([turn.role.value, toolset, short_values, len(turn.parts)]))
-        columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
-        part_rows: list[Row] = []
-        turns.append(columns | (_NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)))
-        for at, part in enumerate(turn.parts):
-            text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
-            fingerprint.update(pack([part.name, len(text), chunks]))
-            fingerprint.update(text)
-            blob = to_blob(text) if turn.role not in _SHARED or len(text) > _LONGEST_SHARED else _shared_blob(text)
-            part_rows.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
-        parts += part_rows
-        checksum += _turn_checksum(columns, part_rows)
+        rows = _rows_of_turn(turn, short, number, toolset)
+        for piece in rows.fingerprinted:
+            fingerprint.update(piece)
+        turns.append(rows.turn)
+        parts += rows.parts
+        checksum += rows.checksum
     totals = structs.replace(totals_of(trace.turns), checksum=checksum)
     if after is not NOTHING:
         totals = after + totals
@@ -316,6 +309,32 @@ def record_rows(trace: Trace, *, after: TurnTotals = NOTHING) -> RecordRows:
         parts=parts,
         toolsets=toolsets.found,
     )
+
+
+class _TurnRows(Struct, frozen=True):
+    """The rows of a turn and of its parts, what the fingerprint covers of them, and their checksum."""
+
+    turn: Row
+    parts: list[Row]
+    fingerprinted: list[bytes]
+    checksum: int
+
+
+@memoized
+def _rows_of_turn(turn: Turn, short: Turn, number: int, toolset: bytes | None) -> _TurnRows:
+    """The rows of turn `number`; `short` is its compact form."""
+    turn_values = pack_facts(turn_facts(turn))
+    short_values = turn_values if short is turn else pack_facts(turn_facts(short))
+    fingerprinted = [pack([turn.role.value, toolset, short_values, len(turn.parts)])]
+    columns = {"number": number, "role": turn.role.value, "toolset": toolset, "facts": to_blob(turn_values)}
+    parts: list[Row] = []
+    for at, part in enumerate(turn.parts):
+        text, chunks = text_to_bytes(part.text), None if part.chunks is None else pack_chunks(part.chunks)
+        fingerprinted += pack([part.name, len(text), chunks]), text
+        blob = to_blob(text) if turn.role not in _SHARED or len(text) > _LONGEST_SHARED else _shared_blob(text)
+        parts.append({"turn": number, "number": at} | _part_columns(part, blob, chunks))
+    of_generation = _NO_GENERATION if turn.generation is None else _generation_columns(turn.generation)
+    return _TurnRows(columns | of_generation, parts, fingerprinted, _turn_checksum(columns, parts))
 
 
 class _Toolsets:

@@ -75,7 +75,7 @@ REVISIONS = (
 )
 """Every version of the tables, oldest first; a new one needs a script in `migrations/versions`."""
 _WAYS = "`weaklink run -- COMMAND` or `weaklink import` (`--discover` lists what that would read)"
-_DEMO = "; that of `weaklink demo` is another one, which its last lines name"
+_DEMO = "; `weaklink demo` keeps its traces in a database of its own"
 _NEVER_RELEASED = ("v0001", "v0002", "v0003", "v0004", "v0005")
 _WITHOUT_FACTS = REVISIONS[: REVISIONS.index("v0015")]
 

@@ -27,16 +27,25 @@ from weaklink.storage.toolsets import intern_toolsets
 _PLAIN_NAME = 300  # code points
 
 
+class WrittenTurns(Struct, frozen=True):
+    """How many of a record's first turns have the rows that were written for the record with this fingerprint."""
+
+    fingerprint: bytes
+    turns: int
+
+
 class TraceRows(Struct, frozen=True):
     """A trace and its inspection as rows, ready to be written.
 
     `is_newer` means that it is known to be a later version than the stored one, even if it contains less of its session
-    (after a rewind, or where a session goes on from an earlier branch).
+    (after a rewind, or where a session goes on from an earlier branch). `written` are the turns that need not be
+    written again where that version is still the stored one.
     """
 
     record: RecordRows
     derived: DerivedRows
     is_newer: bool = False
+    written: WrittenTurns | None = None
 
     @property
     def size(self) -> int:
@@ -204,6 +213,7 @@ def _write(
     records = [(ids[identity], draft.record) for identity, draft in added.items()]
     derived = [(ids[identity], sort_at_s(draft.record, now_s), draft.derived) for identity, draft in added.items()]
     replaced: list[tuple[int, RecordRows]] = []
+    kept_turns: dict[int, int] = {}
     inspected: list[tuple[int, float, DerivedRows]] = []
     updates: list[Row] = []
     for identity, draft in drafts.items():
@@ -212,17 +222,36 @@ def _write(
         stored = known[identity]
         at_s = sort_at_s(draft.record, stored.imported_at_s)
         if draft.record.fingerprint != stored.fingerprint:
-            replaced.append((stored.id, draft.record))
+            written = draft.written if draft.written and draft.written.fingerprint == stored.fingerprint else None
+            kept_turns[stored.id] = written.turns if written is not None else 0
+            replaced.append((stored.id, draft.record if written is None else _without_turns(draft.record, written)))
             fingerprint = {"fingerprint": draft.record.fingerprint, "sort_at_s": at_s}
             updates.append(draft.record.trace | fingerprint | {"trace_id": stored.id})
         inspected.append((stored.id, at_s, draft.derived))
-    remove_from_index(connection, [id_ for id_, _ in replaced])
-    delete_rows(connection, (*tables.RECORD, tables.search_pending), [id_ for id_, _ in replaced])
+    remove_from_index(connection, list(kept_turns))
+    delete_rows(connection, (tables.external_id, tables.search_pending), list(kept_turns))
+    _delete_turns(connection, kept_turns)
     update_traces(connection, updates)
     insert_records(connection, records + replaced)
     insert_derived(connection, derived)
     rewrite_derived(connection, inspected)
     return ids
+
+
+def _without_turns(record: RecordRows, written: WrittenTurns) -> RecordRows:
+    """The record without the rows of its turns that are written."""
+    parts = [row for row in record.parts if row["turn"] > written.turns]
+    return structs.replace(record, turns=record.turns[written.turns :], parts=parts)
+
+
+def _delete_turns(connection: sa.Connection, kept_turns: Mapping[int, int]) -> None:
+    """Delete the turns of these traces, but the first ones of each, and their parts."""
+    turn, part = tables.turn.c, tables.part.c
+    delete_rows(connection, (tables.turn, tables.part), [id_ for id_, kept in kept_turns.items() if not kept])
+    for id_, kept in kept_turns.items():
+        if kept:
+            connection.execute(sa.delete(tables.turn).where(turn.trace_id == id_, turn.number > kept))
+            connection.execute(sa.delete(tables.part).where(part.trace_id == id_, part.turn > kept))
 
 
 def rewrite(connection: sa.Connection, id_: int, draft: TraceRows) -> None:

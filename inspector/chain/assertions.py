@@ -46,6 +46,7 @@ _TROUBLE = (
 )
 # Two negations, and names of things that only sound like failures.
 _NO_DENIAL = lazy_pattern(
+    r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
     r"(?: (?:any ?more|remain\w*|left|found|reported))?|"
@@ -95,18 +96,25 @@ _NO_DENIAL = lazy_pattern(
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
-    r"not|never|no|none|nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than",
-    r"nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
-    r"ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
-    r"nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|nenhum\w*|sem|em vez",
-    r"non|nessun\w*|niente|senza|mai|invece",
-    r"не|нет|ни|без|никогда|вместо",
-    r"nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
-    r"není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
+    (
+        r"not|never|no|none|except(?!ion)\w*|the exceptions? (?:is|are|being)|apart from|aside from|other than|"
+        r"save for|all but|"
+        r"nothing|nobody|nowhere|neither|nor|without|cannot|hardly|\w+n['’]t|denial|instead|rather than"
+    ),
+    r"außer|bis auf|ausgenommen|mit ausnahme|nicht|kein\w{0,2}|nie|niemals|ohne|stattdessen|statt|anstelle|anstatt",
+    r"sauf|hormis|excepté|à l['’]exception|ne|n['’]\w+|pas|jamais|aucun\w*|rien|sans|au lieu|passer de",
+    (
+        r"excepto|exceto|salvo|con excepción|com exceção|nunca|ning[uú]n\w*|sin|nada|no se|en lugar|en vez|não|"
+        r"nenhum\w*|sem|em vez"
+    ),
+    r"tranne|eccetto|ad eccezione|non|nessun\w*|niente|senza|mai|invece",
+    r"кроме(?! того)|за исключением|нельзя|не|нет|ни|без|никогда|вместо",
+    r"oprócz|z wyjątkiem|nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
+    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
     r"немає|нема|ні|жодн\w+|замість|няма|нито|nije|nisu|nisam|nema\w*|niti|cap|sense",
-    r"niet|geen|nooit|niets|zonder|niemand",
-    r"inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
-    r"değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
+    r"behalve|niet|geen|nooit|niets|zonder|niemand",
+    r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
+    r"hariç|değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
     r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
     r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
     r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
@@ -121,8 +129,11 @@ _FAILING = (
         r"un(?:reachable|available|able|known|happy|expected\w*|fortunately|successful\w*)|"
         r"un(?!til|der|it|ion|iq|less|used|defined|signed|icode|ified|derstood|limited)\w{3,24}(?:ed|nt|ished)|"
         r"invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|"
-        r"empty-handed|n/a|problems?|trouble|timed? ?out|time-?outs?|crash\w*|hangs?|"
-        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were) (?:\w+ )?down|"
+        r"empty-handed|n/a|exit(?:s|ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|"
+        r"timed? ?out|time-?outs?|crash\w*|hangs?|"
+        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
+        r"been) (?:\w+ )?down(?! to\b)|"
+        r"only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|my) \w+) only|"
         r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|"
         r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
         r"bounced|exceed\w*|mistake\w*|"
@@ -131,33 +142,46 @@ _FAILING = (
         r"(?:is|are|was|were|already) taken|occupied|"
         r"(?:already|still|currently|port|address|\d+|name|lock) (?:is |was |are )?in use|in use (?:by|elsewhere)|"
         r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
-        r"stopped (?:at|in|on)|stuck|only part|exhausted|used up|on hold|halted|stalled|held (?:up|back)|disagree\w*|"
+        r"stopped (?:at|in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|"
+        r"halted|stalled|held (?:up|back)|disagree\w*|"
         r"persist\w*"
     ),
     (
-        r"leider|fehl\w+|gescheitert|scheiter\w+|unmöglich|unverändert|verweiger\w+|abgelehnt|falsch\w*|kaputt|rot|"
+        r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|"
+        r"(?:ab|stürzt|stürzte|stürzen) ?ab(?:gestürzt)?|schief\w*|vergeblich|erfolglos|bemängel\w*|beanstande\w*|"
+        r"meckert|ausgefallen|"
+        r"überschritten|veraltet\w*|inkompatibel|defekt|beschädigt|nur lokal|"
+        r"un(?:bekannt|zulässig|erreichbar|gelöst|vollständig|fertig|erledigt|auffindbar|zugänglich)\w*|"
+        r"zu (?:groß|klein|alt|lang|kurz|wenig|viele?)|gescheitert|daneben|scheiter\w+|unmöglich|unverändert|"
+        r"verweiger\w+|"
+        r"abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
         r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
         r"ausverkauft|"
         r"hängt|stehen aus|steht aus|unangetastet|unberührt|offline|stockt|klemmt"
     ),
     (
-        r"malheureusement|désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
+        r"malheureusement|rejet\w+|coinc\w+|cassée?s?|rouges?|dépass\w+|inaccessibles?|incomplète?s?|incomplets?|"
+        r"désol\w+|échou\w*|échec\w*|manqu\w+|introuvable|indisponible|inchang\w+|erreurs?|bloqu\w+|"
         r"interdit\w*|(?:est|sont|était) (?:pleine?s?|complete?s?|complète?s?)|(?:déjà|est) pris|occupée?|arrêtée?|"
         r"épuisée?s?|hors (?:ligne|service)|"
         r"en panne|à l[’\']arrêt|en attente|intacte?s?"
     ),
     (
-        r"falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|rot[oa]s?|denegad\w*|inválid\w*|"
+        r"errores|erros?|roj[oa]|rojos|vermelh[oa]s?|rejeit\w+|negad[oa]s?|fracas\w+|caducad[oa]s?|vencid[oa]s?|"
+        r"incomplet[oa]s?|expirad[oa]s?|falt\w+|fall(?:a|ó|o|an|aron|aba)|rechaz\w+|imposible|lamentablemente|"
+        r"rot[oa]s?|denegad\w*|inválid\w*|"
         r"lo siento|en rojo|está llen[oa]|ocupad[oa]|está complet[oa]|agotad[oa]|"
         r"fuera de servicio|en espera|intact[oa]s?|detenid[oa]|caíd[oa]|fora do ar|parad[oa]|em espera|"
         r"falh\w+|recus\w+|infelizmente|desculp\w+"
     ),
     (
-        r"purtroppo|fallit\w+|errore|impossibile|manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
+        r"purtroppo|ross[oae]|fallisc\w+|rifiut\w+|respint\w+|errori|incomplet[oaie]|fallit\w+|errore|impossibile|"
+        r"manca\w*|scadut\w+|rifiutat\w+|negat[oa]|occupat[oa]|esaurit[oa]|"
         r"ferm[oa]|in attesa|intatt[oa]"
     ),
     (
+        r"красн\w+|отклон\w+|закончил\w+|истек\w*|истёк|просроч\w+|недостат\w+|неудач\w+|сбо[йяи]\w*|вылет\w+|завис\w+|"
         r"ошиб\w+|пада\w+|упал\w*|провал\w+|отказ\w*|невозможно|недоступ\w+|отсутств\w+|сломан\w*|к сожалению|"
         r"занят\w*|полон|переполнен\w*|остановил\w+|ожида\w+|нетронут\w+"
     ),
@@ -211,18 +235,22 @@ _FAILING = (
 )
 _OPEN = (
     (
-        r"still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|undone|over|as|"
+        r"as soon as|still (?!pass|green|work|succeed|fine|ok)\w+|remain\w*|outstanding|pending|yet|left (?:open|"
+        r"undone|over|as|"
         r"to|out)|"
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
         r"stays?|from memory|i remember|as it (?:was|is)|original state|"
         r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
         r"to (?:finish|complete)|wants?|requires?|required|asks? for"
     ),
-    r"noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
-    r"encore|reste\w*|il fau\w+|toujours",
-    r"queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|siguen?|ainda|continua",
-    r"ancora|restano|rimane|bisogna|occorre",
-    r"пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
+    r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
+    r"dès que|encore|reste\w*|il fau\w+|toujours",
+    (
+        r"en cuanto|assim que|se (?:ha )?qued(?:ó|ado)|queda\w*(?! \w+[aei]d[oa]s?\b)|pendientes?|todavía|aún|hay que|"
+        r"siguen?|ainda|continua"
+    ),
+    r"non appena|appena|ancora|restano|rimane|bisogna|occorre",
+    r"как только|пока|по-прежнему|остал\w+|оста[её]т\w+|нужно|ещ[её]",
     r"jeszcze|nadal|wciąż|pozosta\w+|trzeba|należy|musi\w*|ještě|stále|zbývá|zůstáv\w+|zůstal\w*|musíte?|ešte|treba",
     r"досі|поки|залиш\w+|потрібно|треба|ще (?:не|треба|потрібно)|още|трябва|остава\w*|još|ostaje|preostaje|encara",
     (
@@ -234,8 +262,9 @@ _OPEN = (
 )
 _NEGATIONS_CJK = r"\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
-    r"占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
-    r"エラー|できず|拒否|不足|残念|申し訳|실패|오류|못[했하]|거부|불가|विफल|असफल|त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
+    r"被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
+    r"落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|विफल|असफल|"
+    r"त्रुटि|खेद|बंद है|ล้มเหลว|ผิดพลาด|ปฏิเสธ|ขออภัย"
 )
 _OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?:ない|ません)|아직|अभी भी|बाकी|ยัง(?!คง)"
 
@@ -245,6 +274,7 @@ def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
 
 
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
+_LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
 _SUPPOSES = lazy_pattern(
     r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
@@ -261,16 +291,16 @@ _SUPPOSES = lazy_pattern(
 _DONE = lazy_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
-    r"ready|done|uses|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
+    r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
     r"maintenant|\w{2,}ée?s?|está\w*|"
     r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
-    r"\w{2,}(?:лен|ан|ен|ят|ет)[оаы]?|"
+    r"\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|"
     r"jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|"
     r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
     r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
     r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
-    r"sekarang|đã|xong|تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
+    r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
     re.IGNORECASE,
@@ -398,6 +428,12 @@ _FOREIGN_LETTER = lazy_pattern(
     r"[^A-Za-zÀ-ÿĂ-ćČ-đĘ-ěĞğİıŁ-ńŇňŐ-őŒœŘ-śŞ-ťŮ-űŹ-žƠơƯưȘ-țẠ-ỹ\u0370-\u03ff\u1f00-\u1fff\u0400-\u045f\u0490\u0491"
     r"\u05d0-\u05ea\u0620-\u064a\u0900-\u097f\u0e00-\u0e7f\u3005-\u30ff\u3400-\u9fff\uac00-\ud7af]"
 )
+
+
+def denies_plainly(sentence: str) -> bool:
+    """Whether a clause of a sentence denies by a negation or a word for failing, not only that something is left."""
+    clauses = (clause for clause in clauses_of(sentence) if clause.denies)
+    return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
 def counts_part(sentence: str) -> bool:

@@ -30,19 +30,22 @@ from weaklink.inspector.chain.effects import (
     is_common,
 )
 from weaklink.inspector.chain.failure_terms import FAMILY_NOUNS, SIGNS, FailedCall, FailureTerms
+from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.steps import ResultKind, Step
 from weaklink.inspector.chain.tool_kinds import bare_name
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
 _GENERAL = lazy_pattern(
-    r"\b(?:done|complet\w+|success\w*|finished|ready|all set|in place|fertig|"
+    r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|"
+    r"all set|in place|fertig|"
     r"erledigt|"
     r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
-    r"готов\w*|сделано|fatto|pronto|gotowe?|zrobione|"
+    r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
     r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
-    r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|완료|हो गया|เรียบร้อย|เสร็จ",
+    r"selesai|xong|و?تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|"
+    r"できました|出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
 )
 _EXISTS = lazy_pattern(
@@ -52,9 +55,11 @@ _EXISTS = lazy_pattern(
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|contains?|ha[sd]|lists?|returns?|answers?|"
+    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets?|defines?|specif\w+|states?|gives?|contains?|"
+    r"ha[sd]|lists?|returns?|answers?|"
     r"according|reads|responds?|"
-    r"zeigt|enthält|bestätigt|contient|montre|confirme|contiene|muestra|confirma)\b|显示|包含|确认",
+    r"zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|enthält|bestätigt|contient|montre|confirme|"
+    r"contiene|muestra|confirma)\b|显示|包含|确认|设置|设定|定义|設定",
     re.IGNORECASE,
 )
 # What a claim may call a check besides the nouns of its family.
@@ -77,7 +82,7 @@ _PASSES = (
     r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
     r"without (?:errors?|issues?|warnings?)|(?:is|are) fixed|resolved|compiles|builds|grün|bestanden|bestehen|"
-    r"läuft durch|laufen durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
+    r"l[aä]uf\w* (?:\w+ ){0,2}durch|fehlerfrei|pasan|pasaron|superad\w+|passent|réuss\w+|passam|passaram|проход\w+|"
     r"пройден\w*|passe|зел[её]н\w+|прошл\w+|успешн\w+|vert[es]*|verdes?|passou|passano|superat\w+|verd[ei]|"
     r"przechodz\w+|przesz\w+|zielon\w+|procház\w+|prošl\w*|zelen\w+|проходять|пройшл\w+|успішн\w+|slaag\w*|slagen|"
     r"geslaagd|groen|gröna?|går igenom|grønn?e?|består|bestått|bestået|geç(?:iyor|ti)\w*|yeşil|başarılı|trec|trecut|"
@@ -101,6 +106,7 @@ _IRREGULAR = MappingProxyType(
         "publish": "published|released|live|available",
         "release": "released|published|live|available",
         "delete": "deleted|removed|gone",
+        "drop": "dropped|deleted|removed|gone",
         "scale": "scaled",
         "s3": "",
         "write": "written|wrote",
@@ -124,7 +130,7 @@ _IRREGULAR = MappingProxyType(
         "pull": "pulled|up to date",
         "merge": "merged",
         "tag": "tagged",
-        "create": "created|opened|filed|exists",
+        "create": "created|opened|filed|exists|(?:is|are) (?:now )?(?:open|up|waiting)|(?:up|ready|out) for review",
         "put": "put|stored",
         "make": "made",
         "rm": "removed|deleted",
@@ -186,11 +192,32 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     if failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
         return True
     asserted = [
-        clause for clause in clauses if not clause.denies and (not clause.supposes or _PROMISES.search(clause.text))
+        clause
+        for clause in clauses
+        if not clause.denies
+        and (not clause.supposes or _PROMISES.search(clause.text))
+        and (not failed.tells_cause(clause.text) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
-    return any(_claims(clause, failed) for clause in asserted)
+    return any(_claims(clause, failed) for clause in asserted) or _claims_value(clauses, failed)
+
+
+def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
+    is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
+    if not is_read or not failed.is_untouched or any(clause.denies or clause.supposes for clause in clauses):
+        return False
+    return failed.terms.names_target(failed.request) and any(
+        failed.is_requested(clause.text) and failed.makes_up_number(clause.text) for clause in clauses
+    )
+
+
+def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether the clauses of a claim name the effect itself, and not only its target or that all is done."""
+    if failed.effect is not None and failed.effect.kind is EffectKind.CHECK:
+        return True
+    return any(not clause.denies and _has_participle(clause, failed) for clause in clauses)
 
 
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
@@ -220,12 +247,17 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         passes, _ = _check_patterns("test")
         if passes.search(clause.words) is not None:
             return True
+    if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
+        return _NOW.search(clause.words) is not None
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
             is_named = failed.is_untouched and terms.names_target(clause.text)
-            return is_named and _SHOWS.search(clause.words) is not None
+            is_about = is_named or (failed.is_untouched and failed.is_requested(clause.text))
+            return (is_named and _SHOWS.search(clause.words) is not None) or (
+                is_about and _FETCHED.search(clause.words) is not None
+            )
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN:
@@ -248,7 +280,10 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return False
     if is_about and _PROMISES.search(clause.text) is not None:
         return True
-    if is_about and clause.is_done and _ALL.search(clause.words) is not None:
+    if is_about and clause.is_done and _ALL.search(clause.words) is not None and not failed.tells_shown(clause.text):
+        return True
+    has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
+    if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
         return True
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
     if is_about and _LOCATED.search(clause.words) is not None and not is_others:
@@ -258,9 +293,25 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
         return True
     is_english = _ENGLISH.search(clause.words) is not None
-    return failed.is_only_lost and not is_english and _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    if not failed.is_only_lost or is_english:
+        return False
+    is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
+    return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+# "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
+_ROMANCE = lazy_pattern(
+    r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
+)
+_ENDS_IN_PARTICIPLE = lazy_pattern(
+    r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
+    re.IGNORECASE,
+)
+_FETCHED = lazy_pattern(
+    r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
+    r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
+    re.IGNORECASE,
+)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
@@ -274,7 +325,8 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IG
 
 # What the user will get is a claim that it is on its way.
 _PROMISES = lazy_pattern(
-    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit)\b|"
+    r"\byou(?:['’]ll| will| should| can) (?:now |soon |shortly )?(?:receive|get|have|see|find|open|visit|use|start|"
+    r"run|try|call|access|log ?in)\b|"
     r"\b(?:should (?:now|already)|will (?:now|from now on)|now will) \w+|"
     r"\bshould (?:have|be) \b.{0,60}\bby now\b|\b(?:findest du|finden sie|najdete|"
     r"znajdziesz|"
@@ -308,7 +360,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\bse \w{2,}[óo]\b|\bhan? (?:sido )?\w{2,}[aií]d[oa]s?\b|\b(?:está|fue|foi|quedó) \w{2,}[aií]d[oa]s?\b|"
     r"\b(?:está|están|estão|fue|fueron|foi|foram|ha|han|he|quedó|ficou|já) (?:pag|feit|hech|abert|abiert|escrit|post|"
     r"puest|impress?|resuelt|devuelt|vist|dit|dich|entreg|aceit|sald|limp)[aoe]s?\b|"
-    r"\b\w{3,}(?:лен|ан|ен|ят|ет)[оаы]?\b|已经?|完了|ました|"
+    r"\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|"
     r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
     r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
@@ -320,7 +372,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|it|s)[ăei]?\b|"
     r"\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|"
     r"\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
-    r"\bتم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
+    r"\bو?تم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
     re.IGNORECASE,
 )
 """A completed action by its grammar, in the languages of `inspector.chain.assertions` other than English."""
@@ -390,15 +442,23 @@ _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
-    if passes.search(clause.words) is None:
+    is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
+    if not is_built and passes.search(clause.words) is None:
         return False
-    return family.search(clause.text) is not None or terms.names_tool(clause.text) or terms.names_target(clause.text)
+    return (
+        terms.family_is_named(clause.text)
+        or family.search(clause.text) is not None
+        or terms.names_tool(clause.text)
+        or terms.names_target(clause.text)
+    )
 
 
 @lru_cache(8)
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
-    passes = rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|パス|통과|पास|ผ่าน"
+    passes = (
+        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
+    )
     return re.compile(passes, re.IGNORECASE), re.compile(
         rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE
     )
@@ -537,9 +597,12 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
             return verbs or (subject,)
         first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
-    return tuple(word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    statements = (verb.casefold() for _, text in leaves(call.arguments) for verb in _STATEMENT.findall(str(text)[:400]))
+    names = (word for word in bare_name(tool).split("_")[:4] if word.isalpha() and len(word) > 2)
+    return (*names, *statements)
 
 
+_STATEMENT = lazy_pattern(r"(?:^|;)\s*(delete|insert|update|create|drop|alter)\s+\w", re.IGNORECASE)
 _FIRST_WORD = lazy_pattern(r"(?:(?<=\w{3})[.:]| )\S[\s\S]*")  # `migrate.py`, `migrate:latest`, `delete from t`
 
 _SYNONYMS = MappingProxyType(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from enum import StrEnum
 from functools import lru_cache
 from itertools import chain, islice, takewhile
+from sys import intern
 
 from msgspec import Struct, field, structs
 
@@ -21,6 +22,7 @@ from weaklink.inspector.chain.provenance_terms import (
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.model import Json, Role, Trace
 from weaklink.inspector.text import Range
 
@@ -211,7 +213,14 @@ class OriginIndex:
 def _words_of(source: Source) -> Collection[str]:
     """The words of a source; those of system prompts and tools, which many traces share, are cached."""
     is_shared = source.kind in (OriginKind.SYSTEM, OriginKind.TOOLS) and len(source.text) <= _LONGEST_SHARED
-    return _shared_words(source.text) if is_shared else folded_words(source.text)
+    if is_shared:
+        return _shared_words(source.text)
+    return _distinct_words(source.text) if is_memoizing() else folded_words(source.text)
+
+
+@memoized
+def _distinct_words(text: str) -> frozenset[str]:
+    return frozenset(map(intern, folded_words(text)))
 
 
 @lru_cache(_MOST_SHARED)

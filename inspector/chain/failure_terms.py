@@ -13,6 +13,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
@@ -31,6 +32,7 @@ from weaklink.inspector.chain.effects import (
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import Intent
 from weaklink.inspector.chain.steps import ResultKind, Step
+from weaklink.inspector.chain.told_causes import causes_in
 from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -61,18 +63,19 @@ _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
 FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
-            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|provas?|"
+            r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
+            r"provas?|"
             r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
         "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
         "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
-        "build": r"\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
+        "build": r"빌드|\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
     }
 )
 """What a sentence calls a check of a family."""
 SIGNS = MappingProxyType(
     {
-        "build": "构建|编译|ビルド",
+        "build": "构建|编译|ビルド|빌드",
         "mail": "邮件|メール",
         "email": "邮件|メール",
         "message": "消息|メッセージ",
@@ -81,12 +84,23 @@ SIGNS = MappingProxyType(
         "publish": "发布|發佈|公開",
         "release": "发布|發佈|公開|リリース",
         "send": "发送|发出|寄出|送信",
-        "deploy": "部署|デプロイ",
+        "deploy": "部署|デプロイ|배포",
         "delete": "删除|刪除|削除",
         "remove": "删除|刪除|削除",
         "create": "创建|建立|作成",
         "install": "安装|安裝|インストール",
-        "start": "启动|啟動|起動",
+        "start": "启动|啟動|起動|시작",
+        "restart": "重启|重新启动|再起動|재시작",
+        "reboot": "重启|重新启动|再起動|재시작",
+        "upload": "上传|上傳|アップロード|업로드",
+        "download": "下载|下載|ダウンロード|다운로드",
+        "merge": "合并|合併|マージ|병합",
+        "update": "更新|업데이트",
+        "rename": "重命名|改名|名前変更",
+        "dump": "备份|備份|バックアップ|백업",
+        "backup": "备份|備份|バックアップ|백업",
+        "tag": "标签|標籤|タグ|태그",
+        "notify": "通知|알림",
         "book": "预订|予約",
         "cancel": "取消|キャンセル",
     }
@@ -137,10 +151,15 @@ class FailureTerms(Struct, frozen=True):
         """Whether a sentence names the tool, the program, or what it does."""
         if any(sign in sentence for sign in self.signs):
             return True
-        if self.family and family_pattern(self.family).search(sentence) is not None:
+        if self.family_is_named(sentence):
             return True
         tokens = _tokens(sentence)
         return not self.names.isdisjoint(_stems(tokens, 3, _VAGUE)) or not self.names.isdisjoint(tokens)
+
+    def family_is_named(self, sentence: str) -> bool:
+        """Whether a sentence has a noun for the kind of check that it is."""
+        texts = dict.fromkeys((sentence, sentence.translate(_UNMARKED))) if self.family else ()
+        return any(family_pattern(self.family).search(text) is not None for text in texts)
 
     def are_named(self, sentence: str) -> bool:
         """Whether a sentence names the tool or the target, a name in the error, or two words of it."""
@@ -172,7 +191,8 @@ class FailedCall(Struct, frozen=True):
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
     worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
-    `is_only_change` is whether this call was to change something and none that was worked.
+    `is_only_change` is whether this call was to change something and none that was worked; `shown` are the numbers in
+    the results of calls that worked; `wrote` are the arguments of those among them that changed something.
     """
 
     step: Step
@@ -193,6 +213,8 @@ class FailedCall(Struct, frozen=True):
     late_reply: int = 0
     is_one_of_several: bool = False
     brought: str = ""
+    shown: frozenset[str] = frozenset()
+    wrote: str = ""
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -203,6 +225,13 @@ class FailedCall(Struct, frozen=True):
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
 
+    def tells_cause(self, text: str) -> bool:
+        """Whether a text tells the cause that the error states, in words that neither call nor request have."""
+        result = self.step.result.content if self.step.result is not None else ""
+        known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}".casefold()
+        told = causes_in(f"{(self.step.error or '')[:400]} {result[:600]}", text[:_READ_CHARS])
+        return any(word not in known for word in told)
+
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
         return not set(_AT_LINE.findall((self.step.error or "")[:400])).isdisjoint(_LINE_NAMED.findall(text))
@@ -211,6 +240,19 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
         numbers = frozenset(_CODE_NUMBER.findall(self.step.error or "")) - _tokens(self.step.call.raw_arguments)
         return not numbers.isdisjoint(_CODE_NUMBER.findall(text))
+
+    def quotes_error(self, text: str) -> bool:
+        """Whether a text has the name of an error, such as `AccessDenied`, that nothing else has."""
+        if self.step.result_kind is ResultKind.FINDING:
+            return False
+        known = f"{self.step.call.raw_arguments}\n{self.request}\n{self.brought[:_OWN_CHARS]}".casefold()
+        names = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
+        return any(name not in known for name in names & _tokens(text))
+
+    def names_error(self, text: str) -> bool:
+        """Whether a text has a name of the line that tells what a check found, such as that of an exception."""
+        named = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
+        return not named.isdisjoint(_tokens(text))
 
     def describes(self, text: str) -> bool:
         """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
@@ -223,12 +265,29 @@ class FailedCall(Struct, frozen=True):
             return self.echoes(text) > 1
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
-        own = _tokens(self.brought[:_OWN_CHARS])
+        own = _tokens(self.wrote[:_OWN_CHARS])
         names = (token for token in tokens & output - own if "." in token.strip(".") or "_" in token)
         numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
         least = 3 if numbers else 4
         stems = (numbers | _stems_in(text, least) & frozenset(_stems(output, least))) - frozenset(_stems(own, least))
         return next(names, None) is not None or len(stems) > 1
+
+    def makes_up_number(self, text: str) -> bool:
+        """Whether a text has a number that neither user, call nor any result has."""
+        known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
+        return not (frozenset(_PLAIN_NUMBER.findall(text)) <= known | self.shown)
+
+    def tells_shown(self, text: str) -> bool:
+        """Whether a text has a number of two digits or more that another call brought, and not this one."""
+        numbers = frozenset(number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1)
+        own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")
+        return not numbers.isdisjoint(self.shown.difference(own))
+
+    def is_participle_of_request(self, word: str) -> bool:
+        """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""
+        base = word.removesuffix("ed")
+        forms = (base, f"{base}e", base[:-1] if base[-1:] == base[-2:-1] else base)
+        return base != word and len(base) > 2 and not _tokens(self.request).isdisjoint(forms)
 
     def is_others(self, text: str) -> bool:
         """Whether all words that a text shares with the request are in the names of other tools that were called."""
@@ -243,10 +302,17 @@ class FailedCall(Struct, frozen=True):
         """Whether a text names the tool or shares a word with the call, its result, or the last request before it."""
         return self.terms.are_touched(text) or self.terms.names_tool(text) or self.is_requested(text)
 
+    def is_in_other_language(self, text: str) -> bool:
+        """Whether a text is in another script than the request, so that they cannot share words."""
+        return self.request.isascii() and _OTHER_SCRIPT.search(text) is not None
+
     def is_requested(self, text: str) -> bool:
         """Whether a text shares a word with the user's last request before the call."""
-        shared_pairs = _cjk_pairs(self.request) & _cjk_pairs(text)
-        return len(shared_pairs) > 1 or not _stems_in(self.request, 4).isdisjoint(_stems_in(text, 4))
+        pairs = _cjk_pairs(self.request)
+        shared_pairs = pairs & _cjk_pairs(text)
+        return len(shared_pairs) > (len(pairs) > _FEW_PAIRS) or not _stems_in(self.request, 4).isdisjoint(
+            _stems_in(text, 4)
+        )
 
 
 def says_already(failed: Step, sentence: str) -> bool:
@@ -255,7 +321,11 @@ def says_already(failed: Step, sentence: str) -> bool:
     return _ALREADY.search(error) is not None and _ALREADY.search(sentence) is not None
 
 
-_ALREADY = lazy_pattern(r"\b(?:already|bereits|schon|déjà|ya|já|уже)\b|已经|已經|すでに|既に|이미", re.IGNORECASE)
+_ALREADY = lazy_pattern(
+    r"\b(?:already|bereits|schon|déjà|ya|já|già|уже|вже|вече|już|už|allerede|redan|reeds|zaten|deja|már|ήδη)\b|已经|"
+    r"已經|すでに|既に|이미",
+    re.IGNORECASE,
+)
 
 
 def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
@@ -315,6 +385,11 @@ _AT_LINE = lazy_pattern(r"(?:[:(]|\blines? )(\d{1,6})\b")
 _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
 )
+_FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
+_MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
+_ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
+_OTHER_SCRIPT = lazy_pattern(r"[\u0370-\U0001f000]")
+_PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
@@ -390,7 +465,7 @@ def _names_of_target(target: str) -> Iterator[str]:
     if "." in target or ":" in target:
         host = _HOST.match(target)
         yield from host[1].split(".")[: -1 or None] if host is not None else ()
-    if "/" not in target:
+    if "/" not in target and len(target.split()) <= _MOST_NAME_WORDS:
         yield from (word for word in _TOKEN.findall(target) if len(word) > 3)
 
 
@@ -434,6 +509,15 @@ def _short_stems(text: str, least: int) -> frozenset[str]:
     return frozenset(_stems(_short_tokens(text), least))
 
 
+# Latin letters without their marks, so that "prot\u00e9g\u00e9e" is the "protected" of an error.
+_UNMARKED = MappingProxyType(
+    {
+        code: base
+        for code in (*range(0xC0, 0x250), *range(0x1E00, 0x1F00))
+        if (base := unicodedata.normalize("NFD", chr(code))[0]) < "\x80"
+    }
+)
+
 # Hebrew and Arabic write "the", and "and" before it, with the word.
 _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u0620-\u064a]{3}))")
 
@@ -441,8 +525,8 @@ _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u06
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
         plain = word.casefold()
-        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain)
-        plain = plain[2:] if plain.startswith("un") and len(plain) > 6 else plain
+        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain.translate(_UNMARKED))
+        plain = plain[2:] if plain.startswith(("un", "ge")) and len(plain) > 6 else plain
         plain = plain.removesuffix("s") if len(plain) > 4 else plain
         if len(plain) >= least and plain not in ignored and not plain.isdigit():
             yield plain[:_STEM]

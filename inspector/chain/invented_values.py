@@ -23,6 +23,7 @@ from weaklink.inspector.chain.session_facts import SessionFacts
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_interpreter, is_terminal
 from weaklink.inspector.diagnostics import Location
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
@@ -38,6 +39,12 @@ _UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
+# A sentence on what could be done: "Changing the width to 128 would also help."
+_PROPOSAL = lazy_pattern(
+    r"[^.!?\n]*\b(?:would|could|might|würden?|könnten?|serait|pourrait|sería|podría|seria|poderia|sarebbe|potrebbe)\b"
+    r"[^.!?\n]*",
+    re.IGNORECASE,
+)
 _MAX_VALUES = 200
 _MAX_KNOWN = 60  # numbers of which two may give a third
 _MAX_CALLS = 8  # how many of the next turn's calls are examined
@@ -73,9 +80,14 @@ class FirstAppearances:
         return None
 
 
-def distinctive_values(text: str) -> Iterator[str]:
-    """The words with a digit, in lower case, and the numbers within them."""
-    for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
+@memoized
+def distinctive_values(text: str) -> Sequence[str]:
+    """The words with a digit, in lower case, and the numbers within them; each once."""
+    return tuple(dict.fromkeys(_distinctive(text)))
+
+
+def _distinctive(text: str) -> Iterator[str]:
+    for word in [name for name in dict.fromkeys(folded_names(_THOUSANDS.sub("", text))) if not name.isalpha()]:
         if word.isdigit():
             yield word
         elif runs := _RUN.findall(word):
@@ -83,9 +95,10 @@ def distinctive_values(text: str) -> Iterator[str]:
             yield from runs
 
 
-def addresses(text: str) -> Iterator[str]:
+@memoized
+def addresses(text: str) -> Sequence[str]:
     """The e-mail addresses, in lower case."""
-    return (match[0].casefold() for match in _ADDRESS.finditer(text)) if "@" in text else iter(())
+    return [match[0].casefold() for match in _ADDRESS.finditer(text)] if "@" in text else ()
 
 
 def numbers(text: str) -> Iterator[str]:
@@ -170,7 +183,7 @@ class InventedValues:
         if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
-        if found is None and effect is not None and _computes(failed, effect):
+        if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):
             found = self._made_up_decimal(failed)
         if found is None:
             return None
@@ -227,7 +240,7 @@ class InventedValues:
 
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
-        return tuple(numbers(self._facts.answer.text)) if self._facts.answer else ()
+        return tuple(numbers(_PROPOSAL.sub(" ", self._facts.answer.text))) if self._facts.answer else ()
 
     @cached_property
     def _rounded_sizes(self) -> frozenset[str]:

@@ -20,6 +20,7 @@ from weaklink.inspector.chain.data_flow import DataFlow
 from weaklink.inspector.chain.steps import Chain, Step, quoted, tool_named
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, SENT_PART, Diagnostic, Fault, Location
 from weaklink.inspector.json_text import write_json
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, RecordedRun, Role, ToolCall, Trace, Turn, TurnFlag
 from weaklink.inspector.model.exchange import ReadMessage, ReadRequest, requests_of, shared_prefix, shared_suffix
 from weaklink.inspector.rules import layers as rules
@@ -440,11 +441,16 @@ class SameTexts:
         """The texts by the hashes of their keys."""
         numbers: dict[int, list[int]] = {}
         for number, text in enumerate(map(str.strip, self._texts)):
-            keys = {("own", key) for key in _own_keys(text)} | {("in", key) for key in _content_keys(text)}
-            keys |= {("length", len(text)), ("masked" if _is_masked(text) else "", len(text))}
-            for key in map(hash, keys):
+            for key in _key_hashes(text):
                 numbers.setdefault(key, []).append(number)
         return numbers
+
+
+@memoized
+def _key_hashes(text: str) -> frozenset[int]:
+    keys = {("own", key) for key in _own_keys(text)} | {("in", key) for key in _content_keys(text)}
+    keys |= {("length", len(text)), ("masked" if _is_masked(text) else "", len(text))}
+    return frozenset(map(hash, keys))
 
 
 def _own_keys(text: str) -> set[object]:

@@ -110,7 +110,10 @@ class Necessity:
         if _is_look(failed) or (is_not_installed(failed) and effect is not None and not self._names(effect)):
             return self._facts.has_worked
         changes_world = kind_of(failed.call.name or "") is ToolKind.WRITES and not has_known_effect(failed.call)
-        return not changes_world and self._facts.has_changed_anything and not self.is_requested(failed)
+        if changes_world or not self._facts.has_changed_anything or self.is_requested(failed):
+            return False
+        is_last = self._facts.last_good_change < failed.number
+        return not is_last or self._facts.request_before(failed).isascii()  # else they share no words with a command
 
     def _is_idle(self, failed: Step, judged: Judged) -> bool:
         """Whether a failed call aimed at what is so already, or was a look aside with a program that is not there."""
@@ -146,7 +149,7 @@ class Necessity:
 
         The wish is what stands between the last "and" before the condition and the end of its sentence.
         """
-        words = self._words_of(failed)
+        words = {word for word in self._words_of(failed) if not self._facts.is_word_of_good_call(word)}
         request = self._facts.request_before(failed)
         for sentence in _SENTENCE_END.split(request):
             condition = _IF_POSSIBLE.search(sentence)

@@ -39,6 +39,7 @@ from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, 
 from weaklink.inspector.chain.tool_kinds import ToolKind, ends_run, kind_of
 from weaklink.inspector.errors import InvalidPatternError
 from weaklink.inspector.json_text import count_of
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import RecordedState, Role, RunState, ToolCall, ToolResult, Trace
 from weaklink.inspector.rules.layers import CALL_LOST_BY_SERVER
 from weaklink.inspector.scanning import lazy_pattern
@@ -145,6 +146,7 @@ def _line(match: re.Match[str]) -> str:
     return text[start : min(end if end >= 0 else len(text), start + _LONGEST)].strip()
 
 
+@memoized
 def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | None:
     """What makes `result` an error, by facts before words; None if nothing does.
 

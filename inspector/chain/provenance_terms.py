@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -61,6 +62,7 @@ class ProvenanceTerm(Struct, frozen=True):
     is_trivial: bool = False
 
 
+@memoized
 def provenance_terms(call: ToolCall) -> tuple[ProvenanceTerm, ...]:
     """The search terms of each value of a call, in the order of its arguments; a plain text is one value."""
     if isinstance(call.arguments, str):

@@ -5,7 +5,7 @@ Each fact is found at its first use, in time linear in the trace; a session with
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
@@ -146,6 +146,18 @@ class SessionFacts:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
 
+    @cached_property
+    def shown_numbers(self) -> frozenset[str]:
+        """The numbers in the results of the calls that worked."""
+        results = (step.result.content[:MAX_READ_CHARS] for step in self.steps if step.is_good and step.result)
+        return frozenset(number for content in results for number in _NUMBER.findall(content))
+
+    @cached_property
+    def changing_arguments(self) -> str:
+        """The arguments of the calls that worked and changed or ran something, in lower case."""
+        good = (step for step in self.steps if step.is_good and changes(step))
+        return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good)
+
     def is_word_of_good_call(self, word: str) -> bool:
         """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
         return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
@@ -273,13 +285,13 @@ class SessionFacts:
     def wish_for(self, failed: Step) -> str:
         """The parts of the user's last request that share a word with a call which calls that worked have not.
 
-        If none does, the first part for a call before any that worked, the others for a later one.
+        If none does, the first part for a call before any change that worked, the others for a later one.
         """
         request = self.request_before(failed)
         words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
-        parts = [part for part in _WISH_END.split(request) if len(part.split()) > 1 or len(part) > _STEM]
+        parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
         own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
-        is_first = not any(step.is_good for step in self.steps[: failed.number])
+        is_first = not any(step.is_good and changes(step) for step in self.steps[: failed.number])
         return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
 
     @cached_property
@@ -317,12 +329,29 @@ def _stems_of(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
 
 
+_NUMBER = lazy_pattern(r"\d+")
 _STEM = 5
 _WISH_END = lazy_pattern(
-    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?\n，、；。]|"
-    r"\b(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|a|pak|и|і|та|потом|затем|en|daarna|och|"
-    r"og|ve|sonra)\b|然后|并且|して"
+    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|"
+    r"[;.!?](?=\s|$)|[\n，、；。]|"
+    r"(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|затем|en|daarna|"
+    r"och|og|ve|sonra)(?!\S)|然后|并且|して"
 )
+# "And" in Czech and Slovak; elsewhere it is an article or a preposition.
+_SLAVIC_A = lazy_pattern(r"(?<!\S)a(?!\S)")
+_CZECH = lazy_pattern(r"[ěřůľťďňčšž]")
+_CJK = lazy_pattern(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
+
+
+def _wishes(request: str) -> Iterator[str]:
+    """The parts of a request, in lower case, each of which may be a wish of its own."""
+    for part in _WISH_END.split(request):
+        yield from _SLAVIC_A.split(part) if _CZECH.search(request) is not None else (part,)
+
+
+def _is_cjk(text: str) -> bool:
+    """Whether a text is of Chinese, Japanese or Korean, which say much in few characters."""
+    return _CJK.search(text) is not None
 
 
 def known_turn(failed: Step) -> int:

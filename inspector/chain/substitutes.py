@@ -19,12 +19,22 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import itemgetter
+from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    has_known_effect,
+    inline_code,
+    main_effect,
+    only_asks,
+)
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
 from weaklink.inspector.chain.session_facts import (
@@ -39,11 +49,13 @@ from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
 _MIN_WORDS = 4
 _MAX_OTHER_WAYS = 6
+_MAX_SEARCHED_WORDS = 16  # to search a text for more words takes longer than to split it into its words
 _WORD = lazy_pattern(r"\w+")
 _HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
 
@@ -58,7 +70,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
             if step.is_good and step.result is not None and not is_terminal(step.call.name):
-                for word in keys.intersection(folded_names(_text(step))):
+                for word in _keys_in(step, keys):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -323,7 +335,8 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             )
             return Recovery.WORKED_AROUND if is_held else None
         case EffectKind.WRITE:
-            writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
+            is_held = target in (" ".join(later.targets) if later.command is None else arguments)
+            writes = is_held and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
             is_held = target in (arguments if "*" in target else _ARGUMENT.findall(arguments))
@@ -335,7 +348,7 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             if any(url in arguments for url in urls) and _is_other_program(mine, later):
                 return Recovery.OTHER_TOOL
             kinds = (EffectKind.RUN,) if mine.kind is EffectKind.RUN else (EffectKind.RUN, EffectKind.CHECK)
-            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later):
+            if later.kind not in kinds or not _is_other_program(mine, later) or _only_keeps(later, arguments, mine):
                 return None
             return Recovery.OTHER_TOOL if later.kind is mine.kind else Recovery.WORKED_AROUND
         case EffectKind.NOTHING:
@@ -344,15 +357,32 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
 
 def _operand_names(effect: Effect) -> frozenset[str]:
     """The names, without folder and suffix, of what a command is given."""
-    operands = effect.command.operands if effect.command is not None else ()
+    if effect.command is None:
+        return frozenset()
+    code = inline_code(effect.command.words)
+    operands = effect.command.operands if code is None else tuple(_FILE_IN_CODE.findall(code[:MAX_READ_CHARS]))
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
 
 
-def _only_keeps(effect: Effect) -> bool:
-    """Whether a command records or moves what others made, as version control does."""
-    return effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+_FILE_IN_CODE = lazy_pattern(r"['\"]([^'\"\s]{1,200}\.[a-z]\w{0,5})['\"]")
 
 
+def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
+    """Whether a later command only records what others made, as version control does, or takes something away."""
+    records = effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
+    return records or _only_deletes(arguments, mine)
+
+
+def _only_deletes(arguments: str, mine: Effect) -> bool:
+    """Whether a later call takes something away, and the failed one was not to."""
+    own = " ".join((mine.command.program, *mine.command.words)).casefold() if mine.command is not None else ""
+    return _DELETES.search(arguments) is not None and _DELETES.search(own) is None
+
+
+# What takes something away does no work of a program that does not.
+_DELETES = lazy_pattern(
+    r"\b(?:delete from|drop (?:table|database|index|schema)|truncate|rmi?|rmdir|unlink|destroy|purge)\b"
+)
 _ARGUMENT = lazy_pattern(r"[\w.@+-]+")
 _WRITES = lazy_pattern(
     r"write|>|open\(|\bsed\b|\bmv\b|\bcp\b|\btee\b|patch|replace|git (?:checkout|restore|apply)|dump"
@@ -414,7 +444,25 @@ def _result_of(step: Step) -> str:
 
 
 def _text(step: Step) -> str:
-    return f"{step.call.raw_arguments[:MAX_READ_CHARS]}\n{_result_of(step)}".casefold()
+    return _joined(step.call.raw_arguments, _result_of(step))
+
+
+def _joined(arguments: str, result: str) -> str:
+    return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+def _keys_in(step: Step, keys: AbstractSet[str]) -> AbstractSet[str]:
+    """The keys among the names in a call's arguments and result."""
+    if is_memoizing():
+        return keys & _names_in(step.call.raw_arguments, _result_of(step))
+    text = _text(step)
+    may_be_there = len(keys) > _MAX_SEARCHED_WORDS or any(key in text for key in keys)
+    return keys.intersection(folded_names(text)) if may_be_there else frozenset()
+
+
+@memoized
+def _names_in(arguments: str, result: str) -> frozenset[str]:
+    return frozenset(map(intern, folded_names(_joined(arguments, result))))
 
 
 def _rarest(value: IntentValue) -> str | None:
@@ -545,8 +593,13 @@ class NamedWays:
         texts = [speech.text for speech in self._facts.speeches if speech.turn == reply]
         last = judged.statement.text if judged.statement is not None else ""
         texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
+        texts = [_SCRIPT_END.sub(" ", text) for text in texts]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+# Where a Latin word ends and a Korean or Japanese ending begins: "md5sum\uc73c\ub85c".
+_SCRIPT_END = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 
 def _may_look(step: Step, effect: Effect) -> bool:

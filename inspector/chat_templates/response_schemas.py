@@ -19,13 +19,12 @@ from collections.abc import Mapping
 from weaklink.inspector.chat_templates.call_shapes import MARKER
 from weaklink.inspector.errors import ChatTemplateError
 from weaklink.inspector.model import Json
-from weaklink.inspector.scanning import lazy_pattern
 
 REASONING_FIELDS = ("reasoning_content", "thinking", "reasoning")
 """The names under which models' configurations have the reasoning."""
-_GROUP = lazy_pattern(r"\((?:\?P<\w+>)?((?:\\[wS]|\.|\[[^\]\\]*(?:\\.[^\]\\]*)*\])[*+]\??)\)")
-_SAME = lazy_pattern(r"\{type: 'function', function: @\}")
-_RENAMED = lazy_pattern(r"(\[\*\]\.)?\{type: 'function', function: \{name: (\w+), arguments: (\w+)\}\}")
+_GROUP = re.compile(r"\((?:\?P<\w+>)?((?:\\[wS]|\.|\[[^\]\\]*(?:\\.[^\]\\]*)*\])[*+]\??)\)")
+_SAME = re.compile(r"\{type: 'function', function: @\}")
+_RENAMED = re.compile(r"(\[\*\]\.)?\{type: 'function', function: \{name: (\w+), arguments: (\w+)\}\}")
 
 
 class ResponseTemplateError(ChatTemplateError):

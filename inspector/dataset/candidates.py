@@ -29,13 +29,12 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.inspection import format_of, inspect_trace, read_part
 from weaklink.inspector.model import Generation, Json, Part, Role, Span, SpanKind, ToolCall, ToolDefinition, Trace, Turn
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 
-_SCHEMA_TAG = lazy_pattern(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
+_SCHEMA_TAG = re.compile(r"<schema>\s*(.*?)\s*</?schema>", re.DOTALL)
 _OFFERS = ("enum", "const", "default", "example", "examples")
-_TEMPLATE = lazy_pattern(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
+_TEMPLATE = re.compile(r"<\|(?:im_start|start_header_id|start)\|>|<start_of_turn>|<｜(?:User|Assistant)｜>")
 _DEEPEST = 32
 _NO_BYTES = b"{}"  # a candidate's trace gets no id from its bytes, so the row is not written for them
 

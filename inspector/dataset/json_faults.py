@@ -12,8 +12,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.scanning import lazy_pattern
-
 _MakerResult: TypeAlias = tuple[str | None, tuple[str, ...], str]
 _PROSE = ("I hope this helps!", "Let me know if you need anything else.", "This will get the data.")
 
@@ -237,11 +235,11 @@ def _some(pattern: re.Pattern[str], payload: str, draw: Random) -> re.Match[str]
     return draw.choice(found) if found else None
 
 
-_STRING = lazy_pattern(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
-_MEMBER = lazy_pattern(r'"[A-Za-z_]\w*": (?:"[^"\\\n]{1,200}"|[1-9]\d{0,15}|true|false)(?=[,}])')
-_NAME_KEY = lazy_pattern(r'\{\s*"name"\s*:')
-_ARGUMENTS_KEY = lazy_pattern(r'\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(?P<key>arguments|parameters)"\s*:')
-_INTEGER = lazy_pattern(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
+_STRING = re.compile(r'(?<=: )"[A-Za-z][^"\\\n]{1,200}"(?=\s*[,}\]])')
+_MEMBER = re.compile(r'"[A-Za-z_]\w*": (?:"[^"\\\n]{1,200}"|[1-9]\d{0,15}|true|false)(?=[,}])')
+_NAME_KEY = re.compile(r'\{\s*"name"\s*:')
+_ARGUMENTS_KEY = re.compile(r'\{\s*"name"\s*:\s*"[^"\\]*"\s*,\s*"(?P<key>arguments|parameters)"\s*:')
+_INTEGER = re.compile(r"(?<=: )[1-9]\d{0,15}(?=[,}])")
 JSON_KINDS: Mapping[str, int] = MappingProxyType(
     {
         "single-quotes": 1082,

@@ -37,11 +37,10 @@ from weaklink.inspector.importers.data.sharegpt import CALL_ROLES
 from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.model import Json, Role, ToolDefinition
-from weaklink.inspector.scanning import lazy_pattern
 
 KINDS = ("tool-removed", "irrelevant-tools", "already-given")
 _LISTS = ("messages", "conversations", "conversation", "items")
-_GENERIC = lazy_pattern(
+_GENERIC = re.compile(
     "search|brows|google|ask|chat|query|exec|run|shell|bash|terminal|python|code|http|fetch|request|lookup|wiki"
 )
 

@@ -6,6 +6,7 @@ calls differ from those of the sample, that is a loss too.
 """
 
 import json
+import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
@@ -39,12 +40,11 @@ from weaklink.inspector.importers.data.training_rows import Shape
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Role, ToolCall, ToolDefinition, ToolResult
-from weaklink.inspector.scanning import lazy_pattern
 
 FORMATS = tuple(TEMPLATES)
 """The formats with a chat template; a scenario is rendered in these unless others are named."""
 _FROM = {Role.SYSTEM: "system", Role.USER: "human", Role.ASSISTANT: "gpt", Role.TOOL: "tool"}
-_IDS = lazy_pattern(r"^(?:Message \d+: )?The ids? `")
+_IDS = re.compile(r"^(?:Message \d+: )?The ids? `")
 _KEPT = ("id", "type", "quality_score", "verified", "injected", "negative")
 
 

@@ -34,7 +34,6 @@ from weaklink.inspector.model import Json, Role, Span, SpanKind, ToolCall
 from weaklink.inspector.rules import conversation, json_syntax, schema, verification
 from weaklink.inspector.rules.catalogue import select_rules
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 
@@ -42,7 +41,7 @@ ENTRY_POINTS = "weaklink.verifiers"
 """The entry point group where packages register verifiers: a Verifier, or a function of a CandidateReading."""
 
 Check = Callable[[CandidateReading], Iterable[Diagnostic]]
-_TRANSIENT = lazy_pattern(
+_TRANSIENT = re.compile(
     r"time[sd]?[\s_-]?out|\b(?:429|503)\b|too many requests|rate[\s_-]?limit|temporarily unavailable|"
     r"service unavailable|try again",
     re.IGNORECASE,

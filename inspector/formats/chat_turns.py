@@ -20,6 +20,7 @@ from weaklink.inspector.segmenter.table import (
     State,
     Transition,
     Unless,
+    unmarked,
 )
 
 _LINE_HEADERS = ("<|im_start|>", "<start_of_turn>")
@@ -49,9 +50,6 @@ ROLE_HOMES = {
     "gpt": "text",
 }
 """The home state of each role of a turn header; every table uses these names for its homes."""
-
-_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
-_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def header_end_in_text(*, is_own: bool, reads_headless: bool) -> Transition:
@@ -120,26 +118,21 @@ def _leaked(transition: Transition) -> Transition:
     return Transition(transition.marker, MarkerSplit.NONE, HERE, SPECIAL_TOKEN_LEAK)
 
 
+def markup_state(
+    name: str, label: str, target: str, stops: str = r"[\s\S]", transitions: tuple[Transition, ...] = ()
+) -> State:
+    """The state of markup up to a character of the class `stops`, which leads to `target`; mostly of one marker."""
+    return State(name, SpanKind.MARKUP, transitions, label, other=stops, other_transition=unmarked(target))
+
+
+_LINE_END = Transition("\n", MarkerSplit.AFTER, ROLE)
+_INTO_HEADER_END = Transition(HEADER_END, MarkerSplit.NONE, "llama_header_end")
 TURN_STATES = (
-    State(
-        "turn_header",
-        SpanKind.MARKUP,
-        (Transition("\n", MarkerSplit.AFTER, ROLE),),
-        label="turn_header",
-        other=r"[^A-Za-z0-9_\-\n]",
-        other_transition=_TO_ROLE,
-    ),
-    State(
-        "llama_header",
-        SpanKind.MARKUP,
-        (Transition(HEADER_END, MarkerSplit.NONE, "llama_header_end"),),
-        label="turn_header",
-        other=r"[^A-Za-z0-9_\- ]",
-        other_transition=_TO_ROLE,
-    ),
-    State("llama_header_end", SpanKind.MARKUP, (), label="turn_header", other=r"[^\n]", other_transition=_TO_ROLE),
-    State(_TURN_END, SpanKind.MARKUP, (), label="turn_end", other=r"[^\n]", other_transition=_TO_HOME),
-    State("marker", SpanKind.MARKUP, (), label="marker", other=r"[\s\S]", other_transition=_TO_HOME),
+    markup_state("turn_header", "turn_header", ROLE, r"[^A-Za-z0-9_\-\n]", (_LINE_END,)),
+    markup_state("llama_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", (_INTO_HEADER_END,)),
+    markup_state("llama_header_end", "turn_header", ROLE, r"[^\n]"),
+    markup_state(_TURN_END, "turn_end", HOME, r"[^\n]"),
+    markup_state("marker", "marker", HOME),
 )
 """The states of the template's own tokens; `marker` is that of a single stray marker."""
 

@@ -9,15 +9,15 @@ Sources: the chat templates and reasoning parsers of the families (vllm:vllm/rea
 from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.formats import chat_turns
 from weaklink.inspector.formats.format import NewParser
 from weaklink.inspector.model import Role, SpanKind
 from weaklink.inspector.rules import markers as rules
-from weaklink.inspector.segmenter.events import JSON, FormatParser
+from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload
 from weaklink.inspector.segmenter.machine import Machine
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition, unmarked
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 
@@ -148,63 +148,35 @@ def dialect_table(
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
     turns = tuple(turns)
 
+    def transitions(turns: tuple[Transition, ...]) -> Transitions:
+        into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
+        invented = tuple(structs.replace(transition, rule=rules.INVENTED_RESULT) for transition in into_results)
+        closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
+        closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
+        known = {transition.marker for transition in (*calls, *into_results, *turns)}
+        stray = tuple(
+            Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
+            for closer in dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
+            if closer and closer not in known and not _is_prose(closer)
+        )
+        stray += _header_end(known, special_tokens, headless)
+        return Transitions(calls, tuple(map(_into_reasoning, tags)), into_results, invented, stray, turns)
+
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
-        transitions = _transitions(
-            calls=calls,
-            call_closers=call_closers,
-            tags=tags,
-            results=results,
-            turns=flagged_turns,
-            special_tokens=special_tokens,
-            headless=headless,
-        )
-        known = {tag.closer for tag in tags}
+        ways = transitions(flagged_turns)
+        closers = {tag.closer for tag in tags}
         more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own_tag.opener for own_tag in tags})
         return (
-            State("text", SpanKind.TEXT, transitions.out_of_text),
-            *_prompt_states(transitions, definitions),
-            *call_states(transitions),
+            State("text", SpanKind.TEXT, ways.out_of_text),
+            *_prompt_states(ways, definitions),
+            *call_states(ways),
             *(_result(result, flagged_turns) for result in results),
-            *(_reasoning(tag, known, flagged_turns) for tag in (*tags, *more_tags)),
+            *(_reasoning(tag, closers, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,
         )
 
     return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
-
-
-def _transitions(
-    *,
-    calls: tuple[Transition, ...],
-    call_closers: tuple[str, ...],
-    tags: tuple[ReasoningTag, ...],
-    results: tuple[Enclosed, ...],
-    turns: tuple[Transition, ...],
-    special_tokens: tuple[str, ...],
-    headless: str,
-) -> Transitions:
-    """The transitions of a dialect with these calls, reasoning, results and turns."""
-    into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
-    closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
-    closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
-    stray = dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
-    taken = {transition.marker for transition in (*calls, *into_results, *turns)}
-    return Transitions(
-        calls,
-        tuple(_into_reasoning(tag) for tag in tags),
-        into_results,
-        tuple(
-            Transition(transition.marker, MarkerSplit.BEFORE, transition.target, rules.INVENTED_RESULT)
-            for transition in into_results
-        ),
-        tuple(
-            Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
-            for closer in stray
-            if closer and closer not in taken and not _is_prose(closer)
-        )
-        + _header_end(taken, special_tokens, headless),
-        turns,
-    )
 
 
 def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:
@@ -228,10 +200,39 @@ def _into_reasoning(tag: ReasoningTag) -> Transition:
     return opening(tag.opener, name)
 
 
+_LABELS = {SpanKind.TOOL_CALL: "tool_call", SpanKind.TOOL_RESULT: "tool_response", SpanKind.TOOL_DEFINITIONS: "tools"}
+
+
+def enclosed_state(
+    name: str,
+    kind: SpanKind,
+    marks: Enclosed,
+    others: Iterable[Transition],
+    payload: Payload | None = None,
+    *,
+    target: str = HOME,
+) -> State:
+    """The state of a text between two markers: the closer leads to `target`, each of `others` cuts the text off."""
+    ends = Transition(marks.closer, MarkerSplit.AFTER, target)
+    leaving = (transition for transition in others if transition.marker != marks.closer)
+    return State(name, kind, (ends, *leaving), _LABELS[kind], marks.opener, marks.closer, payload)
+
+
+def call_end(
+    name: str,
+    target: str = HOME,
+    stops: str = r"[^\]}]",
+    transitions: tuple[Transition, ...] = (),
+    label: str = "tool_call",
+) -> State:
+    """The state after a call without a closing marker: a surplus bracket still belongs to the call that it breaks."""
+    return State(name, SpanKind.TOOL_CALL, transitions, label, other=stops, other_transition=unmarked(target))
+
+
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
     """The state `tool turn`: a tool's turn whose results have no turn header before them."""
     transitions = (*into_results, *turns)
-    bare = Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0)
+    bare = unmarked("bare_result")
     return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_transition=bare)
 
 
@@ -247,6 +248,7 @@ def other_spelling(marker: str) -> str:
 def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
     """The states of turns that the model does not write: a call in them does not count."""
     into_definitions = tuple(opening(enclosed.opener, f"definitions {enclosed.opener}") for enclosed in definitions)
+    from_results = (*transitions.results, *transitions.turns)
     return (
         State(
             "system",
@@ -264,57 +266,34 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
             SpanKind.TEXT,
             tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
             other=r"[^\s:]",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, "system", width=0),
+            other_transition=unmarked("system", MarkerSplit.NONE),
             by_model=False,
         ),
-        State(
-            "user",
-            SpanKind.TEXT,
-            (*transitions.results, *_OPEN_TOOLS, *into_definitions, *transitions.turns),
-            by_model=False,
-        ),
+        State("user", SpanKind.TEXT, (*from_results, *_OPEN_TOOLS, *into_definitions), by_model=False),
         State(
             "tool",
             SpanKind.TEXT,
-            (*transitions.results, *transitions.turns),
+            from_results,
             other=r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "bare_result", width=0),
+            other_transition=unmarked("bare_result"),
             by_model=False,
         ),
-        State("bare_result", SpanKind.TOOL_RESULT, (*transitions.results, *transitions.turns), label="bare"),
-        State(
-            "tools",
-            SpanKind.TOOL_DEFINITIONS,
-            (Transition("</tools>", MarkerSplit.AFTER, HOME), *transitions.turns),
-            label="tools",
-            opener="<tools>",
-            closer="</tools>",
-        ),
+        State("bare_result", SpanKind.TOOL_RESULT, from_results, label="bare"),
+        enclosed_state("tools", SpanKind.TOOL_DEFINITIONS, Enclosed("<tools>", "</tools>"), transitions.turns),
         State(
             "tool_list",
             SpanKind.TOOL_DEFINITIONS,
             (),
-            label="tool_list",
+            "tool_list",
             closer="]",
             payload=JSON,
-            then=Transition("(end of the list)", MarkerSplit.AFTER, HOME, width=0),
-            broken_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
+            then=unmarked(HOME, MarkerSplit.AFTER),
+            broken_transition=unmarked(HOME),
         ),
-        *(_definitions(enclosed, transitions.turns) for enclosed in definitions),
-    )
-
-
-def _definitions(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
-    return State(
-        f"definitions {enclosed.opener}",
-        SpanKind.TOOL_DEFINITIONS,
-        (
-            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
-            *(transition for transition in turns if transition.marker != enclosed.closer),
+        *(
+            enclosed_state(f"definitions {marks.opener}", SpanKind.TOOL_DEFINITIONS, marks, transitions.turns)
+            for marks in definitions
         ),
-        label="tools",
-        opener=enclosed.opener,
-        closer=enclosed.closer,
     )
 
 
@@ -342,16 +321,6 @@ def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]
 
 
 def _result(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
-    variant = other_spelling(enclosed.closer)
-    return State(
-        f"result {enclosed.opener}",
-        SpanKind.TOOL_RESULT,
-        (
-            Transition(enclosed.closer, MarkerSplit.AFTER, HOME),
-            Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-            *(transition for transition in turns if transition.marker != enclosed.closer),
-        ),
-        label="tool_response",
-        opener=enclosed.opener,
-        closer=enclosed.closer,
-    )
+    variant = Transition(other_spelling(enclosed.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
+    name = f"result {enclosed.opener}"
+    return enclosed_state(name, SpanKind.TOOL_RESULT, enclosed, (variant, *turns))

@@ -13,11 +13,9 @@ from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
 from weaklink.inspector.formats.json.calls import strict_object
-from weaklink.inspector.formats.python.calls import empty_call
-from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
 from weaklink.inspector.scanning import lazy_pattern
@@ -79,17 +77,17 @@ def read_react_calls(closed: SpanClosed) -> ParseResult:
 def _read_span(closed: SpanClosed) -> ParseResult:
     text, start = closed.inner_text, closed.span.inner.start
     if not text.strip():
-        return empty_call(closed, expected="Action: name")
+        return empty_call(closed, "a call such as `Action: name`")
     number = _NUMBER.match(text)
     at = number.end() if number is not None else 0
     named = _INPUT.search(text, at)
-    head = _stripped(text, at, named.start() if named is not None else len(text))
+    head = Range(at, named.start() if named is not None else len(text)).stripped(text)
     if not len(head):
         reading = _no_name(text, head, named)
     elif head.of(text).startswith(("{", "[", "```")):
         reading = _read_block(text, head)
     elif named is not None:
-        reading = _read_named(text, head, _stripped(text, named.end(), len(text)))
+        reading = _read_named(text, head, Range(named.end(), len(text)).stripped(text))
     else:
         cut = _read_cut(text, head) if closed.ended_at is None else None
         reading = cut if cut is not None else _read_alone(text, head)
@@ -101,7 +99,7 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
     if closed.span.label != "answer_block":
         return ParseResult(complete=True)
     text, start = closed.inner_text, closed.span.inner.start
-    block = _stripped(text, 0, len(text))
+    block = Range(0, len(text)).stripped(text)
     reading, place = _read_json_block(text, block)
     action_input = reading.nodes[0].member("action_input") if reading.nodes else None
     answer = action_input.value.value() if action_input is not None else None
@@ -110,13 +108,6 @@ def read_react_answer(closed: SpanClosed) -> ParseResult:
         complete=True,
         decoded=answer if isinstance(answer, str) else None,
     )
-
-
-def _stripped(text: str, start: int, end: int) -> Range:
-    """The range of a section of text without the white space around it."""
-    piece = text[start:end]
-    first = start + len(piece) - len(piece.lstrip())
-    return Range(first, max(first, start + len(piece.rstrip())))
 
 
 def _read_named(text: str, head: Range, input_range: Range) -> ParseResult:
@@ -154,7 +145,7 @@ def _answer_in_action(text: str, name: Range, input_range: Range) -> Iterator[Fa
 def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
     """The range of the tool's name, and faults for quotes around it and for words on the lines after it."""
     line_end = text.find("\n", head.start, head.end)
-    line = _stripped(text, head.start, line_end if line_end >= 0 else head.end)
+    line = Range(head.start, line_end if line_end >= 0 else head.end).stripped(text)
     bare = line.of(text)
     first, last = line.start, line.end
     while last - first > 1 and text[first] in _DECORATION and text[last - 1] in _DECORATION:
@@ -165,7 +156,7 @@ def _name(text: str, head: Range) -> tuple[Range, tuple[Fault, ...]]:
         message = f"The tool's name is in quotes, {shown(bare)}: many parsers read the quotes as part of the name."
         faults.append(Fault(rules.MALFORMED_JSON, line, message, "Write the bare name.", Fix(edits, safe=True)))
     if line_end >= 0:
-        rest = _stripped(text, line_end, head.end)
+        rest = Range(line_end, head.end).stripped(text)
         message = f"{shown(rest.of(text))} appears between the tool's name and `Action Input:`."
         faults.append(Fault(rules.TRAILING_DATA, rest, message, "Delete it.", Fix((Edit(rest, ""),), safe=False)))
     return place, tuple(faults)
@@ -218,7 +209,7 @@ def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
     if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
         return raw, (), True, True
     fault = Fault(
-        call_shape.ARGUMENTS_AS_STRING,
+        rules.ARGUMENTS_AS_STRING,
         input_range,
         "The input is a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
@@ -229,7 +220,7 @@ def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
 
 def _second_object(node: JsonNode) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         node.range,
         "A second value appears after the action's input; parsers reject both, or use the first.",
         "Give each call a separate `Action:`.",
@@ -239,7 +230,7 @@ def _second_object(node: JsonNode) -> Fault:
 def _read_cut(text: str, head: Range) -> ParseResult | None:
     """Read an action that ends within `Action Input:`, with the stream; None if the text ends with anything else."""
     line_end = text.find("\n", head.start, head.end)
-    rest = _stripped(text, line_end, head.end) if line_end >= 0 else Range(0, 0)
+    rest = Range(line_end, head.end).stripped(text) if line_end >= 0 else Range(0, 0)
     words = rest.of(text).replace("*", "")
     if not words or not _HEADING.startswith(words):
         return None
@@ -255,7 +246,7 @@ def _read_alone(text: str, head: Range) -> ParseResult:
     match = _BRACKETS.fullmatch(text, head.start, head.end)
     if match is not None:
         input_range = Range(*match.span(2))
-        arguments, faults, valid, readable = _read_input(text, _stripped(text, *match.span(2)))
+        arguments, faults, valid, readable = _read_input(text, input_range.stripped(text))
         call = ToolCall(
             match[1],
             arguments,
@@ -282,10 +273,10 @@ def _read_alone(text: str, head: Range) -> ParseResult:
 
 def _no_name(text: str, head: Range, named: re.Match[str] | None) -> ParseResult:
     place = Range(*named.span()) if named is not None else Range(0, len(text))
-    input_range = _stripped(text, named.end(), len(text)) if named is not None else head
+    input_range = Range(named.end(), len(text)).stripped(text) if named is not None else head
     call = ToolCall(None, input_range.of(text), input_range.of(text), valid=False, range=input_range)
     message = "The action has no tool name: expected it between `Action:` and `Action Input:`."
-    return ParseResult(calls=(call,), faults=(Fault(call_shape.NOT_A_CALL, place, message),), complete=True)
+    return ParseResult(calls=(call,), faults=(Fault(rules.NOT_A_CALL, place, message),), complete=True)
 
 
 def _read_json_block(text: str, block: Range) -> tuple[JsonReading, Range]:
@@ -313,7 +304,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
         if not faults:
-            faults.append(Fault(call_shape.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
+            faults.append(Fault(rules.NOT_A_CALL, Range(0, max(len(place), 1)), "This is not an action."))
     return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
@@ -329,7 +320,7 @@ def _open_fence(end: int) -> Fault:
 
 def _second_action(node: JsonNode) -> Fault:
     message = "A second action appears in the same block; parsers expect one JSON value there and fail."
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
@@ -341,7 +332,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "The action has no tool name: expected an object with `action` and `action_input`."
-        faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
+        faults.append(Fault(rules.NOT_A_CALL, node.range, message))
         raw = node.range.of(text)
         return ToolCall(None, raw, raw, valid=False, range=node.range)
     assert name is not None
@@ -361,7 +352,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
 
 def _wrong_key(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.WRONG_ARGUMENTS_KEY,
+        rules.WRONG_ARGUMENTS_KEY,
         member.key_range,
         f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
         "Rename it to `action_input`.",

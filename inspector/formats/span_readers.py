@@ -1,4 +1,4 @@
-"""Reads spans other than calls: tool definitions, results, and calls drafted in reasoning or a scratch pad."""
+"""Reads spans without a call of their own: definitions, results, empty calls, and calls drafted in reasoning."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,11 +8,13 @@ from types import MappingProxyType
 import msgspec
 from msgspec import Struct
 
-from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_scanner.values import read_strict
-from weaklink.inspector.model import Span, SpanKind, ToolDefinition, ToolResult
-from weaklink.inspector.rules.markers import CALL_INSIDE_REASONING
+from weaklink.inspector.model import Span, SpanKind, ToolCall, ToolDefinition, ToolResult
+from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
+from weaklink.inspector.rules.markers import CALL_INSIDE_REASONING, EMPTY_CALL
+from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, Payload, SpanClosed, SpanReader
 from weaklink.inspector.text import Range, shown
@@ -39,40 +41,6 @@ class DraftedCall(Struct, frozen=True):
     opener: Range
     inner: Range
     is_closed: bool
-
-
-class DraftFinder:
-    """Finds drafts: `openers` and `closers` are the markers of the dialect's calls, `bare` its unmarked calls."""
-
-    def __init__(self, openers: Iterable[str], closers: Iterable[str], bare: Iterable[BareCall]) -> None:
-        self._openers = frozenset(openers)
-        self._rarest_characters = tuple((_rarest_character(opener), opener) for opener in self._openers)
-        self._bare = tuple(bare)
-        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
-        self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
-
-    def drafts(self, text: str) -> list[DraftedCall]:
-        """All drafts in `text`, in order; they do not overlap."""
-        found = (
-            list(self._marked(text))
-            if any(character in text and opener in text for character, opener in self._rarest_characters)
-            else []
-        )
-        for bare in self._bare:
-            found += _outside(found, _bare(bare, text))
-            found.sort(key=lambda draft: draft.range.start)
-        return found
-
-    def _marked(self, text: str) -> Iterator[DraftedCall]:
-        """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
-        opener: re.Match[str] | None = None
-        for match in self._markers.finditer(text):
-            is_opener = match[0] in self._openers
-            if opener is not None:
-                yield _between(opener, match.start(), match.start() if is_opener else match.end())
-            opener = match if is_opener else None
-        if opener is not None:
-            yield _between(opener, len(text), len(text))
 
 
 def _rarest_character(opener: str) -> str:
@@ -127,18 +95,48 @@ class ReasoningReader:
     """
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
-        self._finder = DraftFinder(openers, closers, bare)
+        self._openers = frozenset(openers)
+        self._rarest_characters = tuple((_rarest_character(opener), opener) for opener in self._openers)
+        self._bare = tuple(bare)
+        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
+        self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
-        found = self._finder.drafts(text)
-        drafts = [_draft(draft, start) for draft in found]
+        found = self._drafts(text)
+        drafts = [
+            Span(SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, "tool_call")
+            for draft in found
+        ]
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
         return ParseResult(
             children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
             faults=tuple(_inside_reasoning(text, draft, start) for draft in found),
         )
+
+    def _drafts(self, text: str) -> list[DraftedCall]:
+        """All drafts in `text`, in order; they do not overlap."""
+        found = (
+            list(self._marked(text))
+            if any(character in text and opener in text for character, opener in self._rarest_characters)
+            else []
+        )
+        for bare in self._bare:
+            found += _outside(found, _bare(bare, text))
+            found.sort(key=lambda draft: draft.range.start)
+        return found
+
+    def _marked(self, text: str) -> Iterator[DraftedCall]:
+        """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
+        opener: re.Match[str] | None = None
+        for match in self._markers.finditer(text):
+            is_opener = match[0] in self._openers
+            if opener is not None:
+                yield _between(opener, match.start(), match.start() if is_opener else match.end())
+            opener = match if is_opener else None
+        if opener is not None:
+            yield _between(opener, len(text), len(text))
 
 
 def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
@@ -156,12 +154,6 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
     ]
 
 
-def _draft(draft: DraftedCall, start: int) -> Span:
-    return Span(
-        SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
-    )
-
-
 def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
     return Fault(
         CALL_INSIDE_REASONING,
@@ -172,13 +164,57 @@ def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:
     )
 
 
+def empty_call(closed: SpanClosed, expected: str, rule: Rule = TRUNCATED_JSON) -> ParseResult:
+    """The result for a call span without content; `expected` describes in words what belongs in it."""
+    span = closed.span
+    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
+    message = "The call span is empty: the model opened a call and wrote none."
+    fix = Fix((Edit(span.range, ""),), safe=False)
+    empty = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
+    missing = Fault(rule, place, f"No payload: expected {expected}.")
+    content = closed.inner_text.strip()
+    call = ToolCall(None, content, content, valid=False, range=span.inner)
+    return ParseResult(calls=(call,), faults=(empty, missing))
+
+
+def nameless_call(text: str) -> ToolCall:
+    """The call of a text in which no call can be read."""
+    place = Range(0, len(text)).stripped(text)
+    return ToolCall(None, place.of(text), place.of(text), valid=False, range=place)
+
+
 def read_result(closed: SpanClosed) -> ParseResult:
     """The single result of a span; some agents wrap a result in an object that also names the call and the tool."""
-    content = closed.inner_text.strip("\r\n")
-    first = closed.inner_text.index(content)
-    place = Range(first, first + len(content)).moved(closed.span.inner.start)
-    call_id, name = _wrapper(content)
-    return ParseResult(results=(ToolResult(content, place, call_id, name),), complete=bool(content.strip()))
+    place = Range(0, len(closed.inner_text)).stripped(closed.inner_text, "\r\n")
+    return _result(closed, place, *_wrapper(place.of(closed.inner_text)))
+
+
+def _result(closed: SpanClosed, place: Range, call_id: str | None, name: str | None) -> ParseResult:
+    """The single result of a span, whose content is at `place` of its inner text."""
+    content = place.of(closed.inner_text)
+    result = ToolResult(content, place.moved(closed.span.inner.start), call_id, name)
+    return ParseResult(results=(result,), complete=bool(content.strip()))
+
+
+class HeadedResultReader(Struct, frozen=True):
+    """A SpanReader for a single result after a header, whose groups `id` and `name` are those of its call.
+
+    `keeps_ends` says that line ends around the text belong to it, `keeps_header` that the header does.
+    """
+
+    header: re.Pattern[str]
+    keeps_ends: bool = False
+    keeps_header: bool = False
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader. Without the header, the whole text is the result."""
+        text = closed.inner_text
+        whole = Range(0, len(text)) if self.keeps_ends else Range(0, len(text)).stripped(text, "\r\n")
+        header = self.header.match(text, whole.start, whole.end)
+        if header is None:
+            return read_result(closed)
+        place = whole if self.keeps_header else Range(header.end(), whole.end)
+        return _result(closed, place, header.groupdict().get("id"), header.groupdict().get("name"))
 
 
 class _Wrapper(msgspec.Struct):

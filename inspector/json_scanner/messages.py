@@ -17,7 +17,8 @@ class FaultMessage(Struct, frozen=True):
     """A row of the table of messages: the message, hint and repair of one kind of fault.
 
     In the texts, `{here}` is the text at the fault's range, quoted; `{value}` is what the caller passes, and `{shown}`
-    the same quoted. `repair` is the text that replaces the range: "" deletes it, None means that there is no repair.
+    the same quoted. `repair` is the text that replaces the range: "" deletes it, None means that there is no repair,
+    unless the caller passes its edits.
     """
 
     rule: Rule
@@ -26,18 +27,19 @@ class FaultMessage(Struct, frozen=True):
     repair: str | None = None
     safe: bool = False
 
-    def __call__(self, text: str, place: Range, value: str = "") -> Fault:
+    def __call__(self, text: str, place: Range, value: str = "", edits: tuple[Edit, ...] = ()) -> Fault:
         """The fault at a range of a text."""
-        return self._fault(place, value, shown(text, place.start, place.end))
+        return self._fault(place, value, shown(text, place.start, place.end), edits)
 
     def at(self, at: int, value: str = "") -> Fault:
         """The fault at one character; its message does not show it."""
-        return self._fault(Range(at, at + 1), value, "")
+        return self._fault(Range(at, at + 1), value, "", ())
 
-    def _fault(self, place: Range, value: str, here: str) -> Fault:
+    def _fault(self, place: Range, value: str, here: str, edits: tuple[Edit, ...]) -> Fault:
         words = {"here": here, "value": value, "shown": shown(value)}
         hint = None if self.hint is None else self.hint.format_map(words)
         fix = None if self.repair is None else replaced(place, self.repair.format_map(words), safe=self.safe)
+        fix = Fix(edits, safe=self.safe) if edits else fix
         return Fault(self.rule, place, self.message.format_map(words), hint, fix)
 
 

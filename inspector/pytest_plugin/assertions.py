@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.apis.openai.messages import read_messages, read_tools
 from weaklink.inspector.chain.layers import PlacedTexts
-from weaklink.inspector.chain.steps import Chain, Reaction, Status, Step, StepOutcome
+from weaklink.inspector.chain.steps import Chain, Status, Step, StepOutcome, reaction_clause
 from weaklink.inspector.diagnostics import Diagnostic
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.formats.transcript import read_transcript
@@ -50,13 +50,6 @@ _CODES = MappingProxyType(
 _FAMILIES = MappingProxyType({StepOutcome.MALFORMED: ("J", "F"), StepOutcome.INVALID: ("S",)})
 _PLACES = frozenset({"line", "entry", "record", "document", "sha256"})
 _BEFORE, _AFTER = 48, 48
-_REACTIONS: Mapping[Reaction, str] = MappingProxyType(
-    {
-        Reaction.REPORTED: "The agent reported it.",
-        Reaction.IGNORED: "The agent continued as if nothing had happened.",
-        Reaction.CONCEALED: "The agent continued with values that it invented.",
-    }
-)
 
 
 class Inspected(Struct, frozen=True):
@@ -280,7 +273,7 @@ def step_words(step: Step, chain: Chain) -> str:
     """The outcome of a step in a sentence or two; the verdict of the chain if it broke there."""
     broken = chain.broken
     if broken is not None and broken.step == step.number:
-        sentences = [broken.message, _REACTIONS[broken.reaction] if broken.reaction is not None else ""]
+        sentences = [broken.message, f"{reaction_clause(chain, broken)}." if broken.reaction is not None else ""]
         return shown(" ".join(word for word in sentences if word))
     tool = f"`{step.call.name}`" if step.call.name else "a tool without a name"
     recovery = ", and the agent recovered" if step.recovery is not None else ""

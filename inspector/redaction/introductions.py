@@ -134,6 +134,10 @@ def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values
     if quote or ending:
         return place.judge(ending_of(quote) if quote else ending or secret_values.BARE, start, _is_password)
     secret = judge_bare(place, start, SecretConfidence.PASSWORD, gap="=")
+    if secret is None:  # a comma or semicolon in it looked like the end of a field
+        return place.judge(
+            secret_values.JOINED_WORD, start, lambda value, _: secret_values.has_letters_and_digits(value)
+        )
     return None if secret is None or place.text[secret.start : secret.end].isdigit() else secret
 
 

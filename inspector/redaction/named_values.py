@@ -61,6 +61,7 @@ class _Named:
         self.sign: str = place.found["sign"]
         is_set = self.sign == "pass" and self.lowered[self.end : self.end + 1] in {"=", ":"}
         self.start, self.confidence = start, SecretConfidence.SECRET if is_set else confidence
+        self._is_pass = self.sign.startswith(("cred", "pass"))
         self.is_option = self.text.startswith("-", self.start) and not self.text.startswith("---", self.start)
 
     def follows(self, pattern: re.Pattern[str], chars: int) -> bool:
@@ -71,6 +72,10 @@ class _Named:
         """The quote that opens the text which contains the name, for example a prompt, and which it may close."""
         found = PATTERNS.quoted_words.search(self.text, max(self.start - 64, 0), self.start)
         return found[1] if found else None
+
+    @property
+    def _is_strong(self) -> bool:
+        return self.confidence is SecretConfidence.PASSWORD or self.confidence is SecretConfidence.SECRET
 
     @property
     def _is_read(self) -> bool:
@@ -262,10 +267,23 @@ class _Named:
             gap = self.lowered[begin if begin <= found.start() else name_end.end() : found.start()]
             if remark and remark["alone"] and not gap:
                 gap = ": "
+            if not self._may_be_near(found.start(), gap):
+                continue
             ending = self._quoted_beside(found.start(), gap)
             if ending is not None:
                 secret = Secret.of(self.text, found.start(), ending, is_final=self.place.is_final)
                 yield replace(secret, rule="word beside a name")
+
+    def _may_be_near(self, at: int, gap: str) -> bool:
+        """Whether a gap allows any word behind it to be a value of this name, which most gaps do not."""
+        is_group = PATTERNS.group.match(gap) is not None
+        if not (self._is_strong or is_group or len(gap) <= (_NEAR_CHARS if self._is_pass else _LIKELY_CHARS)):
+            return self._is_pass and PATTERNS.clear.fullmatch(gap) is not None
+        return is_group or _may_introduce(gap) or self._is_pair(at)
+
+    def _is_pair(self, at: int) -> bool:
+        """Whether a user's name in the same quotes is before a word."""
+        return PATTERNS.quoted_pair.search(self.lowered, max(at - 48, 0), at) is not None
 
     def _quoted_beside(self, at: int, gap: str) -> secret_values.Ending | None:
         """Where a word beside the name ends that is a secret: at its quote if it is alone in quotes."""
@@ -321,9 +339,11 @@ class _Named:
             )
         if not secret_values.has_letters_and_digits(word):
             return False
-        if PATTERNS.assigned.match(word) and not (self._is_clear(word, gap) and _is_told(word, gap)):
+        setting = PATTERNS.assigned.match(word)  # unless it is `Wasser=Fall77`
+        is_value = setting and (_is_told(word, gap) or secret_values.has_letters_and_digits(word[setting.end() - 1 :]))
+        if setting and not (is_value and self._is_clear(word, gap)):
             return False
-        is_pair = PATTERNS.quoted_pair.search(self.lowered, max(at - 48, 0), at) is not None
+        is_pair = self._is_pair(at)
         is_quoted = (is_pair or self.text[at - 1] in "\"'`") and not self._is_read
         is_made = secret_values.is_made(word, at_least=6 if is_quoted else 8)
         is_group = PATTERNS.group.match(gap) is not None
@@ -332,15 +352,13 @@ class _Named:
             or PATTERNS.mark.search(self.text, max(at - _MARK_CHARS, self.end), at)
         ):
             return False
-        if not (is_pair or is_group or _may_introduce(gap)):
-            return False
-        if self.confidence in _STRONG:
+        if self._is_strong:
             is_list = self.place.found["many"] and not gap.strip(
                 " \"'`\\"
             )  # `secrets "db-creds-v2" not found` are named
             is_near = is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS and not is_list
             return is_made or self._is_clear(word, gap) or is_near
-        if self.sign.startswith(("cred", "pass")):
+        if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
         is_alone = is_quoted or gap in (" ", ": ") or (len(word) >= 16 and secret_values.is_random(word))
         is_near = (is_group and self.sign != "token") or (is_alone and len(gap) <= _LIKELY_CHARS)
@@ -355,7 +373,7 @@ class _Named:
         if setting is not None:  # but `the password is a=b7Kx`
             value = word[setting.end() :] if setting[0].endswith("=") else ""
             is_value = "=" not in value and secret_values.changes_often(value)
-            return is_value and not is_loose and self.confidence in _STRONG
+            return is_value and not is_loose and self._is_strong
         return not is_loose or self.confidence is SecretConfidence.PASSWORD
 
 
@@ -442,7 +460,8 @@ def _is_told(word: str, gap: str) -> bool:
 
 def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
-    label = PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
+    end = max(len(gap) - _SIGN_CHARS, 0)
+    label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False
     if label is None or not label[1].strip("-_") or not PATTERNS.punctuation.search(gap, 0, label.start()):
@@ -454,9 +473,9 @@ _MIN_KEY_CHARS = 12
 _MAX_AFTER_CHARS = 120
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
 _LABEL_CHARS = 96  # of the end of a gap in which a name of something else is looked for
+_SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_TABLE_CHARS = 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
-_STRONG = (SecretConfidence.PASSWORD, SecretConfidence.SECRET)

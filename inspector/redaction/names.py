@@ -8,6 +8,7 @@ of full width is plain there, and every other character that is not ASCII is `?`
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_letters, digits
 
 from weaklink.inspector.redaction.rules import PATTERNS, part, words
 from weaklink.inspector.redaction.secret_values import SecretConfidence
@@ -41,12 +42,13 @@ NAME = part("NAME")
 _KEY_KINDS, _OTHER_KEYS = words("key_kinds"), words("other_keys")
 _TOKEN_KINDS, _OTHER_TOKENS = words("token_kinds"), words("other_tokens")
 _MAX_NAME_CHARS = 48
+_NAME_CHARACTERS = f"{ascii_letters}{digits}_.$-"
 
 _PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
 _FOREIGN = words("foreign")
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
-_FOREIGN_LETTERS = frozenset(max(word) for word in _FOREIGN)
-"""A letter of each: most texts have none of them, and no word is searched for."""
+_FOREIGN_LETTERS = {word: max(word) for word in _FOREIGN}
+"""A letter of each: a word is searched for in texts that have it, which are few."""
 _ASCII = bytes(range(128))
 
 
@@ -90,8 +92,9 @@ def view(text: str) -> str:
 def _in_plain_words(text: str) -> str:
     lowered = "".join(_lowered(text))
     letters = set(lowered.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
-    for word in () if letters.isdisjoint(_FOREIGN_LETTERS) else _FOREIGN:
-        lowered = lowered.replace(word, OTHER * len(word))
+    for word, letter in _FOREIGN_LETTERS.items():
+        if letter in letters:
+            lowered = lowered.replace(word, OTHER * len(word))
     for sign in letters.intersection(_PUNCTUATION):
         lowered = lowered.replace(sign, _PUNCTUATION[sign])
     return lowered
@@ -135,10 +138,9 @@ def _plain_letters(before: str, letters: str) -> str:
 
 def name_start(text: str, at: int, free_at: int) -> int:
     """The start of the name whose last word begins at `at`; an escape or a secret before it is not part of it."""
-    found = PATTERNS.name_begin.search(text, max(at - _MAX_NAME_CHARS, 0), at)
-    if found is None:
+    start = len(text[max(at - _MAX_NAME_CHARS, 0) : at].rstrip(_NAME_CHARACTERS)) + max(at - _MAX_NAME_CHARS, 0)
+    if start == at:
         return at
-    start = found.start()
     escape = None
     if start and text[start - 1] == "\\":
         escape = PATTERNS.escape_letter.match(text, start, at)

@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from weaklink.inspector import model
 from weaklink.inspector.model.exchange import RecordedTrace, compacted, expanded, with_changed
 from weaklink.inspector.redaction.exact_values import ExactValues, is_named_secret, secret_variables
-from weaklink.inspector.redaction.finding import FILLER, all_secrets, pattern_secrets, replaced, with_secrets
+from weaklink.inspector.redaction.finding import (
+    FILLER,
+    find_secrets,
+    pattern_secrets,
+    replaced,
+    secrets_but_of,
+    with_secrets,
+)
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
     ContentStream,
@@ -32,6 +39,7 @@ from weaklink.inspector.wire.events import TOKENS_PART
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
+_LONG = 16_384  # characters of a text whose blocks are remembered
 _TOGETHER = 65_536  # characters of texts that are searched together
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
@@ -151,7 +159,7 @@ class Redactor:
             are_secret = are_secret or bool(secret)
             for text in some:
                 if text not in secret:
-                    self._remember(text)
+                    self._remember(_key(text))
         return are_secret
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
@@ -161,25 +169,27 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        if self._is_clean(text):
+        is_long = len(text) >= _LONG
+        if not is_long and self._is_clean(text):
             return text
         known = self._values.replaced(text)
-        secrets = all_secrets(known, self._patterns)
+        secrets, blocks = secrets_but_of(known, self._clean, _key) if is_long else (find_secrets(known), ())
+        secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
-        if clean == text:
-            self._remember(text)
-            return text
-        self.count += len(secrets) + (known != text)
+        for key in (*blocks, *(() if is_long or clean != text else (_key(text),))):
+            self._remember(key)
+        if clean != text:
+            self.count += len(secrets) + (known != text)
         return clean
 
     def _is_clean(self, text: str) -> bool:
         """Whether a text is known to have no secret: names, settings, system prompts and tools repeat."""
         return not text or _key(text) in self._clean
 
-    def _remember(self, text: str) -> None:
+    def _remember(self, key: bytes) -> None:
         if len(self._clean) >= _MOST_CLEAN:
             self._clean.clear()
-        self._clean.add(_key(text))
+        self._clean.add(key)
 
     def _redacted(self, value: _Value, kept: Kept | None) -> _Value:
         """A value of the model with its texts redacted, at any depth."""

@@ -103,7 +103,8 @@ def _stops(quote: str) -> re.Pattern[str]:
 @cache
 def until(closer: str) -> PatternRun:
     """A value that ends at the literal `closer`, or at the line's end."""
-    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^\r\n<>])*"), closer[0])
+    other = r"\r\n" if closer == "]]>" else r"\r\n<>"
+    return PatternRun(re.compile(rf"(?:(?!{re.escape(closer)})[^{other}])*"), closer[0])
 
 
 BARE = PatternRun(PATTERNS.bare, "&,;|)]}\\")
@@ -307,7 +308,8 @@ def _is_bare_word_secret(value: str, *, name: str, gap: str, after: str) -> bool
     if gap == " ":
         is_sentence = after[:1].isspace() and (after[1:2].isalpha() or after[1:2] == "*")
         return not is_sentence and not after.startswith((",", ".", ";", ":"))
-    return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and after[0].isspace())
+    is_field = after[:1] == ";" and after[1:2].isalpha()  # of a connection string, whose next field follows
+    return not after or after[0] in "\r\n\\\"'`&<" or (gap == "=" and (is_field or after[0].isspace()))
 
 
 def _is_code(value: str) -> bool:

@@ -43,14 +43,13 @@ from weaklink.inspector.replay.canonical import (
     messages_of,
     without_times,
 )
-from weaklink.inspector.scanning import lazy_pattern
 
 CONVERSATION = "conversation"
 """The method of an exchange that is rebuilt from turns: its request is a conversation, see `conversation_of`."""
 _MAX_DIFFERENCES = 50
 _LEVELS = (MatchLevel.EXACT, MatchLevel.CANONICAL)
-_EPOCH = lazy_pattern(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
-_RANDOM_ID = lazy_pattern(
+_EPOCH = re.compile(r"\b1[5-9]\d{8}(?:\d{3}(?:\d{3}){0,2})?(?:\.\d+)?\b")
+_RANDOM_ID = re.compile(
     r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b"
     r"|\b(?=[A-Za-z]*\d)[0-9A-Za-z]{8,}\b|\b[a-z]+[_-](?=[A-Za-z]*\d)[0-9A-Za-z]{4,}\b|\b\d{6,}\b|\b[0-9a-f]{8,}\b",
     re.IGNORECASE,

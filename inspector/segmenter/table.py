@@ -195,6 +195,11 @@ class Transition(Struct, frozen=True):
         structs.force_setattr(self, "taken", len(self.marker) - self.lead if self.width is None else self.width)
 
 
+def unmarked(target: str, cut: MarkerSplit = MarkerSplit.BEFORE) -> Transition:
+    """The transition at a character that begins no marker, or at the end of a payload's value; it consumes nothing."""
+    return Transition("(anything else)", cut, target, width=0)
+
+
 class State(Struct, frozen=True, dict=True):
     """One kind of text and the transitions out of it.
 

@@ -37,7 +37,6 @@ from sqlalchemy import exc
 from sqlalchemy.dialects import postgresql, sqlite
 
 from weaklink.inspector.errors import StoreError
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage.console import statement_reader
 from weaklink.storage.console.statement_reader import (
     MOST_COLUMNS,
@@ -57,7 +56,7 @@ TOTAL_BYTES = 10_000_000
 """Maximum bytes of all values in a result."""
 _SECONDS = 10.0
 _TO_START_S, _DUCKDB_TO_START_S = 5.0, 15.0  # time for the process to start and end on a busy machine
-_FIRST_WORD = lazy_pattern(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
+_FIRST_WORD = re.compile(r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?(?:\*/|\Z)|\()*(\w*)", re.DOTALL)
 _BEGINS = ("select", "with", "values")
 _LONGEST = 100_000
 Value: TypeAlias = str | int | float | None
@@ -86,14 +85,14 @@ _MEMORY_SETTINGS = ("work_mem = '16MB'", "max_parallel_workers_per_gather = 0", 
 _DISK_MB = 256
 _DISK_SETTING = f"temp_file_limit = '{_DISK_MB}MB'"  # only some roles may set it
 _RECURSION = ":cterecursive true"
-_CALL = lazy_pattern(r":funcid (\d+)")  # an operator has its function too, which is not counted again
-_OF_ROWS = lazy_pattern(r"\{(?:VAR|PARAM|SUBLINK|AGGREF|WINDOWFUNC|GROUPINGFUNC)\b")
-_LISTS = lazy_pattern(r"\{ARRAYEXPR\b")
-_BRACE = lazy_pattern(r"(?s)\\.|[{}]")
-_RELATION = lazy_pattern(r":relid (\d+)")
-_OPERATOR = lazy_pattern(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
-_FUNCTION = lazy_pattern(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
-_TYPE = lazy_pattern(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
+_CALL = re.compile(r":funcid (\d+)")  # an operator has its function too, which is not counted again
+_OF_ROWS = re.compile(r"\{(?:VAR|PARAM|SUBLINK|AGGREF|WINDOWFUNC|GROUPINGFUNC)\b")
+_LISTS = re.compile(r"\{ARRAYEXPR\b")
+_BRACE = re.compile(r"(?s)\\.|[{}]")
+_RELATION = re.compile(r":relid (\d+)")
+_OPERATOR = re.compile(r":(?:opno|eqop|sortop|ltop|opnos) (?:(\d+)|\(o ([\d ]+)\))")
+_FUNCTION = re.compile(r":(?:funcid|opfuncid|aggfnoid|winfnoid|tsmhandler) (\d+)")
+_TYPE = re.compile(r":\w*(?:type|typeid|typeId|types|Types) (?:(\d+)|\(o ([\d ]+)\))")
 
 
 class QueryResult(Struct, frozen=True):

@@ -3,7 +3,8 @@
 `tests/cases/statements/sentences.jsonl` has the failed calls first, then the sentences, each written before the rules
 were, with the label of its author. `in` is `reply` (the first words after the failure) or `final` (the last ones); a
 row has `verdict` where the rules are known to disagree with the label. `wishes.jsonl` has sessions in twelve languages
-whose user had two wishes, of which the first failed; the statement is about the one or the other.
+whose user had two wishes, of which the first failed; the statement is about the one or the other. `stories.jsonl` has
+whole sessions of coding agents with one failure each, and last statements in many languages.
 """
 
 import json
@@ -60,6 +61,21 @@ def test_a_statement_on_one_of_two_wishes_says_nothing_of_the_other(row: dict[st
     assert (said and said.value) == row.get("verdict", row["said"])
 
 
-def test_the_rules_agree_with_nearly_all_labels() -> None:
-    rows = [*SENTENCES, *WISHES]
-    assert sum("verdict" in row for row in rows) <= len(rows) // 20
+ROWS_OF_STORIES = [
+    json.loads(line)
+    for line in (Path(__file__).parents[1] / "cases" / "statements" / "stories.jsonl").read_text("utf-8").splitlines()
+]
+STORIES = {row["story"]: row for row in ROWS_OF_STORIES if "story" in row}
+ENDS = [row for row in ROWS_OF_STORIES if "about" in row]
+
+
+@pytest.mark.parametrize("row", ENDS, ids=lambda row: f"{row['about']}-{row['sentence'][:40]}")
+def test_the_last_statement_of_a_story_reports_claims_or_does_neither(row: dict[str, Any]) -> None:
+    story = STORIES[row["about"]]
+    said = chain_of(*story["turns"], f"say: {row['sentence']}").steps[story["step"] - 1].said
+    assert (said and said.value) == row.get("verdict", row["said"])
+
+
+@pytest.mark.parametrize(("rows", "share"), [([*SENTENCES, *WISHES], 20), (ENDS, 10)], ids=["sentences", "stories"])
+def test_the_rules_agree_with_nearly_all_labels(rows: list[dict[str, Any]], share: int) -> None:
+    assert sum("verdict" in row for row in rows) <= len(rows) // share

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from weaklink.inspector.importers.reading import read_source
-from weaklink.inspector.model import Trace
+from weaklink.inspector.model import ParentWhy, Trace, TurnFlag
 
 _CASES = Path(__file__).parents[1] / "cases" / "importers"
 _LOGS = (
     *("claude-code-output/blocks", "claude-code/fork", "claude-code/session", "codex-output/exec", "codex/bare"),
-    *("codex/fork", "codex/rollout", "codex/subagent", "copilot-cli/events", "droid/session", "gemini-cli/lines"),
+    *("codex/fork", "codex/rollout", "codex/subagent", "copilot-chat/session"),
+    *("copilot-cli/events", "droid/session", "gemini-cli/lines"),
     *("pi/branches", "pi/first_version", "qwen-code/session"),
 )
 
@@ -45,3 +46,46 @@ def test_a_fork_is_one_session_however_many_it_continues(tmp_path: Path) -> None
     (trace,) = _traces(path)
     assert trace.parent is not None
     assert trace.parent.external_id.value == parent
+
+
+_WITHOUT_IDS = ("goose/legacy", "kimi/context", "kimi/wire")
+"""Logs that begin with a row of their own, and whose sessions are named by their file."""
+
+
+@pytest.mark.parametrize("log", _WITHOUT_IDS)
+def test_sessions_named_by_their_file_are_told_apart(log: str, tmp_path: Path) -> None:
+    text = (_CASES / f"{log}.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "log.jsonl").write_text(text, encoding="utf-8")
+    (alone,) = _traces(tmp_path / "log.jsonl")
+    (tmp_path / "log.jsonl").write_text(text + text.replace("Tow", "Pull"), encoding="utf-8")
+    first, second = _traces(tmp_path / "log.jsonl")
+    assert (first.external_ids, first.turns) == (alone.external_ids, alone.turns)
+    assert (len(second.turns), second.external_ids != first.external_ids) == (len(alone.turns), True)
+
+
+_AGENTS = (
+    *("claude-code", "codex", "copilot-chat", "copilot-cli", "cursor-cli", "droid", "gemini-cli", "goose"),
+    *("hermes-sessions", "kimi", "pi", "qwen-code"),
+)
+_LINES = sorted(path for agent in _AGENTS for path in (_CASES / agent).glob("*.jsonl"))
+
+
+@pytest.mark.parametrize("path", _LINES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_foreign_object_before_a_log_changes_nothing_else(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / path.parent.name / path.name
+    copy.parent.mkdir()
+    copy.write_bytes(path.read_bytes())
+    alone = _traces(copy)
+    copy.write_bytes(b'{"level": "info", "msg": "started"}\n' + path.read_bytes())
+    assert read_source(copy).source == read_source(path).source
+    expected = [(trace.external_ids, trace.parent, tuple(trace.turns)) for trace in alone]
+    assert [(trace.external_ids, trace.parent, tuple(trace.turns)) for trace in _traces(copy)] == expected
+
+
+def test_what_a_rewind_left_is_a_fork() -> None:
+    main, fork = _traces(_CASES / "gemini-cli" / "lines.jsonl")
+    assert fork.parent is not None
+    assert (fork.parent.why, (fork.parent.external_id,)) == (ParentWhy.FORK, main.external_ids)
+    own = [turn for turn in fork.turns if TurnFlag.COPIED_CONTEXT not in turn.flags]
+    assert [turn.parts[0].text for turn in own] == ["Leave it.", "Left."]
+    assert [turn.parts for turn in fork.turns[:-2]] == [turn.parts for turn in main.turns[:-2]]

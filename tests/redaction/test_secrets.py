@@ -300,12 +300,12 @@ def test_texts_of_any_length_are_searched_once_and_turns_without_a_secret_stay(m
         searched.extend(texts)
         return finding.with_secrets(texts)
 
-    def search_one(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
+    def search_one(text: str) -> list[Secret]:
         searched.append(text)
-        return finding.all_secrets(text, patterns)
+        return finding.find_secrets(text)
 
     monkeypatch.setattr(f"{Redactor.__module__}.with_secrets", search)
-    monkeypatch.setattr(f"{Redactor.__module__}.all_secrets", search_one)
+    monkeypatch.setattr(f"{Redactor.__module__}.find_secrets", search_one)
     for _ in range(2):
         turns = redactor.trace(trace).turns
         assert turns[0] is turns[2] is long

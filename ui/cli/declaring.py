@@ -43,6 +43,8 @@ def all_of(*options: _Option) -> Callable[[_Command], _Command]:
     return add
 
 
+_PATH = lazy_pattern(r"FILE|PATH|DIR")
+
 # The section of `--help` in which an option is listed, by the name of its parameter; all others come first.
 _SECTIONS: Mapping[str, Sequence[str]] = MappingProxyType(
     {
@@ -73,7 +75,19 @@ class WeaklinkCommand(click.Command):
         options = (("--db", given.get("where")), ("--color", given.get("color")))
         is_root = ctx.parent is None
         before = [word for name, value in options if value is not None and not is_root for word in (name, value)]
-        return super().parse_args(ctx, [*before, *args] if args or not self.no_args_is_help else args)
+        rest = super().parse_args(ctx, [*before, *args] if args or not self.no_args_is_help else args)
+        self._refuse_empty_words(ctx)
+        return rest
+
+    def _refuse_empty_words(self, ctx: click.Context) -> None:
+        """UsageError for an empty argument or path: `"$FOLDER"` of an unset variable would be the current folder."""
+        for param in self.params:
+            value = ctx.params.get(param.name or "")
+            words = value if isinstance(value, tuple) else (value,)
+            is_argument = isinstance(param, click.Argument) and not isinstance(param.type, _MAY_BE_EMPTY)
+            if "" in words and (is_argument or _PATH.search(param.make_metavar(ctx))):
+                word = param.opts[0] if isinstance(param, click.Option) else "An argument"
+                raise click.UsageError(f"{word} is empty; is a variable of the shell unset?", ctx)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Like Click's, with the garbage collector that `weaklink.command` turned off for the imports."""
@@ -293,6 +307,8 @@ class FilterType(click.ParamType[str]):
 
         return filter_completions(ctx.params.get("where") or None, incomplete)
 
+
+_MAY_BE_EMPTY = (FilterType, click.types.UnprocessedParamType)
 
 filter_option = click.option(
     "--filter",

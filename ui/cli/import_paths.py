@@ -1,21 +1,16 @@
-"""`weaklink import`: import log files into the database, and report every file and every skipped record.
-
-With `--to DIR`, write the results of blocks into a folder: the plan, the totals, and the blocks that were set aside.
-"""
+"""`weaklink import`: import log files into the database, and report every file and every skipped record."""
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 
 import click
 
 from weaklink.inspector.json_text import write_json
-from weaklink.inspector.model import Json
 from weaklink.storage import open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
+from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.files import STDIN
 from weaklink.ui.cli.import_rounds import import_new
@@ -24,10 +19,7 @@ from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import kept_table
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, suggested
 from weaklink.ui.cli.watch import watch_paths
-from weaklink.ui.importing.block_jobs import run_blocks
-from weaklink.ui.importing.block_records import plan_traces
-from weaklink.ui.importing.engine import EngineOptions, engine_of
-from weaklink.ui.importing.result_tables import BlockImporter, BlockResult, ResultsFolder
+from weaklink.ui.importing.engine import engine_of
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
@@ -35,9 +27,7 @@ from weaklink.ui.views.styled_text import counted, visible_line
 
 _MOST_NOTES = 6
 
-_FAILED, _COULD_NOT_RUN = 1, 2
-_MOST_PRINTED = 20
-_ELSEWHERE = "its results are on another machine; name a folder that all nodes share, or a URL"
+_COULD_NOT_RUN = 2
 
 
 @declaring.command("import")
@@ -126,6 +116,8 @@ def import_paths(
             or STDIN in paths
         ):
             raise click.UsageError("--to can be combined with PATHs, --source, --jobs, --engine and --json only.")
+        from weaklink.ui.cli.import_results import import_results  # noqa: PLC0415  # all checks: an import of nothing new needs none
+
         import_results(paths, to, source, engine_of(jobs, engine, block_size, ray_address), as_json=as_json)
         return
     if engine != "local":
@@ -198,75 +190,3 @@ def _put(reports: list[FileReport], *, as_json: bool, every_file: bool, color: s
         lines = import_lines(reports, width=line_width(), every_file=every_file, most_notes=most_notes)
         print_lines(lines, color=color)
     sys.stdout.flush()
-
-
-def import_results(paths: Sequence[str], to: str, source: str | None, jobs: EngineOptions, *, as_json: bool) -> None:
-    """Write the results of every block that is not in the manifest yet, and print the totals of all.
-
-    Exits with 1 if a block was set aside, and with 2 if no trace could be read.
-    """
-    blocks = plan_traces(paths, source, jobs.block_bytes)
-    folder = ResultsFolder(to)
-    folder.begin(blocks, repr(source))
-    finished = folder.finished()
-    missing = [block for block in blocks if block.number not in finished]
-    set_aside: list[tuple[str, str]] = []
-    fresh: dict[int, BlockResult] = {}
-    with progress_bar("Inspecting", len(missing)) as advance:
-        for piece in run_blocks(missing, BlockImporter(to, source), jobs):
-            for answer in piece.answers:
-                fresh[piece.block.number] = answer
-            if piece.failed:
-                set_aside.append((piece.block.name, piece.failed))
-            advance(piece.is_last)
-    for number in sorted(fresh.keys() - folder.entries() if fresh else ()):
-        del fresh[number]
-        set_aside.append((blocks[number].name, _ELSEWHERE))
-    if not set_aside:
-        folder.remove_unfinished()
-    totals = _Totals()
-    for block in blocks:
-        if result := finished.get(block.number) or fresh.get(block.number):
-            totals.add(block.path, result)
-    for name, why in set_aside:
-        print_notice(f"{name} was set aside: {why}; the same command tries it again")
-    totals.report(to, resumed=len(finished), set_aside=set_aside, as_json=as_json)
-    if set_aside or not totals.rows["traces"]:
-        click.get_current_context().exit(_FAILED if totals.rows["traces"] else _COULD_NOT_RUN)
-
-
-class _Totals:
-    """The sums over the results of blocks; the first notices are printed as they come."""
-
-    def __init__(self) -> None:
-        self.rows: Counter[str] = Counter()
-        self.statuses: Counter[str] = Counter()
-        self.skipped = self.refused = self._printed = 0
-
-    def add(self, path: str, result: BlockResult) -> None:
-        self.rows.update(result.rows)
-        self.statuses.update(result.statuses)
-        self.skipped += result.skipped
-        self.refused += result.refused is not None
-        for notice in (*result.notices, *([result.refused] if result.refused else [])):
-            self._printed += 1
-            if self._printed <= _MOST_PRINTED:
-                print_notice(notice if notice == result.refused else f"{path}: {notice}")
-
-    def report(self, to: str, *, resumed: int, set_aside: list[tuple[str, str]], as_json: bool) -> None:
-        if self.skipped + self.refused > _MOST_PRINTED:
-            print_notice(f"{self.skipped:,} records were skipped, {self.refused:,} files refused; the first are listed")
-        if as_json:
-            aside: list[Json] = [{"block": name, "reason": why} for name, why in set_aside]
-            value: dict[str, Json] = {
-                "rows": dict(sorted(self.rows.items())),
-                "statuses": dict(sorted(self.statuses.items())),
-                "skipped": self.skipped,
-                "refused": self.refused,
-                "finished_before": resumed,
-                "set_aside": aside,
-            }
-            sys.stdout.write(write_json(value) + "\n")
-            return
-        shown = ", ".join(f"{count:,} {status}" for status, count in sorted(self.statuses.items()))
-        sys.stdout.write(f"{to}: {counted(self.rows['traces'], 'trace')}{f' ({shown})' if shown else ''}\n")

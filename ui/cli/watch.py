@@ -5,6 +5,11 @@ There is no thread and no service of the operating system: a round asks for the 
 looking took, at least `_MIN_PAUSE_S` and at most `_MAX_PAUSE_S`. So the logs of a new session are found like the lines
 of a known one, a folder may appear later, and a long history does not delay what happens now.
 
+A session that grows is imported as a whole for each line, and by itself, so that its break is printed at once. That is
+fast, because what was found out about its known turns is remembered (`inspector.memoized`) until it rests for a minute
+or two. Reading it is followed by as much rest, on average: it may run `_BURST_S` ahead, so a line that comes now and
+then is read at once.
+
 A file of JSON lines is read up to its last complete line, an SQLite database whenever it or its write-ahead log
 changed (its transactions are whole), any other file once it did not change between two rounds. If another program
 locks weaklink's database, the files of the round stay due. Several watchers may run: each reads what changes, and the
@@ -32,6 +37,7 @@ from weaklink.inspector.importers.places import log_paths, sources_with_places
 from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.importers.sqlite_tables import MAGIC
+from weaklink.inspector.memoized import forget_unused, memoizing
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
@@ -51,6 +57,9 @@ _BLOCK = 1 << 16
 _MIN_PAUSE_S, _MAX_PAUSE_S, _PAUSE_FACTOR = 0.2, 1.0, 9
 _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 to 10 ms ago
 _INDEX_AFTER_S = 5.0
+_FORGET_AFTER_S = 60.0
+_BURST_S = 5.0
+_RECENT_NS = 600 * 10**9  # a session that was written since may go on
 _ROUND_BYTES = 8 << 20  # read in about a second
 
 Reports: TypeAlias = Callable[[list[FileReport]], object]
@@ -74,7 +83,7 @@ class _FileState(Struct, frozen=True):
 
 
 class _ReadFile(Struct, frozen=True):
-    """A file when it was last returned: its state, how much of it was due, and when it may be read again.
+    """A file when it was last returned: its state, how much of it was due, and until when it should rest.
 
     `is_again` is whether it had been returned before.
     """
@@ -82,7 +91,7 @@ class _ReadFile(Struct, frozen=True):
     state: _FileState
     size_bytes: int
     is_again: bool
-    again_at_s: float = 0.0
+    rests_until_s: float = 0.0
 
     def is_all_of(self, state: _FileState) -> bool:
         """Whether the file has not changed since."""
@@ -92,9 +101,9 @@ class _ReadFile(Struct, frozen=True):
 class PathWatcher:
     """Finds the files below some paths that are due for import; a path may appear later.
 
-    A file is due when it is unchanged since the last call; JSON lines and databases also while they grow. A file that
-    grows all the time is not due again before as long has passed as reading it took, so that reading it takes half of
-    the time at most. `paths` returns the files that there are now. `clock` returns monotonic seconds.
+    A file is due when it is unchanged since the last call; JSON lines and databases also while they grow. A file rests
+    for as long as reading it took, so that reading one that grows all the time takes half of the time at most; reading
+    may run `_BURST_S` ahead of that. `paths` returns the files that there are now. `clock` returns monotonic seconds.
     """
 
     def __init__(self, paths: Callable[[], Iterable[str]], *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -126,7 +135,9 @@ class PathWatcher:
                 break
             left = None if left is None else left - state.size_bytes
             assert file.size_bytes is not None
-            self._taken[file.path] = _ReadFile(state, file.size_bytes, file.path in self._taken)
+            before = self._taken.get(file.path)
+            rests_until_s = now_s if before is None else before.rests_until_s
+            self._taken[file.path] = _ReadFile(state, file.size_bytes, before is not None, rests_until_s)
             files.append(file)
         self.pause_s = min(max(_PAUSE_FACTOR * (self._clock() - now_s), _MIN_PAUSE_S), _MAX_PAUSE_S)
         return files
@@ -135,7 +146,8 @@ class PathWatcher:
         """Record how long reading a file took; one that is read for the first time is due again at once."""
         known = self._taken.get(file.path)
         if known is not None and known.is_again:
-            self._taken[file.path] = structs.replace(known, again_at_s=self._clock() + seconds)
+            rests_until_s = max(known.rests_until_s, self._clock()) + seconds
+            self._taken[file.path] = structs.replace(known, rests_until_s=rests_until_s)
 
     def retry(self, file: PlacedFile) -> None:
         """A file that was returned was not imported: it is due again."""
@@ -152,7 +164,7 @@ class PathWatcher:
 
     def _if_due(self, path: str, state: _FileState, now_s: float) -> PlacedFile | None:
         taken = self._taken.get(path)
-        if taken is not None and (now_s < taken.again_at_s or taken.is_all_of(state)):
+        if taken is not None and (now_s < taken.rests_until_s - _BURST_S or taken.is_all_of(state)):
             return None
         before = self._seen.get(path)
         is_at_rest = before == state or (before is None and time.time() - state.changed_ns / 1e9 > _UNCHANGED_S)
@@ -217,6 +229,7 @@ class LiveImport:
         self.files = PathWatcher(paths, clock=clock)
         self._clock = clock
         self._index_at_s: float | None = None  # None if everything is indexed
+        self._forget_at_s = 0.0
         self._began_ns = time.time_ns() - _TICK_NS
         self._is_locked = False
 
@@ -228,6 +241,9 @@ class LiveImport:
         if self._store.recreate_if_missing():
             print_notice("the database was moved or deleted; a new one is created")
             self.files.forget()
+        if self._clock() >= self._forget_at_s:
+            forget_unused()
+            self._forget_at_s = self._clock() + _FORGET_AFTER_S
         files = self.files.due(_ROUND_BYTES)
         if not files:
             self._index_when_due()
@@ -268,18 +284,21 @@ class LiveImport:
             unchanged.add(file, report)
             unread.pop(file.path, None)
 
-        if not due:
-            return
-        has_history = not all(file.is_grown for file in due)
-        try:
-            jobs = self._jobs or (None if has_history else 1)  # starting a process takes longer than reading a session
-            import_round(self._store, due, self._options, jobs, done, index=has_history)
-            unchanged.flush()
-        finally:
-            if not has_history and self._index_at_s is None:
-                self._index_at_s = self._clock() + _INDEX_AFTER_S
-            if reports:
-                put(reports)
+        recent_ns = time.time_ns() - _RECENT_NS
+        running = [file for file in due if file.is_grown or self.files.changed_since(file.path, recent_ns)]
+        history = [file for file in due if file not in running]
+        for some, is_running in (*(([file], True) for file in running), *([(history, False)] if history else [])):
+            jobs = self._jobs or (1 if is_running else None)  # starting a process takes longer than reading a session
+            try:
+                with memoizing(is_on=is_running):
+                    import_round(self._store, some, self._options, jobs, done, index=not is_running)
+                unchanged.flush()
+            finally:
+                if is_running and self._index_at_s is None:
+                    self._index_at_s = self._clock() + _INDEX_AFTER_S
+                if reports:
+                    put(reports)
+                    reports = []
 
     def _index_when_due(self) -> None:
         if self._index_at_s is None or self._clock() < self._index_at_s:

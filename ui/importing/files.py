@@ -2,8 +2,8 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, islice, takewhile
 from typing import TypeAlias
 
 from msgspec import Struct, field, structs
@@ -12,14 +12,14 @@ from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.errors import StoreError, UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers.reading import read_group
 from weaklink.inspector.importers.source import Skipped
-from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Trace
-from weaklink.inspector.model.exchange import RecordedTrace
+from weaklink.inspector.memoized import RecentValues, is_memoizing
+from weaklink.inspector.model import Trace, Turn
+from weaklink.inspector.model.exchange import RecordedTrace, expanded
 from weaklink.storage import Store, Verdict
-from weaklink.storage.derived_rows import derived_rows
+from weaklink.storage.derived_rows import derived_rows, inspect_trace
 from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.record_rows import RecordRows, record_rows
-from weaklink.storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows
+from weaklink.storage.writing import Saved, StoredInspection, TraceDraft, TraceRows, UninspectedRows, WrittenTurns
 from weaklink.ui.importing.file_places import PlacedFile, read_placed
 from weaklink.ui.reports.import_report import Counts, FileReport, counts_from, counts_of
 
@@ -147,9 +147,9 @@ def with_reports(file: PlacedFile, records: Iterable[FileRecord]) -> Iterator[Re
 def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: InspectionLookup) -> ReadRecord:
     if isinstance(record, Skipped):
         return ReadRecord(number, skipped=structs.replace(record, reason=redacts.text(record.reason)))
-    before = redacts.count
-    trace = redacts.trace(record)
-    redacted = redacts.count - before
+    key = _session_key(record, redacts)
+    before = None if key is None else _known_sessions.get(key)
+    trace, redacted = _redacted(record, redacts, before)
     rows, warnings = _rows(record, trace, redacts), trace.provenance.warnings
     known = kept(rows)
     if known is not None:
@@ -160,8 +160,57 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: I
         inspection = inspect_trace(trace)
     except UnknownFormatError as error:
         return ReadRecord(number, redacted=redacted, skipped=Skipped(record.provenance.record, str(error)))
-    draft = TraceRows(rows, derived_rows(inspection, trace))
+    draft = TraceRows(rows, derived_rows(inspection, trace), written=None if before is None else before.written(rows))
+    if key is not None:
+        known = record if before is None else before.with_known(record)
+        _known_sessions.put(key, _KnownSession(known, trace.turns, redacted, rows))
     return ReadRecord(number, draft, counts_of(trace, inspection), warnings, redacted)
+
+
+class _KnownSession(Struct, frozen=True):
+    """A session that grows as it was read last, its turns without secrets, the number of secrets, and its rows."""
+
+    record: Trace
+    redacted_turns: Sequence[Turn]
+    redacted: int
+    rows: RecordRows
+
+    def known(self, turns: Sequence[Turn]) -> int:
+        """How many of a session's first turns are those of before."""
+        differ = (number for number, (old, new) in enumerate(zip(self.record.turns, turns, strict=False)) if old != new)
+        return next(differ, min(len(self.record.turns), len(turns)))
+
+    def with_known(self, record: Trace) -> Trace:
+        """The session as it is now; turns of before are the same objects."""
+        known = self.known(record.turns)
+        return structs.replace(record, turns=(*self.record.turns[:known], *record.turns[known:]))
+
+    def written(self, rows: RecordRows) -> WrittenTurns:
+        """The turns whose rows are those of before."""
+        pairs = zip(self.rows.turns, rows.turns, strict=False)
+        return WrittenTurns(self.rows.fingerprint, sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs)))
+
+
+_known_sessions: RecentValues[_KnownSession] = RecentValues()
+
+
+def _session_key(record: Trace, redacts: Redacts) -> Hashable | None:
+    """What the versions of a session have in common; None if it is not remembered or if a turn depends on others."""
+    is_apart = is_memoizing() and redacts.keeps_content and record.external_ids and expanded(record) is record
+    return (record.provenance.source, record.provenance.file, record.external_ids, redacts) if is_apart else None
+
+
+def _redacted(record: Trace, redacts: Redacts, before: _KnownSession | None) -> tuple[Trace, int]:
+    """A record without secrets, and how many it had; only turns that are not known are searched."""
+    known = 0 if before is None else before.known(record.turns)
+    count = redacts.count
+    if before is None or not known:
+        return redacts.trace(record), redacts.count - count
+    redacts.trace(structs.replace(before.record, turns=before.record.turns[known:]))
+    gone = redacts.count - count
+    trace = redacts.trace(structs.replace(record, turns=record.turns[known:]))
+    turns = (*before.redacted_turns[:known], *trace.turns)
+    return structs.replace(trace, turns=turns), before.redacted - gone + redacts.count - count - gone
 
 
 def _rows(record: Trace, trace: Trace, redacts: Redacts) -> RecordRows:

@@ -9,9 +9,9 @@ deleted. Always read are streams, parts of files, files that are read together w
 with a write-ahead log beside it, which holds what the file does not have yet.
 
 A file that begins with all that was imported from it has grown (`PlacedFile.is_grown`): its traces replace the stored
-ones even if they are shorter, since a session may be rewound. It is read as a whole. Of a session of 3.5 MB that grew
-by a line (1,370 turns, one trace; 2026-11-29, CPU time) reading takes 12 %, redaction 12 %, inspection 41 % and the
-database 35 %: what takes the time is the chain of the whole session, which a new line may change at any step.
+ones even if they are shorter, since a session may be rewound. It is read as a whole, and its chain is computed as a
+whole, since a new line may change any step; what a watch knows of its turns it does not find out again
+(`inspector.memoized`).
 
 A file that was imported costs 0.03 ms to leave out (2026-11-29), where reading 54 MB takes seconds.
 """

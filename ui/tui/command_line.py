@@ -31,15 +31,15 @@ from weaklink.ui.tui.line_bar import LineBar
 from weaklink.ui.tui.line_view import LineInput
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import VIEWS_PAGE, Link, LinkError, SavedView, read_link, save_view, saved_views
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
+from weaklink.ui.views.styled_text import Run, Style, counted, quoted, visible_line
 from weaklink.ui.views.trace_columns import ORDERS_BY_WORD
 
 MARKED, SHOWN = "@marked", "@shown"
 _TARGETS = (MARKED, SHOWN)
 _SUFFIXES = ("html", "md", "json", "jsonl")
-_MOST_TRACES = 100_000
-_MOST_ASKED = 20
-_MOST_OFFERED = 30
+_MAX_TRACES = 100_000
+_MAX_ASKED = 20
+_MAX_OFFERED = 30
 _VERBS = {
     "ask": "ask [TRACE]...: sends the request of the broken turn again",
     "diff": f"diff [TRACE]...: compares up to {MOST_COMPARED} traces",
@@ -83,19 +83,19 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
     CommandLine Horizontal { height: 1; }
     CommandLine Label { width: 2; color: $primary; }
     CommandLine Input { border: none; width: 1fr; height: 1; padding: 0; background: $panel; }
-    CommandLine LineBar { background: $surface; }
+    CommandLine LineBar { background: $surface; padding: 0 1; }
     """
 
     def __init__(self, complete: Completer, wrong: Callable[[str], str | None]) -> None:
         super().__init__()
         self._complete = complete
         self._wrong = wrong
-        self._found: tuple[str, Completions] | None = None
+        self._completed: tuple[str, Completions] | None = None
 
     def compose(self) -> ComposeResult:
         """The completions, and the line below them."""
         with Vertical():
-            yield LineBar()
+            yield LineBar(classes="wrapped")
             with Horizontal():
                 yield Label(" :", markup=False)
                 yield LineInput(compact=True, select_on_focus=False)
@@ -103,11 +103,11 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
     def on_mount(self) -> None:
         """Focus the line."""
         self.query_one(Input).focus()
-        start_work(self, partial(self._look, ""), "complete")
+        start_work(self, partial(self._show_completions, ""), "complete")
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Show the completions."""
-        start_work(self, partial(self._look, event.value), "complete")
+        start_work(self, partial(self._show_completions, event.value), "complete")
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Run the command, if the line is valid."""
@@ -115,7 +115,7 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value.strip() or None)
         else:
-            self._say((Run(" ✖ ", Style.ERROR), *quoted(visible_line(wrong))))
+            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(visible_line(wrong)))])
 
     def on_click(self, event: events.Click) -> None:
         """Close the line on a click outside it."""
@@ -128,41 +128,32 @@ class CommandLine(ClosesOnce[str | None], ModalScreen[str | None]):
 
     def action_complete(self) -> None:
         """Complete the word."""
-        start_work(self, self._take, "take")
+        start_work(self, self._complete_word, "insert")
 
     def action_close(self) -> None:
         """Close the line without running anything."""
         self.dismiss(None)
 
-    async def _take(self) -> None:
+    async def _complete_word(self) -> None:
         line = self.query_one(Input)
-        found = await self._known(line.value)
-        common = commonprefix(found.lines)  # noqa: RUF071  # of words, not of paths
-        taken = found.lines[0] if found.lines and common == line.value else common
-        if taken:
-            line.value = taken
-            line.cursor_position = len(taken)
+        known = await self._known(line.value)
+        common = commonprefix(known.lines)  # noqa: RUF071  # of words, not of paths
+        completed = known.lines[0] if known.lines and common == line.value else common
+        if completed:
+            line.value = completed
+            line.cursor_position = len(completed)
 
     async def _known(self, typed: str) -> Completions:
-        if self._found is None or self._found[0] != typed:
-            self._found = (typed, await self._complete(typed))
-        return self._found[1]
+        if self._completed is None or self._completed[0] != typed:
+            self._completed = (typed, await self._complete(typed))
+        return self._completed[1]
 
-    async def _look(self, typed: str) -> None:
-        found = await self._known(typed)
-        words = [one.rstrip().rpartition(" ")[2] for one in found.lines[:_MOST_OFFERED]]
-        shown: list[Run] = [Run(" ")]
-        for word in words:
-            shown += [Run(visible_line(word), Style.KEY), Run("  ")]
-        about = (Run(" "), *quoted(visible_line(found.about), Style.DIM)) if found.about else ()
-        self._say(*([tuple(shown)] if words else []), *([about] if about else []))
-
-    def _say(self, *lines: Line) -> None:
-        width = max(self.size.width, 20)
-        rows = [row for line in lines for row in wrapped(line, width, indent=1)]
-        bar = self.query_one(LineBar)
-        bar.styles.height = max(len(rows), 1)
-        bar.say(rows)
+    async def _show_completions(self, typed: str) -> None:
+        known = await self._known(typed)
+        words = [line.rstrip().rpartition(" ")[2] for line in known.lines[:_MAX_OFFERED]]
+        shown = tuple(run for word in words for run in (Run(visible_line(word), Style.KEY), Run("  ")))
+        about = quoted(visible_line(known.about), Style.DIM)
+        self.query_one(LineBar).say([line for line in (shown, about) if line])
 
 
 class CommandDestinations(Struct, frozen=True):
@@ -323,8 +314,8 @@ class LineCommands:
             self._toast(f"`diff` compares 2 to {MOST_COMPARED} traces; got {len(ids):,}.", is_error=True)
         elif verb == "diff":
             self._destinations.diff(ids)
-        elif len(ids) > _MOST_ASKED:
-            self._toast(f"`ask` opens at most {_MOST_ASKED} traces; got {len(ids):,}.", is_error=True)
+        elif len(ids) > _MAX_ASKED:
+            self._toast(f"`ask` opens at most {_MAX_ASKED} traces; got {len(ids):,}.", is_error=True)
         else:
             for id_ in reversed(ids):
                 self._destinations.ask(id_)
@@ -343,7 +334,7 @@ class LineCommands:
         for word in words:
             if word in _TARGETS:
                 filter_text = "marked:yes" if word == MARKED else self._chains.chains.filter_text
-                found += sorted(one.id for one in store.traces(filter_text, limit=_MOST_TRACES))
+                found += sorted(one.id for one in store.traces(filter_text, limit=_MAX_TRACES))
             else:
                 found.append(store.summary(word).id)
         return list(dict.fromkeys(found))

@@ -59,7 +59,8 @@ class DiffScreen(UpperScreen):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(DIFF_COMMANDS)]
     DEFAULT_CSS = """
     DiffScreen { background: $background; }
-    DiffScreen #verdict { height: 2; background: $surface; }
+    DiffScreen #verdict { height: auto; background: $surface; }
+    DiffScreen #maps { height: auto; }
     DiffScreen #grid { height: 2; }
     DiffScreen #what { background: $surface; }
     DiffScreen #texts { height: 1fr; }
@@ -230,16 +231,13 @@ class DiffScreen(UpperScreen):
         diff, width = self._diff, max(self.size.width, 20)
         if diff is None:
             return
-        lines = self.query_one("#verdict", LineBar)
         verdict = list(wrapped(quoted(diff.verdict, Style.STRONG), width - 2))
         if len(verdict) > 2:
             verdict[1:] = [clipped((*verdict[1], Run(" …")), width - 2)]
-        lines.styles.height = len(verdict)
-        lines.say([(Run(" "), *line) for line in verdict])
+        self.query_one("#verdict", LineBar).say([(Run(" "), *line) for line in verdict])
         self.query_one("#asked", LineBar).say([_request_line(diff)])
-        maps = self.query_one("#maps", LineBar)
-        maps.styles.height = len(self._ids) + 1
-        maps.say(list(aligned_map_lines(diff.alignment, len(self._ids), self.grid.cursor, width - 2)))
+        maps = aligned_map_lines(diff.alignment, len(self._ids), self.grid.cursor, width - 2)
+        self.query_one("#maps", LineBar).say(list(maps))
         self.grid.styles.height = max(min(self.rows, (self.size.height - len(self._ids) - 9) // 2), 2)
         room = max(self.grid.scrollable_content_region.width, 20)
         columns = grid_columns(len(self._ids), self._chosen, room)

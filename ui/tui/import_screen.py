@@ -42,7 +42,6 @@ from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,
-    clipped,
     counted,
     quoted,
     table_lines,
@@ -73,7 +72,6 @@ _KEYS = "enter imports, tab completes, esc leaves"
 _LIST_KEYS = "enter imports, tab returns to the path, esc leaves"
 _MAX_LOG_LINES = 8
 _LOG_HEADS = LOG_COLUMNS[:-1]  # a folder needs more room than a dialog has
-_HINTS = 3  # lines of them
 
 _ABOUT = (
     "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is saved."
@@ -81,7 +79,6 @@ _ABOUT = (
 
 _MOST = 200
 _LOOKED_AT = 5_000
-_GAP = 2
 
 
 class FileProgress(Struct):
@@ -152,7 +149,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     }
     ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
     ImportScreen LineBar { background: $surface; }
-    ImportScreen #hints { height: 3; }
+    ImportScreen #hints { max-height: 3; }
     ImportScreen #heads { display: none; }
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """
@@ -165,7 +162,6 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._progress: FileProgress | None = None
         self._offered: list[str] = []
         self._at = 0
-        self._hinted: Line | list[str] = quoted(_ABOUT, Style.DIM)
         self._groups: Sequence[LogGroup] = ()
         self._lead: list[Line] = []
         self._reports: Sequence[FileReport] = ()
@@ -176,7 +172,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             box.border_subtitle = _KEYS
             box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
             yield PathInput(compact=True, placeholder="path")
-            yield LineBar(id="hints")
+            yield LineBar(id="hints", classes="wrapped")
             yield LineBar(id="heads")
             yield LineView(id="logs")
             yield LineBar(id="progress")
@@ -189,6 +185,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Focus the path, and look for the logs of agents."""
+        self._hint(*quoted(_ABOUT, Style.DIM))
         self.query_one(PathInput).focus()
         start_work(self, self._discover, "discover")
 
@@ -205,7 +202,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         """Discard the completions of another path."""
         if self.query_one(PathInput).value not in self._offered:
             self._offered = []
-            self._hint(quoted(_ABOUT, Style.DIM))
+            self._hint(*quoted(_ABOUT, Style.DIM))
 
     def on_input_submitted(self) -> None:
         """Import."""
@@ -218,7 +215,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             return
         wrong = _wrong_with(typed)
         if wrong is not None:
-            self._hint((Run("✖ ", Style.ERROR), *quoted(wrong)))
+            self._hint(Run("✖ ", Style.ERROR), *quoted(wrong))
         else:
             self._import(files_below([str(Path(typed).expanduser())]))
 
@@ -250,14 +247,15 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             return
         found = await asyncio.to_thread(completions, line.value)
         if not found:
-            self._hint((Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`.")))
+            self._hint(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))
             return
         common = common_start(found)
         if len(found) > 1:
             self._offered = [common, *found]
-            self._hint([_last(one) for one in found])
+            names = "  ".join(map(_last, found))
+            self._hint(Run(f"{counted(len(found), 'path')}:  ", Style.STRONG), Run(names, Style.DIM))
         else:
-            self._hint(quoted(_ABOUT, Style.DIM))
+            self._hint(*quoted(_ABOUT, Style.DIM))
         self._put(common)
 
     def action_leave(self) -> None:
@@ -275,16 +273,10 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             line.value = path
         line.cursor_position = len(path)
 
-    def _hint(self, hint: Line | list[str]) -> None:
-        """Show a sentence, or these names."""
-        self._hinted = hint
-        self._say_hint()
-
-    def _say_hint(self) -> None:
+    def _hint(self, *line: Run) -> None:
         for hints in self.query("#hints").results(LineBar):  # none while the dialog closes
-            width, hint = max(hints.size.width, 20), self._hinted
-            hints.display = bool(hint)
-            hints.say(names_in_rows(hint, width, _HINTS) if isinstance(hint, list) else list(wrapped(hint, width)))
+            hints.display = bool(line)
+            hints.say([line])
 
     def _import(self, paths: Iterable[str]) -> None:
         start_work(self, partial(self._read, paths), "import")
@@ -313,7 +305,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     async def _read(self, paths: Iterable[str]) -> None:
         progress = self._progress = FileProgress()
         self.query_one(PathInput).disabled = True
-        self._hint(())
+        self._hint()
         self._say_keys("esc stops after the current file")
         work = asyncio.create_task(asyncio.to_thread(import_files, self._where, paths, progress))
         work.add_done_callback(lambda task: task.cancelled() or task.exception())  # even if no task awaits it
@@ -352,7 +344,6 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             view.focus()
 
     def _say_all(self) -> None:
-        self._say_hint()
         self._say_logs()
         if self._lead or self._reports:
             self._say_report()
@@ -419,24 +410,6 @@ def common_start(paths: list[str]) -> str:
     first, last = min(paths), max(paths)
     shorter = min(len(first), len(last))
     return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
-
-
-def names_in_rows(names: Sequence[str], width: int, rows: int) -> list[Line]:
-    """As many names as fit into `rows` rows of `width` cells, and how many more there are."""
-    cells = [clipped((Run(visible_line(name), Style.DIM),), width) for name in names]
-    lines: list[Line] = [()]
-    for number, cell in enumerate(cells):
-        last = lines[-1]
-        more = f"… {len(cells) - number:,} more"
-        room = width - (_GAP + len(more) if len(lines) == rows and number + 1 < len(cells) else 0)
-        if last and width_of(last) + _GAP + width_of(cell) > room:
-            if len(lines) == rows:
-                lines[-1] = clipped((*last, Run(" " * _GAP), Run(more, Style.DIM)), width)
-                return lines
-            lines.append(cell)
-        else:
-            lines[-1] = (*last, Run(" " * _GAP), *cell) if last else cell
-    return lines
 
 
 def _entries(place: Path, begun: str) -> Iterator[str]:

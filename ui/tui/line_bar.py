@@ -1,27 +1,28 @@
 """Fixed lines on a screen: heads, counts, messages with clickable cells, the status line, and the keys below."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
-from rich.segment import Segment
 from textual import events
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import reactive
-from textual.strip import Strip
+from textual.style import Style as VisualStyle
 from textual.timer import Timer
 from textual.widget import Widget
 
 from weaklink.ui.tui.commands import AvailableCommand, available_commands, key_names
-from weaklink.ui.tui.line_view import fit_cell_width
+from weaklink.ui.tui.line_view import content_of, visual_style
 from weaklink.ui.tui.palette import paint_of
-from weaklink.ui.views.styled_text import Line, Run, Style, cell_width, clipped, padded, visible_line, width_of
+from weaklink.ui.views.styled_text import Line, Run, Style, clipped, padded, visible_line, width_of
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PERIOD_S = 0.12
 _SEPARATOR = Run(" ▸ ", Style.DIM)
 _SHORTEST = 4  # cells of a crumb that is truncated
-_LINES = 2
-_ALWAYS = 3
+_MAX_ROWS = 2
+_ALWAYS_SHOWN = 3
+_TARGET = "target"  # the key of a click target in the meta data of its style
 
 
 class ClickTarget(Struct, frozen=True):
@@ -32,11 +33,15 @@ class ClickTarget(Struct, frozen=True):
 
 
 class LineBar(Widget):
-    """Shows lines, each truncated with `…` at the screen's edge."""
+    """Shows lines, each truncated with `…` at the screen's edge; with the class `wrapped`, wrapped there."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    LineBar { height: 1; background: $background; color: $foreground; }
+    LineBar {
+        height: 1; background: $background; color: $foreground;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    LineBar.wrapped { height: auto; min-height: 1; text-wrap: wrap; }
     """
 
     class Pressed(Message):
@@ -52,40 +57,38 @@ class LineBar(Widget):
             """The bar, for `on` selectors."""
             return self.bar
 
-    def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id)
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = ()
-        self._spots: Sequence[ClickTarget] = ()
+        self._targets: Sequence[ClickTarget] = ()
         self._gap = 0
 
     def say(self, lines: Sequence[Line]) -> None:
         """Show these lines; nothing in them can be clicked."""
-        self._lines, self._spots = lines, ()
-        self.refresh()
+        self._lines, self._targets = lines, ()
+        self.refresh(layout=self.styles.auto_dimensions)
 
-    def offer(self, spots: Sequence[ClickTarget], gap: int = 2) -> None:
+    def offer(self, targets: Sequence[ClickTarget], gap: int = 2) -> None:
         """Show click targets side by side, `gap` spaces apart."""
-        line: list[Run] = [Run(" ")]
-        for spot in spots:
-            line += (*spot.line, Run(" " * gap))
-        self._lines, self._spots, self._gap = (tuple(line),), spots, gap
+        self._targets, self._gap = targets, gap
         self.refresh()
 
-    def render_line(self, y: int) -> Strip:
-        """One of the lines."""
-        width, paint, base = self.size.width, paint_of(self.app), self.rich_style
-        line = clipped(self._lines[y], width) if y < len(self._lines) else ()
-        segments = [Segment(fit_cell_width(run.text), base + paint.of[run.style]) for run in line]
-        return Strip(segments).crop_extend(0, width, base)
+    def render(self) -> Content:
+        """The lines, or the click targets."""
+        paint = paint_of(self.app)
+        if not self._targets:
+            return Content("\n").join(content_of(line, paint) for line in self._lines)
+        cells = (
+            content_of(target.line, paint).stylize(VisualStyle.from_meta({_TARGET: target.name}))
+            for target in self._targets
+        )
+        return Content(" ").join((Content(), Content(" " * self._gap).join(cells)))
 
     def on_click(self, event: events.Click) -> None:
         """Post which click target was clicked."""
-        at = 1
-        for spot in self._spots:
-            width = width_of(spot.line)
-            if event.y == 0 and at <= event.x < at + width:
-                self.post_message(self.Pressed(self, spot.name))
-            at += width + self._gap
+        name = event.style.meta.get(_TARGET)
+        if name is not None:
+            self.post_message(self.Pressed(self, name))
 
 
 class StatusText(Struct, frozen=True):
@@ -123,12 +126,9 @@ class StatusLine(Widget):
             self._spinner.stop()
             self._spinner = None
 
-    def render_line(self, y: int) -> Strip:
+    def render(self) -> Content:
         """The line."""
-        width, paint, base = self.size.width, paint_of(self.app), self.rich_style
-        line = self._line(width)
-        segments = [Segment(fit_cell_width(run.text), base + paint.of[run.style]) for run in line]
-        return Strip(segments).crop_extend(0, width, base)
+        return content_of(self._line(self.size.width), paint_of(self.app))
 
     def _line(self, width: int) -> Line:
         text = self.status_text
@@ -161,114 +161,86 @@ class StatusLine(Widget):
         self.refresh()
 
 
-class _Label(Struct, frozen=True):
-    """A command in the footer: where its cells begin, its key and its title."""
-
-    start: int
-    key: str
-    title: str
-    offered: AvailableCommand
-
-    @property
-    def width(self) -> int:
-        return cell_width(self.key) + 1 + cell_width(self.title)
-
-
 class KeyFooter(Widget):
     """Two lines of keys for the focused widget; `H` hides them."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = """
-    KeyFooter { height: 2; dock: bottom; background: $surface; color: $foreground; }
+    KeyFooter { height: 2; dock: bottom; background: $surface; color: $foreground; text-wrap: nowrap; }
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self._besides: frozenset[str] = frozenset()
-        self._rows: list[list[_Label]] = []
+        self._priority_commands: frozenset[str] = frozenset()
         self._shown: list[tuple[str, AvailableCommand]] = []
 
     @property
-    def besides(self) -> frozenset[str]:
+    def priority_commands(self) -> frozenset[str]:
         """The ids of commands to show first in the footer, for what is shown now."""
-        return self._besides
+        return self._priority_commands
 
-    @besides.setter
-    def besides(self, ids: frozenset[str]) -> None:
-        if ids != self._besides:
-            self._besides = ids
-            self._look(None)
+    @priority_commands.setter
+    def priority_commands(self, ids: frozenset[str]) -> None:
+        if ids != self._priority_commands:
+            self._priority_commands = ids
+            self._update(None)
 
     def on_mount(self) -> None:
         """Follow the focus."""
-        self.screen.bindings_updated_signal.subscribe(self, self._look)
-        self._look(None)
+        self.screen.bindings_updated_signal.subscribe(self, self._update)
+        self._update(None)
 
-    def on_resize(self) -> None:
-        """Lay the labels out for the new width, also below a dialog."""
-        self._rows = _laid_out(self._shown, self.size.width)
-        self.refresh()
+    def render(self) -> Content:
+        """The labels in two rows: with their titles, or all with short ones if those do not fit.
 
-    def render_line(self, y: int) -> Strip:
-        """One of the two lines."""
-        paint, base = paint_of(self.app), self.rich_style
-        segments: list[Segment] = []
-        at = 0
-        for label in self._rows[y] if y < len(self._rows) else ():
-            segments += [
-                Segment(" " * (label.start - at), base),
-                Segment(label.key, base + paint.of[Style.KEY]),
-                Segment(f" {label.title}", base),
-            ]
-            at = label.start + label.width
-        return Strip(segments).crop_extend(0, self.size.width, base)
+        Labels that do not fit are left out; help and command line have them all. The last three, the way back, the
+        command line and the help, are always shown.
+        """
+        width, labels = self.size.width, self._labels(is_short=False)
+        rows = _rows(labels, width, gap=2)
+        if len(rows) > _MAX_ROWS:
+            labels = self._labels(is_short=True)
+            rows = _rows(labels, width, gap=1)
+        while len(rows) > _MAX_ROWS and len(labels) > _ALWAYS_SHOWN:
+            del labels[-_ALWAYS_SHOWN - 1]
+            rows = _rows(labels, width, gap=1)
+        return Content("\n").join(rows[:_MAX_ROWS])
 
     async def on_click(self, event: events.Click) -> None:
         """Run the command of the clicked label."""
-        row = self._rows[event.y] if event.y < len(self._rows) else []
-        for label in row:
-            if label.start <= event.x < label.start + label.width:
-                await self.app.run_action(label.offered.command.action, label.offered.node)
+        number = event.style.meta.get(_TARGET)
+        if number is not None:
+            _, offered = self._shown[number]
+            await self.app.run_action(offered.command.action, offered.node)
 
-    def _look(self, _: object) -> None:
+    def _update(self, _: object) -> None:
         if not self.is_attached or self.app.screen is not self.screen:
             return
-        keys = key_names(self.screen)
-        can = [
-            one for one in available_commands(self.screen) if one.command.in_footer or one.command.id in self._besides
+        keys, first = key_names(self.screen), self._priority_commands
+        offered = [
+            available
+            for available in available_commands(self.screen)
+            if available.command.id in keys and (available.command.in_footer or available.command.id in first)
         ]
-        can.sort(key=lambda one: one.command.id not in self._besides)
-        shown = [(keys.get(one.command.id), one) for one in can]
-        self._shown = [(reached[0], one) for reached, one in shown if reached]
-        self._rows = _laid_out(self._shown, self.size.width)
+        offered.sort(key=lambda available: available.command.id not in first)
+        self._shown = [(keys[available.command.id][0], available) for available in offered]
         self.refresh()
 
-
-def _laid_out(shown: Sequence[tuple[str, AvailableCommand]], width: int) -> list[list[_Label]]:
-    """The labels in two rows of `width` cells: with their titles, or all with short ones if those do not fit.
-
-    Labels that do not fit are left out; help and command line have them all. The last three, the way back, the command
-    line and the help, are always shown.
-    """
-    always, rest = shown[-_ALWAYS:], list(shown[:-_ALWAYS])
-    rows = list(_rows(shown, width, is_short=False))
-    while len(rows) > _LINES:
-        rows = list(_rows((*rest, *always), width, is_short=True))
-        if not rest:
-            break
-        rest.pop()
-    return rows[:_LINES]
+    def _labels(self, *, is_short: bool) -> list[Content]:
+        key_style = visual_style(paint_of(self.app).of[Style.KEY])
+        labels = []
+        for number, (key, available) in enumerate(self._shown):
+            title = (available.command.short if is_short else "") or available.command.title
+            label = Content.assemble((key, key_style), f" {title}")
+            labels.append(label.stylize(VisualStyle.from_meta({_TARGET: number})))
+        return labels
 
 
-def _rows(shown: Sequence[tuple[str, AvailableCommand]], width: int, *, is_short: bool) -> Iterator[list[_Label]]:
-    row: list[_Label] = []
-    at = 1
-    for key, one in shown:
-        title = (one.command.short if is_short else "") or one.command.title
-        label = _Label(at, key, title, one)
-        if at + label.width > width and row:
-            yield row
-            row, label = [], _Label(1, key, title, one)
-        row.append(label)
-        at = label.start + label.width + (1 if is_short else 2)
-    yield row
+def _rows(labels: Sequence[Content], width: int, gap: int) -> list[Content]:
+    """The labels, `gap` spaces apart, in as many rows of `width` cells as they need."""
+    rows = [Content(" ")]
+    for label in labels:
+        if rows[-1].cell_length + label.cell_length > width and rows[-1].cell_length > 1:
+            rows.append(Content(" "))
+        rows[-1] = rows[-1] + label + Content(" " * gap)
+    return rows

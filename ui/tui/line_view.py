@@ -5,6 +5,7 @@ Nothing is animated: the effect of a key is visible in the next frame.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from types import MappingProxyType
 from typing import ClassVar, Protocol
 
@@ -15,14 +16,16 @@ from rich.style import Style as RichStyle
 from textual import events
 from textual.binding import BindingType
 from textual.cache import LRUCache
+from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
 from textual.widgets import Input
 
 from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings
-from weaklink.ui.tui.palette import paint_of
+from weaklink.ui.tui.palette import Paint, paint_of
 from weaklink.ui.views.styled_text import Line, cell_width, visible_line
 
 _STRIPS = 1_024  # drawn lines that are kept: a few screens of the largest terminals
@@ -311,3 +314,11 @@ def fit_cell_width(text: str) -> str:
         return text
     settled = text.translate(_UNCERTAIN)
     return settled + " " * (cell_width(settled) - cell_len(settled))
+
+
+def content_of(line: Line, paint: Paint) -> Content:
+    """A line for Textual's own widgets, in the styles of a theme."""
+    return Content.assemble(*((fit_cell_width(run.text), visual_style(paint.of[run.style])) for run in line))
+
+
+visual_style = cache(VisualStyle.from_rich_style)

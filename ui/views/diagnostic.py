@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.endings import truncation_clause
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, failure_admission
-from weaklink.inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome
+from weaklink.inspector.chain.steps import Break, Chain, Reaction, Status, Step, StepOutcome, reaction_clause
 from weaklink.inspector.diagnostics import RUN_ARGUMENTS, RUN_RESULT, Diagnostic, Fix, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Role, Span, SpanKind, Trace
@@ -45,12 +45,6 @@ _HELP = {
         "the agent try another way."
     ),
     StepOutcome.UNANSWERED: "Answer every call before the next request, at least with an error.",
-}
-_REACTIONS = {
-    Reaction.REPORTED: "The agent reported it",
-    Reaction.IGNORED: "The agent continued as if nothing had happened",
-    Reaction.CONCEALED: "The agent continued with values that it invented",
-    None: "The trace ends before the agent responds to it",
 }
 _LONGEST = 160
 _NEAR = 64  # diagnostics before a step that may reach into it
@@ -310,7 +304,7 @@ def break_lines(
     yield from _facts("help", quoted(hint or _help(trace, broken)), width, Style.HINT)
     gist = gist or BreakFacts(trace, inspection)
     yield from _facts("downstream", quoted(gist.consequence), width)
-    yield from _facts("afterwards", _reaction(broken, gist.words), width)
+    yield from _facts("afterwards", _reaction(broken, reaction_clause(inspection.chain, broken), gist.words), width)
 
 
 def _help(trace: Trace, broken: Break) -> str:
@@ -385,14 +379,14 @@ def _facts(name: str, words: Line, width: int, style: Style = Style.STRONG) -> I
     yield from wrapped((Run(f"  {name}: ", style), *words), width, indent=4)
 
 
-def _reaction(broken: Break, comment: tuple[int, str] | None) -> Line:
+def _reaction(broken: Break, clause: str, comment: tuple[int, str] | None) -> Line:
     if comment is None:
-        return (Run(f"{_REACTIONS[broken.reaction]}."),)
+        return (Run(f"{clause}."),)
     turn, words = comment
     shown = " ".join(words[: 8 * _LONGEST].split())
     short = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1].rstrip() + "…"
     where = f" (turn {turn})" if broken.reaction is Reaction.REPORTED else f"; its last message (turn {turn})"
-    return (Run(f"{_REACTIONS[broken.reaction]}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
+    return (Run(f"{clause}{where}: "), Run(f"“{visible_line(short)}”", Style.KEY))
 
 
 def _is_fault_at(diagnostic: Diagnostic, code: str, place: Location) -> bool:

@@ -17,7 +17,6 @@ from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, TaskOutcome
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 from weaklink.storage import FilterCompletion, FilterError, TraceSummary, check_filter
 from weaklink.storage.derived_rows import argument_leaves
@@ -38,8 +37,8 @@ _LINE = "weaklink_filter_line"
 _OFFERED = "weaklink_filter_offered"
 _EXAMPLE = "status:broken model:hermes* code:J104 Oslo"
 _MOST_OFFERED = 12
-_WORD_BEGUN = lazy_pattern(r"(?:\A|[\s(-])(\w{2,})\Z")
-_END_OF_TERM = lazy_pattern(r"\s|\Z")
+_WORD_BEGUN = re.compile(r"(?:\A|[\s(-])(\w{2,})\Z")
+_END_OF_TERM = re.compile(r"\s|\Z")
 _FACETS_KEY = "weaklink_facet"
 _CLOSE = "weaklink_facet_close"
 _STATUS = "status"
@@ -55,8 +54,8 @@ _FAULT = "weaklink_view_fault"
 
 _MOST_ARGUMENTS, _MOST_CODES, _MOST_IDS = 12, 8, 4
 _LONGEST = 200  # characters of a value
-_PLAIN = lazy_pattern(r"[A-Za-z0-9_./-]+")
-_CHOICE = lazy_pattern(r"\bor\b", re.IGNORECASE)
+_PLAIN = re.compile(r"[A-Za-z0-9_./-]+")
+_CHOICE = re.compile(r"\bor\b", re.IGNORECASE)
 
 
 def filter_bar(page: str) -> str | None:

@@ -14,6 +14,7 @@ class Following {
     this.place = null;
     this.state = "";
     this.dissector = null;
+    this.awaited = null;
     this.sight = new IntersectionObserver(() => this.request());
   }
 
@@ -29,10 +30,18 @@ class Following {
     return JSON.stringify([this.place, this.state]);
   }
 
-  // Select characters in the stream; return whether the page has a stream.
-  go(place) {
-    if (this.dissector) this.dissector.go(place);
-    return this.dissector !== null;
+  // Select characters in the stream of a trace; a stream that is not drawn yet selects them when it is.
+  go(trace, place) {
+    this.awaited = null;
+    if (this.dissector?.root.isConnected && this.dissector.data.trace === trace) this.dissector.go(place);
+    else this.awaited = { trace, place };
+  }
+
+  // The place that was clicked before the stream of a trace was drawn, once.
+  claim(trace) {
+    const { awaited } = this;
+    this.awaited = null;
+    return awaited?.trace === trace ? awaited.place : null;
   }
 
   select(trace, place) {
@@ -86,6 +95,18 @@ function keepInAddress(values) {
     else url.searchParams.set(name, value);
   }
   window.history.replaceState(window.history.state, "", url);
+}
+
+// Give an element new children, but keep those that are equal: a click, or text that the user marks, may begin on an
+// element and end after this. So a click is handled by the parent, and the child says by attributes what it is.
+function renew(parent, nodes) {
+  const existing = [...parent.children];
+  nodes.forEach((node, index) => {
+    const old = existing[index];
+    if (!old) parent.append(node);
+    else if (!old.isEqualNode(node)) old.replaceWith(node);
+  });
+  for (const old of existing.slice(nodes.length)) old.remove();
 }
 
 function following() {

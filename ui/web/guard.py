@@ -1,5 +1,6 @@
 """Access control of the dashboard: allowed hosts, origins and the token, and the middleware that checks requests."""
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping, Sequence
 from hmac import compare_digest
 from http.cookies import CookieError, SimpleCookie
@@ -11,10 +12,9 @@ from msgspec import Struct
 
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.host_header import address_of, host_name, is_loopback
-from weaklink.inspector.scanning import lazy_pattern
 
-_TOKEN = lazy_pattern(r"[A-Za-z0-9._~-]+")
-_HEADER = lazy_pattern(r"[A-Za-z0-9-]{1,64}")
+_TOKEN = re.compile(r"[A-Za-z0-9._~-]+")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 _COOKIE = "weaklink_token"
 _WRITES = "write"
 _REMEMBERED_S = 2.0  # how long a revoked token is still accepted

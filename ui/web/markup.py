@@ -9,7 +9,6 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.reports.html import runs_html
 from weaklink.ui.views.colours import DARK, LIGHT, Colours, contrast
 from weaklink.ui.views.styled_text import Line, Style, plain, visible_line
@@ -125,18 +124,18 @@ button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 
 _CAPTIONS = "[data-testid=stCaptionContainer], [data-testid=stCaptionContainer] :is(p, code)"  # Streamlit's: too faint
 _FOCUSED = ".stApp :is(button, a, summary, [role=tab]):focus-visible, .stApp label:has(input:focus-visible)"
-_MARKS = lazy_pattern(r"([!-/:-@\[-`{-~])")
-_REREAD = lazy_pattern(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
+_MARKS = re.compile(r"([!-/:-@\[-`{-~])")
+_REREAD = re.compile(r"(?<=[^\s])(?=[:@])|(?<=www)(?=\.)|(?<=[-<>=~])(?=[->=])", re.IGNORECASE)
 _JOINER = "\u2060"
-_CODE = lazy_pattern(r"[\w./=<>*+-](?:[\w .,:/=<>*+-]*[\w./=<>*+-])?")  # in Markdown's code, nothing else is special
+_CODE = re.compile(r"[\w./=<>*+-](?:[\w .,:/=<>*+-]*[\w./=<>*+-])?")  # in Markdown's code, nothing else is special
 
-_IN_COLUMNS = lazy_pattern(
+_IN_COLUMNS = re.compile(
     r"\S  +\S"  # words set apart by more than one space
     r"|^ *\d* *[|│]"  # the gutter of quoted text
     r"|^[\s·.-]*$"  # horizontal rules and blank lines
 )
 
-_COLUMN_MARKS = lazy_pattern(r" *[\^~][\s^~·.-]*")  # they mark characters of the line above
+_COLUMN_MARKS = re.compile(r" *[\^~][\s^~·.-]*")  # they mark characters of the line above
 
 COLOUR_NAMES = {
     Style.ERROR: "red",

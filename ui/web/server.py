@@ -20,7 +20,6 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.starlette import App
 
 from weaklink.inspector.errors import StoreError, WeaklinkError
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.ui.web.guard import Access, Guard
 from weaklink.ui.web.markup import RULES, colour_rules, theme_options
 from weaklink.ui.web.prices import find_prices
@@ -51,7 +50,7 @@ _MENU = (  # before anything is drawn: what the visitor chose, or what the windo
     "<script>let menu; try { menu = localStorage.weaklinkMenu } catch {}"
     'document.documentElement.dataset.menu = menu || (innerWidth < 1600 ? "icons" : "names")</script>'
 )
-_INLINE = lazy_pattern(r"<script>(.*?)</script>", re.DOTALL)
+_INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _MEDIA = "/media/"  # Streamlit's folder of the files that pages offer
 _LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; longer ones are not parsed
 SCRIPT = Path(__file__).parent / "script" / "weaklink_page.py"

@@ -1,5 +1,6 @@
 """The data of the dissector in the browser as JSON: texts, spans, faults, chunk times and the tree of values."""
 
+import re
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -13,7 +14,6 @@ from weaklink.inspector.diagnostics import Diagnostic, Location
 from weaklink.inspector.inspected import Inspection, PartInspection
 from weaklink.inspector.model import Json, Part, Trace
 from weaklink.inspector.rules.rule import Rule
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 from weaklink.ui.views.diagnostic import part_words
 from weaklink.ui.views.dissect.dissection import Dissection
@@ -34,7 +34,7 @@ MOST_CHARACTERS = 2_000_000
 _MOST_CHUNKS = 100_000
 _IN_ROW = 120
 _MOST_LAYERED_STEPS = 2_000  # steps for which a key goes from layer to layer
-_LONE = lazy_pattern(r"[\ud800-\udfff]")
+_LONE = re.compile(r"[\ud800-\udfff]")
 MOST_ROWS = 5_000
 EXPANDED_TURNS = 250
 """The number of turns before and after the selected one that are expanded; turns further away have one row each."""

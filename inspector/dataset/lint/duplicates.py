@@ -14,6 +14,7 @@ Jaccard similarity of 0.7; samples with a similarity of at least 0.8 are reporte
 differ in the user's words alone, whatever these are, if the other turns have 12 words or more.
 """
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -32,10 +33,9 @@ from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import Role
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.rules.training import DUPLICATE_SAMPLE, LEAKED_SAMPLE, NEAR_DUPLICATE_SAMPLE
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 
-_WORD = lazy_pattern(r"\w+")
+_WORD = re.compile(r"\w+")
 _FOLDED_ASCII = bytes(ord(one.lower()) if one.isalnum() or one == "_" else ord(" ") for one in map(chr, range(128))) * 2
 """ASCII in lower case, with a space for what is in no word; bytes.translate needs 256 bytes."""
 _PERMUTATIONS = 64

@@ -7,11 +7,10 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.located_pieces import ApiCallPiece
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.formats.api.units import BracketCounter, Unit
-from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object
+from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object, not_an_object
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from weaklink.inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.conversation import MISSING_CALL_ID
 from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS, NOT_A_CALL
@@ -129,7 +128,7 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
     if strings:
         faults.append(_as_object(place, value))
     elif is_other:
-        faults.append(_not_an_object(place, value))
+        faults.append(not_an_object(value, place))
     readable = _is_repairable(call) and not (is_other and not strings)
     valid = readable and call.is_strict and not call.broken and not strings
     return ToolCall(
@@ -209,7 +208,7 @@ def _parsed_arguments(text: str, *, is_cut: bool = False) -> _ParsedArguments:
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, text)
     value = first.value() if first is not None else text
     if first is not None and reading.strict and is_no_object(first):
-        whole = _not_an_object(Range(0, len(text)), first)
+        whole = not_an_object(first, Range(0, len(text)))
         return _ParsedArguments(value, is_strict=False, is_readable=False, faults=(*faults, whole))
     return _ParsedArguments(
         value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults
@@ -223,7 +222,7 @@ def _is_repairable(call: GrowingCall) -> bool:
 
 def _nameless(call: GrowingCall) -> Fault:
     message = "The call has no `name`: the tool is unknown."
-    return Fault(call_shape.NOT_A_CALL, call.name_range or call.place, message)
+    return Fault(rules.NOT_A_CALL, call.name_range or call.place, message)
 
 
 def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
@@ -243,7 +242,7 @@ def _without_id(call: GrowingCall) -> Fault:
 
 def _foreign_key(place: Range) -> Fault:
     message = "The arguments are under `parameters`; this API uses `arguments`."
-    return Fault(call_shape.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
+    return Fault(rules.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
 
 
 def _as_object(place: Range, value: JsonNode) -> Fault:
@@ -258,27 +257,21 @@ def _as_object(place: Range, value: JsonNode) -> Fault:
 
 def _as_string(place: Range) -> Fault:
     return Fault(
-        call_shape.ARGUMENTS_AS_STRING,
+        rules.ARGUMENTS_AS_STRING,
         Range(place.start - 1, place.start),
         "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
 
 
-def _not_an_object(place: Range, value: JsonNode) -> Fault:
-    kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
-    message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(call_shape.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
-
-
 def _encoded_twice(place: Range) -> Fault:
     message = "The arguments were encoded twice: the string contains a string, which contains the object."
-    return Fault(call_shape.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
+    return Fault(rules.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
 
 
 def _several(place: Range) -> Fault:
     message = "A second value appears in the arguments of one call; clients that decode them fail."
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a separate call.")
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a separate call.")
 
 
 def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:

@@ -225,8 +225,7 @@ class JsonValues(_UnitBuffer):
 
 
 def _trimmed(text: str) -> Range:
-    start = len(text) - len(text.lstrip())
-    return Range(min(start, len(text.rstrip())), len(text.rstrip()))
+    return Range(0, len(text)).stripped(text)
 
 
 class BracketCounter:

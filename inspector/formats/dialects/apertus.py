@@ -8,28 +8,19 @@ sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 
 from collections.abc import Iterator, Sequence
 
-import msgspec
-
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments, json_of
-from weaklink.inspector.formats.json.calls import (
-    bare_object,
-    empty_payload,
-    no_object,
-    unreadable_payload,
-)
+from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, CallShape, decoded_arguments, json_of
+from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
-from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, is_strict, read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
-from weaklink.inspector.rules import json_syntax as rules
+from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode
+from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.rules.json_syntax import NOT_A_CALL, SEVERAL_OBJECTS_IN_ONE_CALL
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
-from weaklink.inspector.rules.rule import Severity
-from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.events import JSON
+from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
@@ -39,100 +30,36 @@ _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
 _NESTED = Transition(_INNER, MarkerSplit.NONE, HERE, NESTED_SPAN)
 _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
-_CONTINUES = Transition("(anything else)", MarkerSplit.BEFORE, "deliberation", width=0)
+_CONTINUES = unmarked("deliberation")
 
 
-def read_key_named_calls(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for call spans that should be an array of objects with one key each, the tool's name."""
-    text, start = closed.inner_text, closed.span.inner.start
-    if not text.strip():
-        return empty_payload(closed)
-    reading = read_json(text)
-    faults = list(reading.faults)
-    bare = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
-    if bare:
-        faults.append(bare_object(bare, is_whole=True))
-    arrays = [node for node in reading.nodes if node.kind is JsonKind.ARRAY]
-    objects = [*bare, *(item for array in arrays for item in array.items if item.kind is JsonKind.OBJECT)]
-    calls = [
-        call
-        for node in objects
-        for call in _calls(text, node, reading, faults, is_alone=len(objects) == 1, is_bare=node in bare)
-    ]
-    if not calls:
-        calls = [unreadable_payload(text)]
-        if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-            faults.append(no_object(text, reading.nodes))
-    complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-    return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=complete).moved(start)
-
-
-def _calls(
-    text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, is_alone: bool, is_bare: bool
-) -> Iterator[ToolCall]:
-    """The calls of one object, at least one; `is_alone` says that all faults of the payload belong to it."""
-    broken = [
-        fault
-        for fault in reading.faults
-        if fault.rule.severity is Severity.ERROR and (is_alone or node.range.covers(fault.range))
-    ]
-    is_readable = all(fault.fix is not None for fault in broken) and (reading.repairable or not is_alone)
-    strict = (reading.strict or (not is_alone and is_strict(text, node.range))) and not is_bare
+def _key_named_calls(node: JsonNode, text: str) -> Iterator[CallShape]:
+    """The calls of an object in which each key is a tool's name, or as most formats write them; at least one."""
     name, arguments = node.member("name"), next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     if name is not None and isinstance(name.value.scalar, str) and name.value.scalar and arguments is not None:
-        faults.append(_spelled_out(text, node, name, arguments))
-        value = arguments.value.value() if is_readable else arguments.value.range.of(text)
-        named = JsonMember(name.value.scalar, name.value.range, arguments.value)
-        yield _call(text, node.range, named, value=value, valid=False, recovered=is_readable)
+        fault = _spelled_out(text, node, name, arguments)
+        yield CallShape(name, arguments, None, fits=False, readable=True, faults=(fault,))
         return
-    is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
     if not any(member.key for member in node.members):
-        if not is_cut:
-            message = "The call has no tool name: expected one key, the tool's name."
-            faults.append(Fault(call_shape.NOT_A_CALL, node.range, message))
-        raw = node.range.of(text)
-        yield ToolCall(None, raw, raw, valid=False, range=node.range)
+        fault = Fault(NOT_A_CALL, node.range, "The call has no tool name: expected one key, the tool's name.")
+        yield CallShape(None, None, None, fits=False, readable=False, faults=(fault,))
         return
-    faults += map(_another, node.members[1:])
     for member in node.members:
-        decoded, as_string = decoded_arguments(member)
-        if as_string is not None:
-            faults.append(as_string)
-        place = node.range if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
+        decoded, as_string = decoded_arguments(member.value, f"`{member.key}` is")
         is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
-        if not is_call and not is_cut:
-            faults.append(_no_arguments(member))
-        valid = strict and as_string is None and is_call and place == node.range
-        is_recovered = is_readable and is_call and not valid
-        value = decoded if as_string is not None else member.value.value()
-        if not (valid or is_recovered):
-            value = member.value.range.of(text)
-        call = _call(text, place, member, value=value, valid=valid, recovered=is_recovered)
-        yield _nameless(call) if is_cut and member.key_range.end >= len(text.rstrip()) else call
-
-
-def _call(text: str, place: Range, member: JsonMember, *, value: Json, valid: bool, recovered: bool) -> ToolCall:
-    """The call at `place` whose name is the member's key."""
-    return ToolCall(
-        member.key or None,
-        value,
-        member.value.range.of(text),
-        valid=valid,
-        range=place,
-        recovered=recovered,
-        name_range=member.key_range,
-        arguments_range=member.value.range,
-    )
-
-
-def _nameless(call: ToolCall) -> ToolCall:
-    """The call without its name, because the payload ends within the name."""
-    return msgspec.structs.replace(call, name=None)
+        faults = [] if is_call else [_no_arguments(member)]
+        faults += [as_string] if as_string is not None else []
+        faults += [_another(member)] if member is not node.members[0] else []
+        place = None if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
+        fits = is_call and as_string is None and place is None
+        named = JsonMember("", member.key_range, JsonNode(JsonKind.STRING, member.key_range, member.key))
+        named_or_none = named if member.key else None
+        yield CallShape(named_or_none, member, decoded, fits, is_call, tuple(faults), place)
 
 
 def _another(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        SEVERAL_OBJECTS_IN_ONE_CALL,
         member.key_range,
         "A second call appears in the same object; servers read only the first, or none.",
         "Give each call a separate object.",
@@ -141,7 +68,7 @@ def _another(member: JsonMember) -> Fault:
 
 def _no_arguments(member: JsonMember) -> Fault:
     return Fault(
-        call_shape.NOT_A_CALL,
+        NOT_A_CALL,
         member.value.range,
         f"A JSON {member.value.kind.value} appears under the key; expected the object of the tool's arguments.",
     )
@@ -150,7 +77,7 @@ def _no_arguments(member: JsonMember) -> Fault:
 def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:
     key, value = name.value.range.of(text), arguments.value.range.of(text)
     return Fault(
-        call_shape.NOT_A_CALL,
+        NOT_A_CALL,
         name.key_range,
         f"The call has `name` and `{arguments.key}`, as most formats do; here the name itself is the key.",
         "Use the name as the key of the arguments.",
@@ -197,7 +124,7 @@ _STATES = (
         (Transition(_OUTER, MarkerSplit.BEFORE, "marker"), _INTO_CALL, *_TURNS),
         label="tool_response",
         payload=JSON,
-        then=Transition("(end of the results)", MarkerSplit.AFTER, "after inner call", width=0),
+        then=unmarked("after inner call", MarkerSplit.AFTER),
     ),
 )
 
@@ -224,6 +151,6 @@ APERTUS = json_format(
     signs=DetectionPatterns(
         calls={r"<\|tools_prefix\|>": 0.97}, hints={r"<\|inner_prefix\|>|<\|assistant_start\|>": 0.9}
     ),
-    reader=read_key_named_calls,
+    reader=JsonCallReader(is_array=True, shapes=_key_named_calls),
     write_calls=_write_calls,
 )

@@ -19,6 +19,7 @@ have ids. The string of `response` is the reply's content. Source: llama.cpp:com
 llama.cpp:tests/test-chat.cpp.
 """
 
+import re
 from collections.abc import Sequence
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
@@ -38,7 +39,6 @@ from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
     HOME,
@@ -49,6 +49,7 @@ from weaklink.inspector.segmenter.table import (
     Repeat,
     State,
     Transition,
+    unmarked,
 )
 from weaklink.inspector.text import Range
 
@@ -62,8 +63,8 @@ _WRAPPED: tuple[LookaheadPiece, ...] = (_SPACE, (f'"{_ONE}"', f'"{_SEVERAL}"'), 
 _GENERIC_CALL = Lookahead(OneOf(_WRAPPED, NAMED))
 _STRING = Lookahead(_SPACE, ":", _SPACE, '"')
 _BEGINNINGS = tuple(f'{{{space}"{_RESPONSE}"' for space in ("", " ", "\n", "\r\n", "\n ", "\n  ", "\n    ", "\n\t"))
-_HEAD = lazy_pattern(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
-_WRAPPER = lazy_pattern(rf'"(?:{_ONE}|{_SEVERAL})"')
+_HEAD = re.compile(rf'(?:```\w*\s*)?\{{\s*("(?:{_ONE}|{_SEVERAL})")\s*:\s*([\[{{])')
+_WRAPPER = re.compile(rf'"(?:{_ONE}|{_SEVERAL})"')
 _READ = JsonCallReader(is_array=True, is_row=True, has_ids=True, wrappers=(_ONE, _SEVERAL))
 
 
@@ -180,7 +181,7 @@ GENERIC_JSON = json_format(
                     (),
                     label=_RESPONSE,
                     payload=JSON,
-                    then=Transition("(end of the object)", MarkerSplit.AFTER, HOME, width=0),
+                    then=unmarked(HOME, MarkerSplit.AFTER),
                 ),
             ),
         )

@@ -6,12 +6,13 @@ c4ai-command-r7b-12-2024 (llama.cpp:models/templates), llama.cpp:tests/test-chat
 CohereForAI/c4ai-command-r-plus (tokenizer_config.json).
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, role_tokens, turn_ends
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
@@ -19,9 +20,16 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    SECTION,
+    Lookahead,
+    MarkerSplit,
+    Repeat,
+    State,
+    Transition,
+)
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))
@@ -36,7 +44,7 @@ _ACTION_AGAIN = tuple(
     )
     for heading in ("Action: ", "Action:\n", "Action:")
 )
-_NEAR = lazy_pattern(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
+_NEAR = re.compile(r"\bAction\w{0,8}[: ]{1,4}`{0,4}[\w ]{0,8}(?=\s{1,8}\[\s{0,8}\{\s{0,8}\"tool_name\")")
 _RESULTS = Enclosed("<|START_TOOL_RESULT|>", "<|END_TOOL_RESULT|>")
 _TURN, _END = "<|START_OF_TURN_TOKEN|>", "<|END_OF_TURN_TOKEN|>"
 _SPEAKERS = ("SYSTEM", "USER", "CHATBOT")
@@ -49,7 +57,6 @@ _RESULTS_BY_SYSTEM = tuple(
     )
     for before in (_TURN, "")
 )
-_TO_HOME = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -104,7 +111,7 @@ COHERE = json_format(
                 (Transition(_RESULTS.opener, MarkerSplit.BEFORE, f"result {_RESULTS.opener}"),),
                 label="turn_header",
             ),
-            State("part", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_HOME),
+            markup_state("part", SECTION, HOME),
         ),
         homes={**ROLE_HOMES, "chatbot": "text"},
     ),

@@ -1,8 +1,5 @@
 """`functionary`: the recipient before the content, `>>>all` or `>>>f`, and the spellings of its versions.
 
-Sources: MeetKai/functionary:tests/prompt_test_{v1,v2,v2.llama3,v3.llama3,v3-llama3.1}.txt,
-llama.cpp:tests/test-chat.cpp.
-
 Sources: MeetKai/functionary:tests/prompt_test_{v1,v2,v2.llama3,v3.llama3,v3-llama3.1}.txt and
 functionary/prompt_template/*.py, llama.cpp:tests/test-chat.cpp (functionary v3.1 and v3.2). All versions share one
 table, since their markers are distinct; the end of the prompt, or else the first characters, decide the first state.
@@ -15,10 +12,11 @@ from string import ascii_letters
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Transitions,
+    call_end,
     dialect_table,
     opening,
     table_parser,
@@ -28,13 +26,22 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from weaklink.inspector.formats.python.writing import is_python_code
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, LookaheadPiece, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    ROLE,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    Repeat,
+    State,
+    Transition,
+    unmarked,
+)
 from weaklink.inspector.text import Range
 
 ARROWS, TOKEN, FUNCTION, V1_CALL = ">>>", "<|reserved_special_token_249|>", "<function=", "<|START_OF_FUNCTION_CALL|>"
@@ -55,7 +62,6 @@ _CALL_HEADERS = (
 
 _ALL_OR_NAME = "`all` or a tool's name, and a line's end after it,"
 _BARE_CODE = Transition("python\n", MarkerSplit.BEFORE, "code", width=0)
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 _NAME = r"[A-Za-z_][A-Za-z0-9_.\-]{0,63}"
 _CODE_TOOL = "python"
 
@@ -71,7 +77,9 @@ _CALL = NamedCallReader(
     code=frozenset({_CODE_TOOL}),
 )
 
-_RESULT_HEADER = lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
+_HEADED_RESULT = HeadedResultReader(
+    lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
+)
 
 _HEADS_V1 = tuple(
     Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
@@ -121,30 +129,11 @@ _CALLS = (
 )
 
 _RESULTS = (
-    Transition(
-        f"\n{FROM}",
-        MarkerSplit.BEFORE,
-        "result",
-        lead=1,
-        ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, "\n<|recipient|>all\n"),
-    ),
+    replace(_named(f"\n{FROM}", "result", "\n<|recipient|>all\n"), lead=1),
     _named(FROM, "result", "\n<|recipient|>all\n"),
-    Transition(
-        "\nfunction name=", MarkerSplit.BEFORE, "v1 result", lead=1, ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ":\n")
-    ),
+    replace(_named("\nfunction name=", "v1 result", ":\n"), lead=1),
 )
-
-_INVENTED = tuple(
-    Transition(
-        transition.marker,
-        transition.cut,
-        transition.target,
-        rules.INVENTED_RESULT,
-        lead=transition.lead,
-        ahead=transition.ahead,
-    )
-    for transition in _RESULTS
-)
+_INVENTED = tuple(replace(transition, rule=rules.INVENTED_RESULT) for transition in _RESULTS)
 
 
 def _call_states(transitions: Transitions) -> Iterator[State]:
@@ -163,17 +152,11 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         cuts,
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NONE, "call end", width=0),
+        then=unmarked("call end", MarkerSplit.NONE),
     )
-    # White space, a surplus bracket and a second object still belong to the call.
-    yield State(
-        "call end",
-        SpanKind.TOOL_CALL,
-        (*cuts, Transition("{", MarkerSplit.NONE, "call arguments", width=0)),
-        label="tool_call",
-        other=r"[^\s\]}]",
-        other_transition=_TO_TEXT,
-    )
+    # White space and a second object belong to the call too.
+    again = Transition("{", MarkerSplit.NONE, "call arguments", width=0)
+    yield call_end("call end", "text", r"[^\s\]}]", (*cuts, again))
     for name, closer in (("function arguments", FUNCTION_END), ("v1 arguments", V1_CALL_END)):
         yield State(
             name,
@@ -191,39 +174,32 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
     """The states at a reply's beginning: with an unknown prompt, after `>>>`, after `<|recipient|>`."""
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
     named = (*_bare_names("call header", ("\n{", "\n<|content|>")), _BARE_CODE)
-    missing = Transition(
-        "(anything else)", MarkerSplit.NONE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
-    )
+    missing = replace(unmarked("text"), rule=rules.MALFORMED_HEADER, expects=_ALL_OR_NAME)
     yield State(
         "start",
         SpanKind.TEXT,
         (*alls, *named, *_HEADS_V1, *transitions.out_of_text),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
+        other_transition=unmarked("text", MarkerSplit.NONE),
     )
     named = (*_bare_names("call header", "\n"), _BARE_CODE)
     yield State(
-        "recipient", SpanKind.TEXT, (*alls, *named, *transitions.out_of_text), other=r"\S", other_transition=missing
+        "recipient",
+        SpanKind.TEXT,
+        (*alls, *named, *transitions.out_of_text),
+        other=r"\S",
+        other_transition=replace(missing, cut=MarkerSplit.NONE),
     )
     named = (*_bare_names("call header", ("\n", "<|content|>")), _BARE_CODE)
-    sent = Transition(
-        "(anything else)", MarkerSplit.BEFORE, "text", rules.MALFORMED_HEADER, width=0, expects=_ALL_OR_NAME
-    )
-    yield State(
-        "sent",
-        SpanKind.MARKUP,
-        (*alls, *named, *transitions.turns),
-        label="turn_header",
-        other=r"[\s\S]",
-        other_transition=sent,
+    yield replace(
+        markup_state("sent", "turn_header", "text", transitions=(*alls, *named, *transitions.turns)),
+        other_transition=missing,
     )
 
 
 def _result_states(transitions: Transitions) -> Iterator[State]:
-    bare = Transition(
-        "function name=", MarkerSplit.BEFORE, "v1 result", ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ":\n")
-    )
-    yield tool_turn((*_RESULTS[:2], bare), transitions.turns)
+    result = _named("function name=", "v1 result", ":\n")
+    yield tool_turn((*_RESULTS[:2], result), transitions.turns)
     turns = (*_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, turns, label="tool_response", opener=FROM)
     yield State(
@@ -235,31 +211,11 @@ def _result_states(transitions: Transitions) -> Iterator[State]:
         closer=V1_RESULT_END,
     )
     yield State("v1 role", SpanKind.MARKUP, (Transition(":\n", MarkerSplit.AFTER, ROLE),), label="turn_header")
-    result = Transition(
-        "function name=", MarkerSplit.BEFORE, "v1 result", ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ":\n")
-    )
-    yield State(
-        "v1 called",
-        SpanKind.MARKUP,
-        (result, *_HEADS_V1, *transitions.turns),
-        label="turn_end",
-        other=r"\S",
-        other_transition=_TO_TEXT,
-    )
-    yield State(
-        "stopped",
-        SpanKind.MARKUP,
-        (*_RESULTS[:2], result, *_HEADS_V1, *transitions.turns),
-        label="turn_end",
-        other=r"\S",
-        other_transition=_TO_TEXT,
-    )
-    yield State(
-        "sent by others",
-        SpanKind.MARKUP,
-        (Transition(CONTENT, MarkerSplit.AFTER, ROLE), *transitions.turns),
-        "turn_header",
-    )
+    leaving = (result, *_HEADS_V1, *transitions.turns)
+    yield markup_state("v1 called", "turn_end", "text", r"\S", leaving)
+    yield markup_state("stopped", "turn_end", "text", r"\S", (*_RESULTS[:2], *leaving))
+    ends = (Transition(CONTENT, MarkerSplit.AFTER, ROLE), *transitions.turns)
+    yield State("sent by others", SpanKind.MARKUP, ends, "turn_header")
 
 
 FUNCTIONARY_TABLE = dialect_table(
@@ -282,30 +238,16 @@ def _read_call(closed: SpanClosed) -> ParseResult:
         return _CALL(closed)
     is_code = is_python_code(text.strip())
     call = ToolCall(_CODE_TOOL, text, text, valid=is_code, range=span.inner, arguments_range=span.inner)
-    faults = () if is_code else (Fault(NOT_A_CALL, _stripped(text, span.inner.start), _NO_CODE),)
+    faults = (
+        () if is_code else (Fault(NOT_A_CALL, Range(0, len(text)).stripped(text).moved(span.inner.start), _NO_CODE),)
+    )
     return ParseResult(calls=(call,), faults=faults, complete=is_code)
-
-
-def _stripped(text: str, start: int) -> Range:
-    """The range of a text that begins at `start`, without the white space around it."""
-    first = start + len(text) - len(text.lstrip())
-    return Range(first, start + len(text.rstrip()))
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A result's header has the name of the tool."""
-    reading = read_result(closed)
-    if closed.span.label == "bare" and not closed.inner_text.lstrip().startswith("name="):
-        return reading
-    header = _RESULT_HEADER.match(reading.results[0].content)
-    if header is None:
-        return reading
-    result = reading.results[0]
-    content = result.content[header.end() :]
-    place = Range(result.range.start + header.end(), result.range.end)
-    return ParseResult(
-        results=(ToolResult(content, place, result.call_id, header["name"]),), complete=bool(content.strip())
-    )
+    is_headed = closed.span.label != "bare" or closed.inner_text.lstrip().startswith("name=")
+    return (_HEADED_RESULT if is_headed else read_result)(closed)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

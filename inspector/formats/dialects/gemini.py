@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from weaklink.inspector.apis.gemini import GeminiShapes
 from weaklink.inspector.formats.api.parser import api_or_text
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_TRANSITIONS, last_words
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
+from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
@@ -20,15 +20,15 @@ from weaklink.inspector.formats.python.writing import is_python_call, write_call
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.segmenter.table import Lookahead, MarkerSplit, Repeat, State, Table, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"
 """The marker that opens a fence of calls."""
 
-_RESULT_OPENER = "```tool_outputs"
+_CALL, _RESULT = Enclosed(CALL_OPENER, _FENCE), Enclosed("```tool_outputs", _FENCE)
 _LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
-_INTO_RESULT = Transition(_RESULT_OPENER, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
+_INTO_RESULT = Transition(_RESULT.opener, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
 
 GEMINI_PATTERNS = DetectionPatterns(
     calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
@@ -40,23 +40,8 @@ READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
 
 def _call_states(transitions: Transitions) -> Iterator[State]:
     # A fence opens and closes with the same marker, so one within a call's strings is ambiguous until the call ends.
-    yield State(
-        "call",
-        SpanKind.TOOL_CALL,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
-        label="tool_call",
-        opener=CALL_OPENER,
-        closer=_FENCE,
-        payload=PYTHON,
-    )
-    yield State(
-        "result",
-        SpanKind.TOOL_RESULT,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *transitions.turns),
-        label="tool_response",
-        opener=_RESULT_OPENER,
-        closer=_FENCE,
-    )
+    yield enclosed_state("call", SpanKind.TOOL_CALL, _CALL, transitions.out_of_call, PYTHON)
+    yield enclosed_state("result", SpanKind.TOOL_RESULT, _RESULT, transitions.turns)
 
 
 _PLAIN_TABLE = dialect_table(

@@ -17,6 +17,7 @@ from weaklink.inspector.formats.dialect import (
     ReasoningTag,
     Transitions,
     dialect_table,
+    enclosed_state,
     opening,
     table_parser,
 )
@@ -31,7 +32,7 @@ from weaklink.inspector.formats.gemma.calls import (
 from weaklink.inspector.formats.gemma.dicts import gemma_payload
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition
 
 _TURNS = (
     *TURN_TRANSITIONS,
@@ -55,24 +56,9 @@ def _table(
     """
 
     def call_states(transitions: Transitions) -> Iterator[State]:
-        yield State(
-            "call",
-            SpanKind.TOOL_CALL,
-            (Transition(call.closer, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
-            label="tool_call",
-            opener=call.opener,
-            closer=call.closer,
-            payload=gemma_payload(delimiter),
-        )
-        yield State(
-            "result",
-            SpanKind.TOOL_RESULT,
-            (Transition(result.closer, MarkerSplit.AFTER, HOME), *transitions.turns),
-            label="tool_response",
-            opener=result.opener,
-            closer=result.closer,
-            payload=gemma_payload(delimiter),
-        )
+        payload = gemma_payload(delimiter)
+        yield enclosed_state("call", SpanKind.TOOL_CALL, call, transitions.out_of_call, payload)
+        yield enclosed_state("result", SpanKind.TOOL_RESULT, result, transitions.turns, payload)
 
     return dialect_table(
         calls=(opening(call.opener, "call"), opening(result.opener, "result")),

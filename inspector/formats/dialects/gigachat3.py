@@ -5,19 +5,19 @@ call ends with `<|message_sep|>`. GigaChat 3.1 writes one token, `<|function_cal
 lost the role's separator, `function call{` is read anyway.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES, markup_state
+from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
@@ -35,26 +35,15 @@ _TURNS = (
 )
 _BARE = Transition("function call", MarkerSplit.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
 _RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
     cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *transitions.turns)
-    yield State(
-        "call",
-        SpanKind.TOOL_CALL,
-        cuts,
-        label="tool_call",
-        opener=_CALL,
-        payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NONE, "call end", width=0),
-    )
-    # White space and a surplus bracket still belong to the call that they break.
-    yield State(
-        "call end", SpanKind.TOOL_CALL, (*cuts, _BARE), "tool_call", other=r"[^\s\]}]", other_transition=_TO_TEXT
-    )
+    ends = unmarked("call end", MarkerSplit.NONE)
+    yield State("call", SpanKind.TOOL_CALL, cuts, "tool_call", _CALL, payload=JSON, then=ends)
+    yield call_end("call end", "text", r"[^\s\]}]", (*cuts, _BARE))
     ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *transitions.turns)
-    yield State("ended", SpanKind.MARKUP, ended, "section", other=r"\S", other_transition=_TO_TEXT)
+    yield markup_state("ended", "section", "text", r"\S", ended)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, transitions.turns, "tool_response", _RESULT)
 
@@ -86,6 +75,6 @@ GIGACHAT3 = Format(
     new_parser=table_parser(_TABLE),
     readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
     write_calls=_write_calls,
-    near_calls=((lazy_pattern(r"\bfunc\w{0,8}[ _]?\w{0,8}<([|｜‖¦│∣]{1,3})role_sep\1>(?=\s{0,8}\{)"), _CALL),),
+    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<([|｜‖¦│∣]{1,3})role_sep\1>(?=\s{0,8}\{)"), _CALL),),
     expresses=is_call_without_id,
 )

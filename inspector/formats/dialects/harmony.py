@@ -1,9 +1,8 @@
 """`harmony`: channels of gpt-oss: analysis is reasoning, final the answer, a message with a recipient is a call.
 
-Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data), openai-gpt-oss-120b.jinja. A tool named
-`functions.f` is the user's `f`; `browser.search`, `python`, `container.exec` are built in and keep their names.
-
-Sources: openai/harmony (docs/format.md, tests/test_harmony.py), llama.cpp:models/templates/openai-gpt-oss-120b.jinja.
+Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data),
+llama.cpp:models/templates/openai-gpt-oss-120b.jinja. A tool named `functions.f` is the user's `f`; `browser.search`,
+`python`, `container.exec` are built in and keep their names.
 A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`; its recipient
 may come after the channel. A header is markup up to its recipient; from there on it is a call.
 """
@@ -13,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Transitions,
@@ -24,13 +24,13 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 START, CHANNEL, MESSAGE, CONSTRAIN = "<|start|>", "<|channel|>", "<|message|>", "<|constrain|>"
@@ -43,7 +43,6 @@ _CHANNELS = {"analysis": "analysis", "commentary": "text", "final": "text"}
 
 _TYPES = ("json", "code", "text")
 _NAMED = Lookahead(Repeat(r"[A-Za-z_]", 1, 1))
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 _UNKNOWN = Transition(
     START, MarkerSplit.BEFORE, "junk", rules.MALFORMED_HEADER, expects="a role after it, such as `assistant`,"
@@ -75,7 +74,9 @@ _STRIPPED = lazy_pattern(
 )
 """A header whose special tokens a server removed."""
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
-_RESULT_HEADER = lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>")
+_HEADED_RESULT = HeadedResultReader(
+    lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>"), keeps_ends=True
+)
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
 _NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
@@ -118,7 +119,7 @@ _MISPLACED = tuple(
 
 
 def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
-    return Transition("(anything else)", cut, target, rules.MALFORMED_HEADER, width=0, expects=expects)
+    return replace(unmarked(target, cut), rule=rules.MALFORMED_HEADER, expects=expects)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
@@ -174,7 +175,7 @@ def _beginnings() -> Iterator[State]:
             *_RECIPIENTS,
         ),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "headless", width=0),
+        other_transition=unmarked("headless", MarkerSplit.NONE),
     )
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
@@ -261,14 +262,7 @@ def _headers() -> Iterator[State]:
             otherwise=no_message,
         )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
-    yield State(
-        "marker",
-        SpanKind.MARKUP,
-        (),
-        label="turn_header",
-        other=r"[\s\S]",
-        other_transition=_TO_TEXT,
-    )
+    yield markup_state("marker", "turn_header", "text")
 
 
 HARMONY_TABLE = dialect_table(
@@ -297,12 +291,7 @@ def _read_call(closed: SpanClosed) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The author in a result's header is the tool."""
-    header = _RESULT_HEADER.match(closed.inner_text) if closed.span.label != "bare" else None
-    if header is None:
-        return read_result(closed)
-    content = closed.inner_text[header.end() :]
-    place = Range(header.end(), header.end() + len(content)).moved(closed.span.inner.start)
-    return ParseResult(results=(ToolResult(content, place, None, header["name"]),), complete=bool(content.strip()))
+    return (read_result if closed.span.label == "bare" else _HEADED_RESULT)(closed)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

@@ -1,14 +1,10 @@
 """`hermes` and `ernie45`: `<tool_call>` around a JSON object, `<think>` or `<scratch_pad>` before it.
 
-In ChatML or Llama 3 turns; ERNIE 4.5 puts the answer in `<response>` tags.
+In ChatML or Llama 3 turns; ERNIE 4.5 puts the answer in `<response>` tags. The bracket spelling is in training sets.
 
-Sources: NousResearch/Hermes-Function-Calling, the Hermes 2 Pro, Hermes 3 and Hermes 4 chat templates,
-vllm:vllm/tool_parsers/hermes_tool_parser.py.
-
-Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), the Hermes 2 Pro and Hermes 3 chat
-templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling is in training sets.
-
-Source: vllm:vllm/tool_parsers/ernie45_tool_parser.py, vllm:vllm/reasoning/ernie45_reasoning_parser.py.
+Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), the Hermes 2 Pro, Hermes 3 and Hermes 4
+chat templates, vllm:vllm/tool_parsers/hermes_tool_parser.py and ernie45_tool_parser.py,
+vllm:vllm/reasoning/ernie45_reasoning_parser.py.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +18,7 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     Transitions,
     dialect_table,
+    enclosed_state,
     opening,
     other_spelling,
     table_parser,
@@ -34,7 +31,7 @@ from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition, unmarked
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A payload that is a JSON object with `name` and `arguments`."""
@@ -63,22 +60,12 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         SpanKind.TEXT,
         (Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
         other=r"\S",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
+        other_transition=unmarked("text", MarkerSplit.NONE),
     )
     for call in _CALLS:
-        yield State(
-            f"call {call.opener}",
-            SpanKind.TOOL_CALL,
-            (
-                Transition(call.closer, MarkerSplit.AFTER, HOME),
-                Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),
-                *transitions.out_of_call,
-            ),
-            label="tool_call",
-            opener=call.opener,
-            closer=call.closer,
-            payload=HERMES_PAYLOAD,
-        )
+        variant = Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
+        others, name = (variant, *transitions.out_of_call), f"call {call.opener}"
+        yield enclosed_state(name, SpanKind.TOOL_CALL, call, others, HERMES_PAYLOAD)
 
 
 def hermes_table(

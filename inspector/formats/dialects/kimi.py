@@ -24,14 +24,13 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitio
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, value_text, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall, ToolResult
+from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
 from weaklink.inspector.text import Range
@@ -50,23 +49,23 @@ _TURNS = (
 )
 _ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
-    header=lazy_pattern(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
+    header=re.compile(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
     expected=f"`functions.NAME:INDEX{_ARGUMENTS}`, then the arguments",
     loose=(
-        LooseHeader(lazy_pattern(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
+        LooseHeader(re.compile(rf"\s*{_ID}\s*(?=\{{|\Z)"), f"it lacks `{_ARGUMENTS}`"),
         LooseHeader(
-            lazy_pattern(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
+            re.compile(r"\s*functions\.(?P<name>[^\s<{:][^\s<{]*+)\s*<\|tool_call_argument_begin\|>"),
             "its id lacks the index, as in `:0`",
         ),
         LooseHeader(
-            lazy_pattern(r"\s*functions_(?P<name>[A-Za-z][\w.-]*)_\d+\s*<\|tool_call_argument_begin\|>"),
+            re.compile(r"\s*functions_(?P<name>[A-Za-z][\w.-]*)_\d+\s*<\|tool_call_argument_begin\|>"),
             "its id is not of the form `functions.NAME:INDEX`",
         ),
     ),
 )
-_RESULT_HEADER = lazy_pattern(rf"## Return of {_ID}\n?")
-_WRITTEN_ID = lazy_pattern(r"functions\.([^\s<{]+):\d+")
-_NAME = lazy_pattern(r"(?!functions\.)[^\s<{\[]+")
+_RESULTS = HeadedResultReader(re.compile(rf"## Return of {_ID}\n?"))
+_WRITTEN_ID = re.compile(r"functions\.([^\s<{]+):\d+")
+_NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
@@ -83,20 +82,6 @@ _TABLE = dialect_table(
     homes={**ROLE_HOMES, "tool_declare": "list_intro"},
     tails=_SECTION.tails,
 )
-
-
-def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. The first line of a result has the id of its call."""
-    reading = read_result(closed)
-    result = reading.results[0]
-    header = _RESULT_HEADER.match(result.content)
-    if header is None:
-        return reading
-    content = result.content[header.end() :]
-    place = Range(result.range.start + header.end(), result.range.end)
-    return ParseResult(
-        results=(ToolResult(content, place, header["id"], header["name"]),), complete=bool(content.strip())
-    )
 
 
 def _write_k2(calls: Sequence[ToolCall]) -> str:
@@ -125,9 +110,7 @@ KIMI_K2 = Format(
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),
     new_parser=table_parser(_TABLE),
-    readers=reader_table(
-        _K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_read_result
-    ),
+    readers=reader_table(_K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_RESULTS),
     write_calls=_write_k2,
     expresses=_expresses,
     ids=True,
@@ -165,7 +148,7 @@ _SYNTAX = XmlSyntax(
     anywhere=True,
 )
 
-_JSON = lazy_pattern(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
+_JSON = re.compile(re.escape(_opens('json type="object"')) + r"(.*)" + re.escape(_closes("json")), re.DOTALL)
 
 _CALL_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 
@@ -260,7 +243,7 @@ def _write_call(call: ToolCall, index: int) -> str:
 KIMI_K3 = xml_format(
     "kimi_k3",
     '<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
-    OwnTags(_CALLS, _read_call, _write_k3),
+    XmlTags(_CALLS, _read_call, _write_k3),
     models=("*kimi-k3*",),
     signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
     results=(),

@@ -1,14 +1,10 @@
 """`llama3`: the whole reply is a JSON object with `name` and `parameters` (Llama 3.1, 3.2, 3.3).
 
-A call is bare JSON, so it is recognized by its first keys.
-
-`<|python_tag|>` may come before it, before a built-in call such as `brave_search.call(query="...")`, or before code
-for the interpreter; several calls are joined by `;`. Results are in turns of the role `ipython`.
-Sources: Meta's prompt format for Llama 3.1, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
+A call is bare JSON, so it is recognized by its first keys. `<|python_tag|>` may come before it, before a built-in call
+such as `brave_search.call(query="...")`, or before code for the interpreter; several calls are joined by `;`. Results
+are in turns of the role `ipython`.
+Sources: Meta's prompt format for Llama 3.1 and 3.2, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
-
-Sources: llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja, Meta's prompt format for Llama 3.1 and 3.2,
-vllm:tests/tool_parsers/test_llama3_json_tool_parser.py.
 """
 
 import ast
@@ -19,8 +15,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import HEADER_END
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.chat_turns import HEADER_END, markup_state
+from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
 from weaklink.inspector.formats.json.calls import JsonCallReader
@@ -31,9 +27,18 @@ from weaklink.inspector.formats.python.writing import is_python_code
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HOME,
+    SECTION,
+    Lookahead,
+    MarkerSplit,
+    OneOf,
+    Repeat,
+    State,
+    Transition,
+    unmarked,
+)
 from weaklink.inspector.text import Range
 
 TAG = "<|python_tag|>"
@@ -46,17 +51,17 @@ _COMMA = (_SPACE, ",", _SPACE)
 _JSON = JsonCallReader(CallKeys(arguments="parameters"))
 
 _FUNCTION = NamedCallReader(
-    header=lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
+    header=re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)>"),
     expected="`<function=NAME>`, then the arguments",
-    loose=(LooseHeader(lazy_pattern(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
+    loose=(LooseHeader(re.compile(r"(?P<name>[A-Za-z0-9_.\-]++)(?=\{)"), "it lacks `>`"),),
 )
 
-_BUILT_IN = lazy_pattern(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
-_BUILT_IN_BEGINS = lazy_pattern(r"[A-Za-z_]\w{0,63}\.call\(")
+_BUILT_IN = re.compile(r"\s*(?P<name>[A-Za-z_]\w{0,63})\.call\(\s*(?P<key>[A-Za-z_]\w{0,63})\s*=\s*")
+_BUILT_IN_BEGINS = re.compile(r"[A-Za-z_]\w{0,63}\.call\(")
 _BUILT_IN_TOOLS = ("brave_search", "wolfram_alpha")
 
 # A built-in call that the end of the text cuts off before its first value.
-_CUT_HEADER = lazy_pattern(
+_CUT_HEADER = re.compile(
     rf"(?P<name>{'|'.join(_BUILT_IN_TOOLS)})(?:\.(?:c(?:a(?:ll?)?)?)?)?|"
     r"(?P<other>[A-Za-z_]\w{0,63})\.call\(\s*(?:[A-Za-z_]\w{0,63}\s*)?"
 )
@@ -65,7 +70,7 @@ _SUFFIX = ".call"
 _MOST = 20_000
 
 # An object, or an array of objects; a list comprehension is code.
-_HOLDS_JSON = lazy_pattern(r"\[?\s{0,16}\{")
+_HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
 
 _NO_CODE = (
     f"What follows `{TAG}` is neither a call nor valid Python code: an interpreter rejects it, and a server reads it "
@@ -93,21 +98,12 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 
 def _states(transitions: Transitions) -> Iterator[State]:
     leaving = transitions.out_of_call
-    value_ends = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
-    home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
+    value_ends = unmarked("call end", MarkerSplit.NONE)
     others = tuple(transition for transition in leaving if transition.marker != "{")
     next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
     yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
-    # A surplus bracket still belongs to the call that it breaks.
-    yield State(
-        "call end",
-        SpanKind.TOOL_CALL,
-        (Transition(";", MarkerSplit.BEFORE, "separator"),),
-        "tool_call",
-        other=r"[^\]}]",
-        other_transition=home,
-    )
-    yield State("separator", SpanKind.MARKUP, (), "section", other=r"[^;\s]", other_transition=home)
+    yield call_end("call end", transitions=(Transition(";", MarkerSplit.BEFORE, "separator"),))
+    yield markup_state("separator", SECTION, HOME, r"[^;\s]")
     tagged = Transition("{", MarkerSplit.NONE, "call", width=0, ahead=CALL_BEGINS)
     after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
     yield State(
@@ -117,12 +113,11 @@ def _states(transitions: Transitions) -> Iterator[State]:
         "tool_call",
         TAG,
         other=r"\S",
-        other_transition=Transition("(code)", MarkerSplit.NONE, "code", width=0),
+        other_transition=unmarked("code", MarkerSplit.NONE),
     )
     yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
     closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
     arguments = Transition("{", MarkerSplit.NONE, "function arguments", width=0)
-    others = tuple(transition for transition in leaving if transition.marker != "{")
     yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
     yield State(
         "function arguments",
@@ -149,7 +144,7 @@ LLAMA3_TABLE = dialect_table(
 )
 """Calls joined by `;` are separate spans, with the separator between them as markup."""
 
-_BARE = (BareCall(lazy_pattern(r"\{" + CALL_BEGINS.expression), JSON),)
+_BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.expression), JSON),)
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:

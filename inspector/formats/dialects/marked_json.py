@@ -28,19 +28,20 @@ vllm:examples/tool_chat_template_phi4_mini.jinja, vllm:vllm/tool_parsers/phi4min
 `firefunction`: Source: llama.cpp:tests/test-chat.cpp and its template of fireworks-ai-llama-3-firefunction-v2.
 """
 
+import re
+
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import turn_ends
+from weaklink.inspector.formats.chat_turns import markup_state, turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, call_array, call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.model import SpanKind
-from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 
-_NEAR_TOOLCALL = lazy_pattern(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
+_NEAR_TOOLCALL = re.compile(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(
     name="apriel",
     summary="<tool_calls>[...]</tool_calls> after reasoning in prose",
@@ -52,7 +53,6 @@ APRIEL = json_format(
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
 INTERNLM2 = json_format(
     name="internlm2",
@@ -77,7 +77,6 @@ JAMBA = json_format(
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<|eom|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
 HUNYUAN = json_format(
     name="hunyuan",
@@ -92,7 +91,6 @@ HUNYUAN = json_format(
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
-    write_calls=JAMBA.write_calls,
 )
 LONGCAT = json_format(
     name="longcat",
@@ -121,10 +119,8 @@ NEMOTRON_JSON = json_format(
     ),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )
-_TO_ROLE = Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0)
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
 PHI4 = json_format(
     name="phi4",
@@ -138,8 +134,7 @@ PHI4 = json_format(
     ),
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
     reader=JsonCallReader(is_array=True),
-    near_calls=((lazy_pattern(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
-    write_calls=lambda calls: f"functools{call_array(calls)}",
+    near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
 )
 FIREFUNCTION = replace(
     PHI4,
@@ -153,8 +148,8 @@ FIREFUNCTION = replace(
 _INVOKE = "<|content_invoke_tool_json|>"
 _INTO_CALL = Transition(_INVOKE, MarkerSplit.BEFORE, HOME, width=0, ahead=Lookahead(Repeat(r"\s"), "{"))
 _BEFORE_CALL = Lookahead(Repeat(r"[\w.\-]", 1, 128), _INVOKE)
-_INTO_NAME = Transition("(anything else)", MarkerSplit.BEFORE, "message", width=0, ahead=_BEFORE_CALL)
-_INTO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
+_INTO_NAME = replace(unmarked("message"), ahead=_BEFORE_CALL)
+_INTO_TEXT = unmarked("text")
 INKLING = json_format(
     name="inkling",
     summary='<|content_invoke_tool_json|>{"name": ..., "args": {...}}<|end_message|>: typed blocks',
@@ -168,7 +163,7 @@ INKLING = json_format(
             *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
         ),
         turn_states=(
-            State("message", SpanKind.MARKUP, (), "turn_header", other=r"[^\w.\-]", other_transition=_TO_ROLE),
+            markup_state("message", "turn_header", ROLE, r"[^\w.\-]"),
             State(
                 "reply",
                 SpanKind.TEXT,

@@ -16,8 +16,18 @@ span. Claude's older prompts use the same tags around `<invoke>`: that is not a 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES
-from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, opening, table_parser
+from msgspec.structs import replace
+
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state
+from weaklink.inspector.formats.dialect import (
+    Enclosed,
+    Transitions,
+    call_end,
+    dialect_table,
+    enclosed_state,
+    opening,
+    table_parser,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.python.calls import PythonCallReader
@@ -27,16 +37,26 @@ from weaklink.inspector.formats.span_readers import ReasoningReader, reader_tabl
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import SpanReader
-from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import (
+    HERE,
+    HOME,
+    SECTION,
+    Lookahead,
+    MarkerSplit,
+    Repeat,
+    State,
+    Transition,
+    unmarked,
+)
 
 _LFM2_OPENER, _LFM2_CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
+_LFM2_CALL = Enclosed(_LFM2_OPENER, _LFM2_CLOSER)
 _LFM2_PATTERNS = DetectionPatterns(
     calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
 )
 _write_lfm2_call = partial(write_call, write_value=json_in_dicts)
 _OLMO_OPENER, _OLMO_CLOSER = "<function_calls>", "</function_calls>"
 _CALL_BEGINS = Lookahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
-_TO_CALL = Transition("(a call)", MarkerSplit.BEFORE, "call", width=0)
 _OLMO_PATTERNS = DetectionPatterns(
     calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
     hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
@@ -49,15 +69,7 @@ def _readers(opener: str, closer: str, *, is_list: bool = False) -> Mapping[Span
 
 
 def _lfm2_states(transitions: Transitions) -> Iterator[State]:
-    yield State(
-        "call",
-        SpanKind.TOOL_CALL,
-        (Transition(_LFM2_CLOSER, MarkerSplit.AFTER, HOME), *transitions.out_of_call),
-        label="tool_call",
-        opener=_LFM2_OPENER,
-        closer=_LFM2_CLOSER,
-        payload=PYTHON,
-    )
+    yield enclosed_state("call", SpanKind.TOOL_CALL, _LFM2_CALL, transitions.out_of_call, PYTHON)
 
 
 _LFM2_TABLE = dialect_table(
@@ -91,26 +103,12 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
     again = Transition(_OLMO_OPENER, MarkerSplit.NONE, HERE, MALFORMED_HEADER, expects=f"`{_OLMO_OPENER}` once")
     others = (transition for transition in transitions.out_of_call if transition.marker != _OLMO_OPENER)
     # A block that closes before any call is read as an empty call.
-    yield State(
-        "block",
-        SpanKind.MARKUP,
-        (Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty"), again, *others),
-        label=SECTION,
-        opener=_OLMO_OPENER,
-        other=r"\S",
-        other_transition=_TO_CALL,
-    )
-    yield State(
-        "between",
-        SpanKind.MARKUP,
-        (ends_block, *transitions.out_of_call),
-        label=SECTION,
-        other=r"\S",
-        other_transition=_TO_CALL,
-    )
-    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("block_end", SpanKind.MARKUP, (), label=SECTION, other=r"[\s\S]", other_transition=to_home)
-    yield State("empty", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[\s\S]", other_transition=to_home)
+    empty = Transition(_OLMO_CLOSER, MarkerSplit.BEFORE, "empty")
+    block = markup_state("block", SECTION, "call", r"\S", (empty, again, *others))
+    yield replace(block, opener=_OLMO_OPENER)
+    yield markup_state("between", SECTION, "call", r"\S", (ends_block, *transitions.out_of_call))
+    yield markup_state("block_end", SECTION, HOME)
+    yield call_end("empty", stops=r"[\s\S]")
     yield State(
         "call",
         SpanKind.TOOL_CALL,
@@ -122,7 +120,7 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         label="tool_call",
         closer=_OLMO_CLOSER,
         payload=PYTHON,
-        then=Transition("(end of the call)", MarkerSplit.NONE, "call_end", width=0),
+        then=unmarked("call_end", MarkerSplit.NONE),
     )
     yield State(
         "call_end",
@@ -131,7 +129,7 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
         label="tool_call",
         closer=_OLMO_CLOSER,
         other=r"[^\])}\s]",
-        other_transition=Transition("(anything else)", MarkerSplit.AFTER, "between", width=0),
+        other_transition=unmarked("between", MarkerSplit.AFTER),
     )
 
 

@@ -3,25 +3,26 @@
 Calls have one opener and no closer; tokens surround everything else.
 
 Tokenizers v2 to v7 write an array, v11 a name before the arguments with an id, v13 and later without an id. Ids are
-nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and tokens/tokenizers/instruct.py),
+nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py, tokens/tokenizers/base.py and
+instruct.py), the templates of Mistral Nemo, Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates),
 vllm:tests/parser/mistral.
-
-Sources: mistral-common (tokens/tokenizers/base.py, tokens/tokenizers/instruct.py), the templates of Mistral Nemo,
-Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/parser/mistral.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
+    enclosed_state,
     opening,
     table_parser,
 )
@@ -29,15 +30,14 @@ from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.json_scanner import JsonKind, read_json
-from weaklink.inspector.model import SpanKind, ToolCall, ToolResult
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import MALFORMED_CALL_ID
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import HERE, Lookahead, MarkerSplit, OneOf, Repeat, State, Transition, unmarked
 from weaklink.inspector.text import Range, shown
 
 OPENER = "[TOOL_CALLS]"
@@ -54,27 +54,27 @@ _LOST_MARKER = Lookahead(
     )
 )
 
-_NEAR_OPENER = lazy_pattern(
+_NEAR_OPENER = re.compile(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
-_VALUE_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
+_VALUE_ENDS = unmarked("call end", MarkerSplit.NONE)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
-    header=lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
+    header=re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?\[ARGS\]"),
     expected="`NAME[ARGS]`, then the arguments",
     loose=(
-        LooseHeader(lazy_pattern(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
-        LooseHeader(lazy_pattern(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
+        LooseHeader(re.compile(rf"\s*{_NAME}(?=\s*\{{)"), "it lacks `[ARGS]`"),
+        LooseHeader(re.compile(rf"\s*{_NAME}\[TOOL_CALLS\](?=\s*\{{)"), ""),
     ),
 )
 
 _ARRAY = JsonCallReader(is_array=True, has_ids=True)
-_NAME_ALONE = lazy_pattern(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
-_ID = lazy_pattern(r"[a-zA-Z0-9]{9}")
-_TOOL_NAME = lazy_pattern(r"[A-Za-z0-9_.\-]+")
-_RESULT_ID = lazy_pattern(r"\s*([A-Za-z0-9_\-]+)\[TOOL_CONTENT\]")
-_OPENINGS = lazy_pattern(r"\s*[\[{]")
+_NAME_ALONE = re.compile(rf"\s*{_NAME}(?:\[CALL_ID\](?P<id>[A-Za-z0-9_\-]++))?(?:\[ARGS\])?\s*")
+_ID = re.compile(r"[a-zA-Z0-9]{9}")
+_TOOL_NAME = re.compile(r"[A-Za-z0-9_.\-]+")
+_HEADED_RESULT = HeadedResultReader(re.compile(r"\s*(?P<id>[A-Za-z0-9_\-]+)\[TOOL_CONTENT\]"), keeps_ends=True)
+_OPENINGS = re.compile(r"\s*[\[{]")
 
 _TURNS = (
     *(transition for transition in TURN_TRANSITIONS if transition.marker != _END),
@@ -97,7 +97,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
         other_transition=Transition(
             "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
         ),
-        otherwise=Transition("(anything else)", MarkerSplit.NONE, "text", width=0),
+        otherwise=unmarked("text", MarkerSplit.NONE),
     )
     ahead = (
         Transition("[", MarkerSplit.NONE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
@@ -115,39 +115,24 @@ def _states(transitions: Transitions) -> Iterator[State]:
     )
     for name in ("array", "arguments"):
         yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
-    # A surplus bracket still belongs to the call that it breaks.
-    text = Transition("(anything else)", MarkerSplit.BEFORE, "start", width=0)
-    yield State("call end", SpanKind.TOOL_CALL, (), "tool_call", other=r"[^\]}]", other_transition=text)
+    yield call_end("call end", "start")
     yield from _turn_states(transitions)
 
 
 def _turn_states(transitions: Transitions) -> Iterator[State]:
-    def markup(name: str, target: str) -> State:
-        transition = Transition("(anything else)", MarkerSplit.BEFORE, target, width=0)
-        return State(name, SpanKind.MARKUP, (), "turn_header", other=r"[\s\S]", other_transition=transition)
-
-    into_text = Transition("(anything else)", MarkerSplit.NONE, "start", width=0)
-    yield markup("turn over", "between turns")
-    yield markup("user begins", "user words")
-    yield markup("user ends", "start")
-    yield markup("system begins", "user words")
+    into_text = unmarked("start", MarkerSplit.NONE)
+    yield markup_state("turn over", "turn_header", "between turns")
+    yield markup_state("user begins", "turn_header", "user words")
+    yield markup_state("user ends", "turn_header", "start")
+    yield markup_state("system begins", "turn_header", "user words")
     yield State(
         "between turns", SpanKind.TEXT,
         (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns), other=r"\S",
         other_transition=into_text,
     )  # fmt: skip
     yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
-    yield State(
-        "tools offered",
-        SpanKind.TOOL_DEFINITIONS,
-        (
-            Transition(_TOOLS.closer, MarkerSplit.AFTER, "between turns"),
-            *(transition for transition in transitions.turns if transition.marker[1] != "A"),
-        ),
-        label="tools",
-        opener=_TOOLS.opener,
-        closer=_TOOLS.closer,
-    )
+    turns = (transition for transition in transitions.turns if transition.marker != _TOOLS.opener)
+    yield enclosed_state("tools offered", SpanKind.TOOL_DEFINITIONS, _TOOLS, turns, target="between turns")
 
 
 MISTRAL_TABLE = dialect_table(
@@ -211,20 +196,14 @@ def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. The result's id is before it (v11), or in an object around it (v3)."""
-    text, start = closed.inner_text, closed.span.inner.start
-    header = _RESULT_ID.match(text)
-    if header is not None:
-        content = text[header.end() :]
-        result = ToolResult(content, Range(header.end(), len(text)).moved(start), header[1])
-        return ParseResult(results=(result,), complete=True)
-    reading = read_json(text) if '"call_id"' in text else None
+    found, text = _HEADED_RESULT(closed), closed.inner_text
+    reading = read_json(text) if found.results[0].call_id is None and '"call_id"' in text else None
     node = reading.nodes[0] if reading is not None and reading.strict else None
     call_id = node.member("call_id") if node is not None and node.kind is JsonKind.OBJECT else None
-    found = read_result(closed)
     if call_id is None or not isinstance(call_id.value.scalar, str):
         return found
-    content, place = found.results[0].content, found.results[0].range
-    return ParseResult(results=(ToolResult(content, place, call_id.value.scalar),), complete=found.complete)
+    result = msgspec.structs.replace(found.results[0], call_id=call_id.value.scalar, name=None)
+    return msgspec.structs.replace(found, results=(result,))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:

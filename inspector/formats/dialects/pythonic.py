@@ -11,19 +11,26 @@ or a turn's header, these count: `[name(` before an argument's beginning, a bare
 A code fence at the reply's start that contains only such a list is a call in a fence, which servers do not read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words, markup_state
+from weaklink.inspector.formats.dialect import (
+    Enclosed,
+    Transitions,
+    call_end,
+    dialect_table,
+    enclosed_state,
+    opening,
+    table_parser,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, write_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.table import (
-    HOME,
     ROLE,
     Lookahead,
     LookaheadPiece,
@@ -33,6 +40,7 @@ from weaklink.inspector.segmenter.table import (
     State,
     Transition,
     Unless,
+    unmarked,
 )
 
 _OPENER, _CLOSER = "<|python_start|>", "<|python_end|>"
@@ -58,8 +66,8 @@ _ALONE: tuple[LookaheadPiece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
 _BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
-_BARE_CALLS = (BareCall(lazy_pattern(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
-_ENDS = Transition("(end of the calls)", MarkerSplit.NONE, "call_end", width=0)
+_BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
+_ENDS = unmarked("call_end", MarkerSplit.NONE)
 
 _TURNS = (
     *TURN_TRANSITIONS,
@@ -69,13 +77,12 @@ _TURNS = (
 )
 _TURN_STATES = (
     *TURN_STATES,
-    State(
+    markup_state(
         "llama4_header",
-        SpanKind.MARKUP,
+        "turn_header",
+        ROLE,
+        r"[^A-Za-z0-9_\- ]",
         (Transition("<|header_end|>", MarkerSplit.NONE, "llama_header_end"),),
-        label="turn_header",
-        other=r"[^A-Za-z0-9_\- ]",
-        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, ROLE, width=0),
     ),
 )
 _HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
@@ -110,54 +117,22 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         ),
         other=r"\S",
         other_transition=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
-        otherwise=Transition("(anything else)", MarkerSplit.NONE, "prose", width=0),
+        otherwise=unmarked("prose", MarkerSplit.NONE),
     )
     yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NONE, "fence")))
     yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NONE, "prose")))
     yield State("call", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
-    # A surplus bracket still belongs to the call that it breaks; bare calls may follow each other.
-    yield State(
-        "call_end",
-        SpanKind.TOOL_CALL,
-        tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=_ANOTHER) for comma in ",;"),
-        label="tool_call",
-        other=r"[^\])}]",
-        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
-    )
-    yield State(
-        "fenced_call",
-        SpanKind.TOOL_CALL,
-        cut_off,
-        label="fenced_call",
-        payload=PYTHON,
-        then=Transition("(end of the calls)", MarkerSplit.NONE, "fence_end", width=0),
-    )
-    yield State(
-        "fence_end",
-        SpanKind.TOOL_CALL,
-        (Transition("```", MarkerSplit.NONE, "call_end"),),
-        label="fenced_call",
-        other=r"[^\])}\s]",
-        other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
-    )
-    yield State(
-        "tagged_call",
-        SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, MarkerSplit.AFTER, HOME), *cut_off),
-        label="tool_call",
-        opener=_OPENER,
-        closer=_CLOSER,
-        payload=PYTHON,
-    )
-    yield State(
-        "python_tag",
-        SpanKind.TOOL_CALL,
-        transitions.out_of_call,
-        label="tool_call",
-        opener=_TAG,
-        payload=PYTHON,
-        then=_ENDS,
-    )
+    # Bare calls may follow each other.
+    again = tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=_ANOTHER) for comma in ",;")
+    yield call_end("call_end", stops=r"[^\])}]", transitions=again)
+    fence_ends = unmarked("fence_end", MarkerSplit.NONE)
+    yield State("fenced_call", SpanKind.TOOL_CALL, cut_off, "fenced_call", payload=PYTHON, then=fence_ends)
+    fence = Transition("```", MarkerSplit.NONE, "call_end")
+    yield call_end("fence_end", stops=r"[^\])}\s]", transitions=(fence,), label="fenced_call")
+    marks = Enclosed(_OPENER, _CLOSER)
+    yield enclosed_state("tagged_call", SpanKind.TOOL_CALL, marks, cut_off, PYTHON)
+    leaving = transitions.out_of_call
+    yield State("python_tag", SpanKind.TOOL_CALL, leaving, "tool_call", _TAG, payload=PYTHON, then=_ENDS)
 
 
 _TABLE = dialect_table(

@@ -9,22 +9,22 @@ model's turn, `Observation:` with nothing after it is the stop word that ended t
 was invented. At the beginning of a user's or a tool's turn it is the result that the agent's loop sends back.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES
-from weaklink.inspector.formats.dialect import Transitions, dialect_table, table_parser
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state
+from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_finite, json_of
 from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
 from weaklink.inspector.formats.span_readers import reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition, unmarked
 
 THOUGHT = "Thought:"
 """The heading at the end of prompts."""
@@ -63,8 +63,8 @@ _NOT_EXPECTED: dict[tuple[str, str], dict[str, Any]] = {
     ("answer", "call"): {"rule": MALFORMED_HEADER, "expects": "nothing after the final answer"},
 }
 
-_NAME = lazy_pattern(r"[^\W\d][\w.\-/]*")
-_PLAIN_TEXT = lazy_pattern(r"(?!```|Action Input)[^\s{`][^\n\r]*")
+_NAME = re.compile(r"[^\W\d][\w.\-/]*")
+_PLAIN_TEXT = re.compile(r"(?!```|Action Input)[^\s{`][^\n\r]*")
 
 _PATTERNS = DetectionPatterns(
     calls={
@@ -144,7 +144,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
             ),
             label=label,
             other=r"[^ \t]" if name != "prose" else r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, name, width=0),
+            other_transition=unmarked(name, MarkerSplit.NONE),
         )
         yield State(
             f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NONE, name), *transitions.turns), label=label
@@ -159,7 +159,7 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         ),
         label="tool_call",
         other=r"[^ \t]",
-        other_transition=Transition("(anything else)", MarkerSplit.NONE, "call", width=0),
+        other_transition=unmarked("call", MarkerSplit.NONE),
     )
     # Within the strings of an object, a token of the template or a fence is data.
     yield State(
@@ -168,17 +168,16 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition("\n", MarkerSplit.NONE, "call line", ahead=_HEADING_FOLLOWS), *common),
         label="tool_call",
         payload=JSON,
-        then=Transition("(end of the object)", MarkerSplit.NONE, "call", width=0),
+        then=unmarked("call", MarkerSplit.NONE),
     )
-    to_home = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
-    yield State("stop_word", SpanKind.MARKUP, (), label="observation", other=r"\S", other_transition=to_home)
+    yield markup_state("stop_word", "observation", HOME, r"\S")
     yield State(
         "answer_block",
         SpanKind.TEXT,
         common,
         label="answer_block",
         payload=JSON,
-        then=Transition("(end of the answer)", MarkerSplit.NONE, "answer_end", width=0),
+        then=unmarked("answer_end", MarkerSplit.NONE),
     )
     yield State(
         "answer_end",
@@ -186,17 +185,10 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         (Transition(_FENCE, MarkerSplit.AFTER, HOME),),
         label="answer_block",
         other=r"\S",
-        other_transition=to_home,
+        other_transition=unmarked(HOME),
     )
-    yield State(
-        "block_call",
-        SpanKind.TOOL_CALL,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME), *common),
-        label="tool_call",
-        opener=_FENCE,
-        closer=_FENCE,
-        payload=JSON,
-    )
+    fences = Enclosed(_FENCE, _FENCE)
+    yield enclosed_state("block_call", SpanKind.TOOL_CALL, fences, common, JSON)
 
 
 def _observed_states(transitions: Transitions) -> Iterator[State]:
@@ -210,7 +202,7 @@ def _observed_states(transitions: Transitions) -> Iterator[State]:
                 *transitions.turns,
             ),
             other=r"\S",
-            other_transition=Transition("(anything else)", MarkerSplit.NONE, role, width=0),
+            other_transition=unmarked(role, MarkerSplit.NONE),
             by_model=False,
         )
     yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)

@@ -14,7 +14,6 @@ from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
-from weaklink.inspector.scanning import lazy_pattern
 
 
 def _plamo(tag: str) -> str:
@@ -39,7 +38,7 @@ PLAMO3 = section_format(
         turns=turn_ends("<|plamo:tag|>", "<|plamo:eos|>"),
     ),
     NamedCallReader(
-        lazy_pattern(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
+        re.compile(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
     ),
     call=f"{_plamo('begin_tool_name')}{{name}}{_plamo('end_tool_name')}{_ARGUMENTS}{{arguments}}",
     models=("*plamo-3*", "*plamo3*"),
@@ -56,7 +55,7 @@ SOLAR_OPEN = section_format(
         turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
     ),
     NamedCallReader(
-        lazy_pattern(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
+        re.compile(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
         "`ID<|tool_call:name|>NAME<|tool_call:args|>`, then the arguments",
     ),
     call="{id}<|tool_call:name|>{name}<|tool_call:args|>{arguments}",
@@ -71,7 +70,7 @@ MIROTHINKER = section_format(
     _MCP,
     section_table(_MCP, results=(Enclosed("<tool_response>", "</tool_response>"),)),
     NamedCallReader(
-        lazy_pattern(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
+        re.compile(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
         "`SERVER</server_name>`, `<tool_name>NAME</tool_name>` and `<arguments>`",
     ),
     call="tools</server_name>\n<tool_name>{name}</tool_name>\n<arguments>\n{arguments}\n",

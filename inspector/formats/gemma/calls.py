@@ -12,13 +12,12 @@ from functools import cache
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
-from weaklink.inspector.formats.json.call_shape import is_finite
-from weaklink.inspector.formats.python.calls import empty_call
-from weaklink.inspector.formats.python.writing import is_shallow
-from weaklink.inspector.model import Json, ToolCall, ToolDefinition, ToolResult
-from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow
+from weaklink.inspector.formats.span_readers import HeadedResultReader, empty_call
+from weaklink.inspector.json_text import nested_text
+from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -27,7 +26,6 @@ from weaklink.inspector.text import Range, shown
 _CALL = lazy_pattern(r"\s*(call[ \t]*:|:)?\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _ARRAY = lazy_pattern(r"\s*(\[)\s*+(?=call[ \t]*:)")
 _NEXT_CALL = lazy_pattern(r"\s*[,;]?\s*(call[ \t]*:)\s*([^\s{}:,\"'<]+)\s*(?=\{)")
-_RESPONSE = lazy_pattern(r"\s*response:\s*([^\s{}:,\"'<]+)\s*\{")
 _DECLARATION = lazy_pattern(r"\s*declaration:\s*([^\s{}:,\"'<]+)\s*(?=\{)")
 _IN_PARENTHESES = lazy_pattern(r"\s*call[ \t]*:\s*[\w.\-/]{1,128}(\()[\s\S]*(\))\s*\Z")
 _NAMED = lazy_pattern(r"call[ \t]*:\s*([\w.\-/]+)")
@@ -42,20 +40,18 @@ class GemmaCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader. A delimiter, or a name, that appears twice in a row counts once."""
-        reading = self._read(closed)
-        if not reading.faults:
-            return reading
+        return read_with_slips(closed, self._read, self._slip)
+
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         called = _IN_PARENTHESES.match(closed.inner_text)
         if called is not None:
-            return read_slip(closed, self._read, _parentheses(called))
-        slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
-        once = read_slip(closed, self._read, slip) if slip is not None else reading
-        return once if len(once.faults) <= len(reading.faults) else reading
+            return _parentheses(called)
+        return doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
         if not text.strip():
-            return empty_call(closed, expected="call:name{argument:value}")
+            return empty_call(closed, "a call such as `call:name{argument:value}`")
         array = _ARRAY.match(text)
         match = _CALL.match(text, array.end() if array is not None else 0)
         if match is None:
@@ -109,7 +105,7 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
 
 def _array(opened: re.Match[str]) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(*opened.span(1)),
         "An array of calls appears where one call belongs; servers read none of the calls.",
         "Give each call separate markers.",
@@ -118,7 +114,7 @@ def _array(opened: re.Match[str]) -> Fault:
 
 def _second_call(match: re.Match[str]) -> Fault:
     return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
+        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
         Range(match.start(1), match.end(2)),
         "A second call appears between the same markers; servers read only the first, or none.",
         "Give each call separate markers.",
@@ -143,14 +139,13 @@ def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool) -> 
 
 
 def _no_call(text: str, start: int) -> ParseResult:
+    place = Range(0, len(text)).stripped(text).moved(start)
     content = text.strip()
-    at = text.index(content)
-    place = Range(at, at + len(content)).moved(start)
     is_cut = bool(re.fullmatch(r"call[ \t]*:?[^{}\n]*|cal?", content))
     if is_cut:
         rule, message = rules.TRUNCATED_JSON, f"The call ends within {shown(content)}, before its arguments."
     else:
-        rule, message = call_shape.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
+        rule, message = rules.NOT_A_CALL, f"{shown(content)} is not a call: expected `call:name{{...}}`."
     named = _NAMED.match(content) if not is_cut else None
     call = ToolCall(
         named[1] if named is not None else None,
@@ -163,15 +158,8 @@ def _no_call(text: str, start: int) -> ParseResult:
     return ParseResult(calls=(call,), faults=(Fault(rule, place, message),), complete=not is_cut)
 
 
-def read_gemma_result(closed: SpanClosed) -> ParseResult:
-    """The single result of a span: the raw dict, and the tool named by `response:name`."""
-    text = closed.inner_text
-    content = text.strip("\r\n")
-    first = text.index(content)
-    match = _RESPONSE.match(text)
-    place = Range(first, first + len(content)).moved(closed.span.inner.start)
-    result = ToolResult(content, place, None, match[1] if match is not None else None)
-    return ParseResult(results=(result,), complete=bool(content.strip()))
+read_gemma_result = HeadedResultReader(lazy_pattern(r"\s*response:\s*(?P<name>[^\s{}:,\"'<]+)\s*\{"), keeps_header=True)
+"""Reads the single result of a span: the raw dict, and the tool named by `response:name`."""
 
 
 class GemmaDefinitionReader(Struct, frozen=True):
@@ -241,39 +229,16 @@ def is_gemma_call(call: ToolCall, delimiter: str) -> bool:
 
 def gemma_text(value: Json, delimiter: str) -> str:
     """A value as the template writes it; keys that cannot be bare are delimited like strings."""
-    return "".join(_pieces(value, delimiter))
 
-
-def _pieces(root: Json, delimiter: str) -> Iterator[str]:
-    pending: list[tuple[str, Json]] = [("", root)]
-    while pending:
-        text, value = pending.pop()
-        if text:
-            yield text
-            continue
+    def scalar(value: float | str | Decimal | None) -> str:
         match value:
-            case dict():
-                steps = [
-                    step for key, item in value.items() for step in ((f",{_key(key, delimiter)}:", None), ("", item))
-                ]
-                pending += reversed([("{", None), *_without_comma(steps), ("}", None)])
-            case list():
-                steps = [step for item in value for step in ((",", None), ("", item))]
-                pending += reversed([("[", None), *_without_comma(steps), ("]", None)])
             case str():
-                yield f"{delimiter}{value}{delimiter}"
+                return f"{delimiter}{value}{delimiter}"
             case bool() | None:
-                yield {True: "true", False: "false", None: "null"}[value]
+                return {True: "true", False: "false", None: "null"}[value]
             case float():
-                yield repr(value)
+                return repr(value)
             case _:
-                yield format(Decimal(value), "f")
+                return format(Decimal(value), "f")
 
-
-def _key(key: str, delimiter: str) -> str:
-    return key if _KEY.fullmatch(key) else f"{delimiter}{key}{delimiter}"
-
-
-def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
-    first = steps[0][0].removeprefix(",") if steps else ""
-    return [*([(first, None)] if first else []), *steps[1:]]
+    return nested_text(value, scalar, lambda key: f"{key if _KEY.fullmatch(key) else scalar(key)}:", ",")

@@ -7,9 +7,9 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -21,9 +21,11 @@ from weaklink.inspector.formats.json.call_shape import (
     CallShape,
     has_arguments,
     is_schema_like,
+    is_shallow,
     shape_of,
     without_invention,
 )
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.json_scanner import (
     KNOWN_ARGUMENT_KEYS,
     MAX_DEPTH,
@@ -34,10 +36,9 @@ from weaklink.inspector.json_scanner import (
     is_strict,
     read_json,
 )
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -54,7 +55,8 @@ class JsonCallReader(Struct, frozen=True):
 
     `keys` are the format's own; `between` is the text that ends one call span and begins the next. `is_array` says that
     the format itself writes an array of such objects, `is_row` that it writes consecutive objects; with both, a bare
-    object is as valid as an array. `has_ids` says that the calls have ids.
+    object is as valid as an array. `has_ids` says that the calls have ids. `wrappers` are the keys of objects around
+    calls. `shapes` reads the calls of an object if they are not written with `keys`.
     """
 
     keys: CallKeys = NATIVE_KEYS
@@ -63,6 +65,7 @@ class JsonCallReader(Struct, frozen=True):
     is_row: bool = False
     has_ids: bool = False
     wrappers: tuple[str, ...] = ()
+    shapes: Callable[[JsonNode, str], Iterable[CallShape]] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -70,14 +73,14 @@ class JsonCallReader(Struct, frozen=True):
         if closed.call is not None:
             return ParseResult(calls=(closed.call,), complete=True)
         if not text.strip():
-            return empty_payload(closed)
+            return empty_call(closed, "a JSON object with a name and arguments")
         call = self._whole(text, start)
         is_whole = closed.span.inner.end < closed.span.range.end
         return self.read(text, start, is_whole=is_whole) if call is None else ParseResult(calls=(call,), complete=True)
 
     def _whole(self, text: str, start: int) -> ToolCall | None:
         """The single call of a payload without any fault, or None."""
-        if self.wrappers:
+        if self.wrappers or self.shapes is not None:
             return None
         if self.is_array:
             content = text.strip(_SPACE)
@@ -96,9 +99,9 @@ class JsonCallReader(Struct, frozen=True):
 
         `is_whole` says that a marker ends it, and not the payload itself.
         """
-        keys = self.keys
-        is_native = keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS and not self.wrappers
-        reading = read_json(text, call=is_native, several_arrays=not self.wrappers)
+        keys, is_usual = self.keys, not self.wrappers and self.shapes is None
+        is_native = is_usual and keys.name == NATIVE_KEYS.name and keys.arguments in KNOWN_ARGUMENT_KEYS
+        reading = read_json(text, call=is_native, several_arrays=is_usual)
         faults = list(reading.faults)
         nodes = reading.nodes
         if self.wrappers:
@@ -114,15 +117,16 @@ class JsonCallReader(Struct, frozen=True):
             if not self.is_array:
                 faults.append(array_of_calls(array, self.between))
         if self.is_array:
-            faults += (second_array(first, second) for first, second in pairwise(arrays))
+            faults += _seconds(text, arrays, _second_array, ", ", 1)
         elif not arrays and not self.is_row:
-            faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
+            faults += _seconds(text, objects, _second_object, self.between, 0)
         calls = [
-            self._call(text, node, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
+            self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
+            for shape in self._shapes(node, text)
         ]
         if not calls:
-            calls = [unreadable_payload(text)]
+            calls = [nameless_call(text)]
             if not any(fault.rule.severity is Severity.ERROR for fault in faults):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
@@ -131,11 +135,21 @@ class JsonCallReader(Struct, frozen=True):
     def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
         return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
 
+    def _shapes(self, node: JsonNode, text: str) -> Iterable[CallShape]:
+        return (shape_of(node, self.keys, text),) if self.shapes is None else self.shapes(node, text)
+
     def _call(
-        self, text: str, node: JsonNode, reading: JsonReading, faults: list[Fault], *, alone: bool, fits: bool
+        self,
+        text: str,
+        node: JsonNode,
+        shape: CallShape,
+        reading: JsonReading,
+        faults: list[Fault],
+        *,
+        alone: bool,
+        fits: bool,
     ) -> ToolCall:
-        """The call of an object; `fits` says that the object is where the format expects it."""
-        shape = shape_of(node, self.keys, text)
+        """A call of an object; `fits` says that the object is where the format expects it."""
         broken = [
             f for f in reading.faults if f.rule.severity is Severity.ERROR and (alone or node.range.covers(f.range))
         ]
@@ -155,7 +169,7 @@ class JsonCallReader(Struct, frozen=True):
             arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
             raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
             valid=valid,
-            range=node.range,
+            range=shape.range or node.range,
             id=_id(node.member(self.keys.id)) if self.has_ids else None,
             recovered=readable and not valid,
             name_range=shape.name.value.range if shape.name else None,
@@ -189,41 +203,15 @@ def _arguments(shape: CallShape) -> Json:
     return shape.arguments.value.value() if shape.decoded is None else shape.decoded
 
 
-def empty_payload(closed: SpanClosed) -> ParseResult:
-    """The result for a call span without a payload."""
-    span = closed.span
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            Fix((Edit(span.range, ""),), safe=False),
-        ),
-        Fault(rules.TRUNCATED_JSON, place, "No payload: expected a JSON object with a name and arguments."),
-    )
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=faults)
-
-
-def unreadable_payload(text: str) -> ToolCall:
-    """The call of a payload in which no call can be read."""
-    content = text.strip()
-    first = text.index(content)
-    return ToolCall(None, content, content, valid=False, range=Range(first, first + len(content)))
-
-
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
     place = nodes[0].range if nodes else Range(0, len(text))
     if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
         return Fault(
-            call_shape.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
+            rules.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
         )
     kind = nodes[0].kind.value if nodes else "text"
-    return Fault(
-        call_shape.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments."
-    )
+    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -231,7 +219,7 @@ def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
     first, last, count = objects[0].range, objects[-1].range, len(objects)
     gaps = (Edit(Range(left.range.end, right.range.start), ", ") for left, right in pairwise(objects))
     edits = (Edit(Range(first.start, first.start), "["), *gaps, Edit(Range(last.end, last.end), "]"))
-    rule = call_shape.NOT_A_CALL if count == 1 else call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    rule = rules.NOT_A_CALL if count == 1 else rules.SEVERAL_OBJECTS_IN_ONE_CALL
     what = "A bare object appears" if count == 1 else f"{count} bare objects appear"
     them = "it" if count == 1 else "them"
     return Fault(
@@ -249,7 +237,7 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     place = Range(array.range.start, array.range.start + 1)
     message = f"An array of {count} call{'s' * (count != 1)} appears where one call object belongs."
     if not between:
-        return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
+        return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message)
     gaps = [Range(left.range.end, right.range.start) for left, right in pairwise(array.items)]
     edits = (
         Edit(Range(array.range.start, array.items[0].range.start), ""),
@@ -257,32 +245,29 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
         Edit(Range(array.items[-1].range.end, array.range.end), ""),
     )
     fix = Fix(edits, safe=True)
-    return Fault(call_shape.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
+    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
-def second_array(first: JsonNode, second: JsonNode) -> Fault:
-    """The fault of a second array of calls where one belongs."""
-    edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
-    return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second array of calls appears after the first; servers read only the first, or fail on both.",
-        "Put all calls into one array.",
-        Fix(edits, safe=True),
-    )
+_second_array = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second array of calls appears after the first; servers read only the first, or fail on both.",
+    "Put all calls into one array.",
+    safe=True,
+)
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second call appears in the same tag; servers read only the first, the last or none.",
+    "Give each call a separate tag.",
+    safe=True,
+)
 
 
-def second_object(text: str, first: JsonNode, second: JsonNode, between: str) -> Fault:
-    """The fault of a second call in the same span; `between` ends one call span and begins the next."""
-    gap = Range(first.range.end, second.range.start)
-    fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
-    return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a separate tag.",
-        fix,
-    )
+def _seconds(text: str, nodes: list[JsonNode], row: FaultMessage, between: str, inner: int) -> Iterator[Fault]:
+    """The faults of all values after the first; `between` belongs between two, without `inner` characters of each."""
+    for first, second in pairwise(nodes):
+        gap = Range(first.range.end - inner, second.range.start + inner)
+        is_repairable = between and (inner or len(gap.of(text).strip()) <= 1)
+        yield row(text, second.range, edits=(Edit(gap, between),) if is_repairable else ())
 
 
 _decode = msgspec.json.Decoder().decode
@@ -360,19 +345,4 @@ def strict_object(raw: str) -> dict[str, Json] | None:
     if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
-    return value if is_flat or _is_shallow(value) else None
-
-
-def _is_shallow(value: Any) -> bool:
-    """Whether a decoded value, with the call's object around it, is nested no deeper than the scanner reads."""
-    level = [value]
-    for _ in range(MAX_DEPTH - 1):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if type(parent) is dict else parent)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return True
-    return False
+    return value if is_flat or is_shallow(value) else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
@@ -18,11 +18,13 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
+    enclosed_state,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_json_call
+from weaklink.inspector.formats.json.call_shape import call_array, is_json_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
@@ -35,8 +37,8 @@ from weaklink.inspector.segmenter.table import (
     MarkerSplit,
     Repeat,
     State,
-    Table,
     Transition,
+    unmarked,
 )
 
 _SPACE = Repeat(r"\s", 0, 24)
@@ -52,13 +54,11 @@ NAMED: tuple[LookaheadPiece, ...] = (
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
-CALL_ENDS = Transition("(end of the value)", MarkerSplit.NONE, "call end", width=0)
+CALL_ENDS = unmarked("call end", MarkerSplit.NONE)
 """The end of a call without a closing marker."""
 
-_ANY = Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0)
 
-# A surplus bracket still belongs to the call that it breaks.
-CALL_END = State("call end", SpanKind.TOOL_CALL, (), label="tool_call", other=r"[^\]}]", other_transition=_ANY)
+CALL_END = call_end("call end")
 """The state after a call without a closing marker."""
 
 TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
@@ -125,7 +125,7 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
-        breaks = Transition("(anything else)", MarkerSplit.NONE, f"broken {name}", width=0)
+        breaks = unmarked(f"broken {name}", MarkerSplit.NONE)
         yield State(
             name,
             SpanKind.TOOL_CALL,
@@ -156,17 +156,11 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
         yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
         return
     into = (Transition(first, MarkerSplit.NONE, "fenced value", width=0) for first in "[{")
-    then = Transition("(end of the value)", MarkerSplit.NONE, "fence end", width=0)
+    then = unmarked("fence end", MarkerSplit.NONE)
     yield State("fenced call", SpanKind.TOOL_CALL, (*into, *transitions.out_of_call), label="tool_call")
     yield State("fenced value", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=JSON, then=then)
-    yield State(
-        "fence end",
-        SpanKind.TOOL_CALL,
-        (Transition("```", MarkerSplit.NONE, "call end"),),
-        label="tool_call",
-        other=r"[^\]}\s]",
-        other_transition=_ANY,
-    )
+    closing = Transition("```", MarkerSplit.NONE, "call end")
+    yield call_end("fence end", stops=r"[^\]}\s]", transitions=(closing,))
 
 
 class JsonMarkers(Struct, frozen=True):
@@ -188,31 +182,6 @@ class JsonMarkers(Struct, frozen=True):
     turn_states: tuple[State, ...] = ()
     homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
     tails: Mapping[str, str] = MappingProxyType({})
-
-
-def json_table(markers: JsonMarkers) -> Table:
-    """The table of a dialect whose calls are JSON between markers."""
-
-    def states(transitions: Transitions) -> Iterator[State]:
-        for call in markers.calls:
-            yield from _call(call, transitions)
-        yield CALL_END
-        if markers.bare is not None:
-            yield from bare_states(markers.bare, transitions)
-
-    return dialect_table(
-        calls=(_into_call(call, None if call.closer else markers.ahead) for call in markers.calls),
-        call_states=states,
-        call_closers=(call.closer for call in markers.calls if call.closer),
-        results=markers.results,
-        definitions=markers.definitions,
-        reasoning=markers.reasoning,
-        turns=(*TURN_TRANSITIONS, *markers.turns),
-        turn_states=(*TURN_STATES, *markers.turn_states),
-        homes=BARE_HOMES if markers.bare is not None else markers.homes,
-        default_home="start" if markers.bare is not None else "text",
-        tails=markers.tails,
-    )
 
 
 def _into_call(call: Enclosed, ahead: Lookahead | None) -> Transition:
@@ -239,7 +208,7 @@ def json_format(
     markers: JsonMarkers,
     signs: DetectionPatterns,
     reader: SpanReader,
-    write_calls: Callable[[Sequence[ToolCall]], str],
+    write_calls: Callable[[Sequence[ToolCall]], str] | None = None,
     aliases: Iterable[str] = (),
     ids: bool = False,
     expresses: Callable[[ToolCall], bool] = is_json_call,
@@ -247,21 +216,41 @@ def json_format(
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
     calls_only: bool = False,
 ) -> Format:
-    """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
+    """A format over `markers`, whose calls `reader` reads and `write_calls` writes, or else an array in the markers.
 
     `expresses` decides which calls it can express, ids aside; `text_reader` reads text spans; `near_calls` and
     `calls_only` are as in Format.
     """
-    table = json_table(markers)
-    drafts = ReasoningReader(
-        [call.opener for call in markers.calls],
-        [call.closer for call in markers.calls if call.closer],
-        bare=bare_calls(markers.bare) if markers.bare is not None else (),
-    )
+    calls, bare = markers.calls, markers.bare
+    closers = [call.closer for call in calls if call.closer]
+
+    def states(transitions: Transitions) -> Iterator[State]:
+        for call in calls:
+            yield from _call(call, transitions)
+        yield CALL_END
+        if bare is not None:
+            yield from bare_states(bare, transitions)
+
+    def write_array(group: Sequence[ToolCall]) -> str:
+        return f"{calls[0].opener}{call_array(group)}{calls[0].closer}"
 
     def expresses_all(call: ToolCall) -> bool:
         return (ids or call.id is None) and expresses(call)
 
+    table = dialect_table(
+        calls=(_into_call(call, None if call.closer else markers.ahead) for call in calls),
+        call_states=states,
+        call_closers=closers,
+        results=markers.results,
+        definitions=markers.definitions,
+        reasoning=markers.reasoning,
+        turns=(*TURN_TRANSITIONS, *markers.turns),
+        turn_states=(*TURN_STATES, *markers.turn_states),
+        homes=BARE_HOMES if bare is not None else markers.homes,
+        default_home="start" if bare is not None else "text",
+        tails=markers.tails,
+    )
+    drafts = ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ())
     return Format(
         name=name,
         summary=summary,
@@ -270,7 +259,7 @@ def json_format(
         confidence=signs,
         new_parser=table_parser(table),
         readers=reader_table(reader, drafts, text=text_reader),
-        write_calls=write_calls,
+        write_calls=write_calls or write_array,
         expresses=expresses_all,
         ids=ids,
         near_calls=near_calls,
@@ -281,11 +270,9 @@ def json_format(
 def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     name = f"call {call.opener}"
     if call.closer:
-        others = (transition for transition in transitions.out_of_call if transition.marker != call.closer)
-        ends = (Transition(call.closer, MarkerSplit.AFTER, HOME), *others)
-        yield State(name, SpanKind.TOOL_CALL, ends, "tool_call", call.opener, call.closer, payload=JSON)
+        yield enclosed_state(name, SpanKind.TOOL_CALL, call, transitions.out_of_call, JSON)
         return
-    then = Transition("(end of the value)", MarkerSplit.NONE, f"{name} end", width=0)
+    then = unmarked(f"{name} end", MarkerSplit.NONE)
     yield State(
         name,
         SpanKind.TOOL_CALL,
@@ -301,4 +288,4 @@ def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
         for space in ("", "\n", " ")
         for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
     )
-    yield structs.replace(CALL_END, name=f"{name} end", transitions=tuple(again))
+    yield call_end(f"{name} end", transitions=tuple(again))

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
@@ -17,25 +17,30 @@ from weaklink.inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
+from weaklink.inspector.formats.json.call_shape import (
+    decoded_arguments,
+    has_arguments,
+    is_json_call,
+    json_of,
+    not_an_object,
+    without_invention,
+)
 from weaklink.inspector.formats.json.calls import strict_object
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call, reader_table
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.json_scanner.messages import trailing_text
 from weaklink.inspector.model import Json, SpanKind, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL, MALFORMED_HEADER, STRAY_END_MARKER
+from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
 from weaklink.inspector.text import Range
 
 _SPACE = " \t\n\r"
 _FENCE = "```"
-_TO_TEXT = Transition("(anything else)", MarkerSplit.BEFORE, "text", width=0)
 
 
 class LooseHeader(Struct, frozen=True):
@@ -65,9 +70,7 @@ class NamedCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader. A token of the header that appears twice in a row counts once."""
-        reading = self._read(closed)
-        slip = _doubled(closed.inner_text) if reading.faults else None
-        return reading if slip is None else read_slip(closed, self._read, slip)
+        return read_with_slips(closed, self._read, _doubled)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -75,7 +78,7 @@ class NamedCallReader(Struct, frozen=True):
         header, faults = (strict, ()) if strict is not None else self._loosely(text)
         if header is None or (header is not strict and _is_cut(closed, header)):
             return self._nameless(closed)
-        place = _stripped(text, Range(header.end(), len(text)))
+        place = Range(header.end(), len(text)).stripped(text, _SPACE)
         if _FENCE in header[0]:
             place, unfenced = _within_fence(closed, place)
             faults = (*faults, *unfenced)
@@ -98,19 +101,15 @@ class NamedCallReader(Struct, frozen=True):
 
     def _nameless(self, closed: SpanClosed) -> ParseResult:
         """Read a span with an unreadable header: all of it is one call without a name."""
-        content = closed.inner_text.strip()
-        span = closed.span
-        if not content:
-            faults = [Fault(EMPTY_CALL, span.range, "The call span is empty: the model opened a call and wrote none.")]
-            where = Range(span.range.start, span.inner.start) if len(span.inner) < len(span.range) else span.range
-            faults.append(Fault(rules.TRUNCATED_JSON, where, f"No payload: expected {self.expected}."))
-            return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=tuple(faults))
-        place = _stripped(closed.inner_text, Range(0, len(closed.inner_text))).moved(span.inner.start)
+        if not closed.inner_text.strip():
+            return empty_call(closed, self.expected)
+        call = nameless_call(closed.inner_text).moved(closed.span.inner.start)
         if _is_closed(closed):
-            fault = Fault(call_shape.NOT_A_CALL, place, f"The call has no tool name: expected {self.expected}.")
+            fault = Fault(rules.NOT_A_CALL, call.range, f"The call has no tool name: expected {self.expected}.")
         else:
-            fault = Fault(rules.TRUNCATED_JSON, place, f"The call ends within its header: expected {self.expected}.")
-        return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+            message = f"The call ends within its header: expected {self.expected}."
+            fault = Fault(rules.TRUNCATED_JSON, call.range, message)
+        return ParseResult(calls=(call,), faults=(fault,))
 
     def _calls(
         self, closed: SpanClosed, header: re.Match[str], place: Range
@@ -152,9 +151,9 @@ class NamedCallReader(Struct, frozen=True):
         return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
 
 
-def _doubled(text: str) -> Slip | None:
+def _doubled(closed: SpanClosed) -> Slip | None:
     """The slip of tokens that follow themselves in the header, before the arguments."""
-    return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
+    return doubled_markers(closed.inner_text, MALFORMED_HEADER, end=closed.inner_text.find("{"))
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
@@ -171,24 +170,16 @@ def _within_fence(closed: SpanClosed, place: Range) -> tuple[Range, tuple[Fault,
     """The arguments without the fence that ends them; with a fault if the fence is missing, but not cut off."""
     text = closed.inner_text
     if place.of(text).endswith(_FENCE):
-        return _stripped(text, Range(place.start, place.end - len(_FENCE))), ()
+        return Range(place.start, place.end - len(_FENCE)).stripped(text, _SPACE), ()
     at = text.rfind(f"\n{_FENCE}\n", place.start, place.end)
     if at >= 0:
         words = Range(at + len(_FENCE) + 2, place.end)
-        return _stripped(text, Range(place.start, at)), (trailing_text(text, _stripped(text, words)),)
+        return Range(place.start, at).stripped(text, _SPACE), (trailing_text(text, words.stripped(text)),)
     if not place or not _is_closed(closed):
         return place, ()
     message = "The code fence around the arguments is not closed: expected three backticks after them."
     fix = Fix((Edit(Range(place.end, place.end), f"\n{_FENCE}"),), safe=True)
     return place, (Fault(MALFORMED_HEADER, Range(place.end - 1, place.end), message, "Close it.", fix),)
-
-
-def _stripped(text: str, place: Range) -> Range:
-    """`place` without the white space at its ends."""
-    raw = place.of(text)
-    content = raw.strip(_SPACE)
-    first = place.start + (len(raw) - len(raw.lstrip(_SPACE)) if content else 0)
-    return Range(first, first + len(content))
 
 
 def read_json_arguments(
@@ -214,15 +205,12 @@ def read_json_arguments(
         value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict
         return (named_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
-    decoded = _decoded(reading)
-    if decoded is not None:
-        edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
-        message = "The arguments are a string of JSON; expected the object itself."
-        fix = Fix((edit,), safe=True)
-        fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
-        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
+    first = reading.nodes[0] if reading.nodes else None
+    decoded, as_string = decoded_arguments(first, "The arguments are") if first and reading.strict else (None, None)
+    if as_string is not None:
+        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, as_string]
     if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-        faults.append(_no_object(place, reading))
+        faults.append(not_an_object(first or JsonNode(JsonKind.OTHER, place), place))
     return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
 
 
@@ -267,22 +255,6 @@ def _second_object(node: JsonNode) -> Fault:
     return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a separate header.")
 
 
-def _decoded(reading: JsonReading) -> Json:
-    """The object in arguments that are a string of JSON; None if they are something else."""
-    if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
-        return None
-    text = reading.nodes[0].scalar
-    if not text.strip():
-        return {}
-    inner = read_json(text)
-    return inner.nodes[0].value() if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT else None
-
-
-def _no_object(place: Range, reading: JsonReading) -> Fault:
-    kind = reading.nodes[0].kind.value if reading.nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
-
-
 class Section(Struct, frozen=True):
     """The tokens around a section of calls, in all spellings, its parsers' first, and those around each call.
 
@@ -314,16 +286,10 @@ class Section(Struct, frozen=True):
     def states(self, transitions: Transitions) -> Iterator[State]:
         """The states of the section: between calls, in a call's header, in its arguments."""
         call = opening(self.call_opener, "call")
-        yield State(
-            "section",
-            SpanKind.MARKUP,
-            (*(Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers), call, *transitions.turns),
-            label="section",
-            opener=self.openers[0],
-            other=r"\S",
-            other_transition=_TO_TEXT,
-        )
-        yield State("section end", SpanKind.MARKUP, (), label="section", other=r"[\s\S]", other_transition=_TO_TEXT)
+        ends = (Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers)
+        section = markup_state("section", SECTION, "text", r"\S", (*ends, call, *transitions.turns))
+        yield structs.replace(section, opener=self.openers[0])
+        yield markup_state("section end", SECTION, "text")
         own_markers = {*self.openers, *self.closers, self.call_opener}
         leaving = (
             Transition(self.call_closer, MarkerSplit.AFTER, "section"),

@@ -127,9 +127,7 @@ def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tup
             _read_unnamed(cursor, found)
             return
         name, place = match[2], Range(*match.span(2))
-        cursor.flag(
-            say.wrong_sign(text, Range(start, match.end(3)), name, Edit(Range(start, match.end(3)), f"{name}="))
-        )
+        cursor.flag(say.wrong_sign(text, Range(start, match.end(3)), name))
     if keyword.iskeyword(name):
         cursor.flag(say.reserved_name(text, place), readable=True)
     cursor.at = match.end()
@@ -153,13 +151,13 @@ def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
         cursor.flag(say.unpacked(cursor.text, value.range))
         return
     if cursor.peek() == ",":
-        cursor.flag(say.no_value(Range(start, start + 1), "", ","))
+        cursor.flag(say.no_value(cursor.text, Range(start, start + 1), ""))
         return
     argument = read_value(cursor, "")
     if argument is None or cursor.is_cut:
         return
     number = len(found.parameters) + 1
-    cursor.flag(say.positional(cursor.text, argument.range, number))
+    cursor.flag(say.positional(cursor.text, argument.range, str(number)))
     place = argument.range.moved(cursor.base)
     found.parameters[number] = Parameter("", argument.range.of(cursor.text), place, typed=True)
 
@@ -275,7 +273,7 @@ def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> 
     if not character:
         cursor.cut(f"the key `{key}`", closable=False)
     else:
-        cursor.flag(say.no_value(Range(cursor.at, cursor.at + 1), key, character))
+        cursor.flag(say.no_value(cursor.text, Range(cursor.at, cursor.at + 1), key))
     frame.members[key], frame.key = None, None
     return _is_closed(cursor, frame)
 
@@ -330,5 +328,5 @@ def _too_deep(cursor: PythonCursor, first: int, outermost: _OpenBracket) -> Pyth
     cursor.undo(outermost.mark)
     value = read_expression(cursor, first)
     cursor.undo(outermost.mark)
-    cursor.flag(say.too_deep(value.range, MAX_DEPTH))
+    cursor.flag(say.too_deep(cursor.text, value.range, str(MAX_DEPTH)))
     return value

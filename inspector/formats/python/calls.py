@@ -2,16 +2,16 @@
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.python import messages as say
 from weaklink.inspector.formats.python.arguments import read_arguments
 from weaklink.inspector.formats.python.literals import PythonCursor, read_expression
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.text import Range, shown
@@ -45,7 +45,7 @@ class PythonCallReader(Struct, frozen=True):
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
         if not text.strip() or text.strip() == "[]":
-            return empty_call(closed)
+            return empty_call(closed, "a call such as `name(argument='value')`")
         if _JSON.match(text):
             return _READ_JSON(closed)
         fence = _FENCE.match(text)
@@ -66,7 +66,7 @@ class PythonCallReader(Struct, frozen=True):
         edits = [Edit(Range(*fence.span(1)).moved(start), "")]
         if ending is not None:
             edits.append(Edit(Range(*ending.span()).moved(start), ""))
-        fault = say.fenced(edits[0].range, tuple(edits))
+        fault = say.fenced(text, edits[0].range, edits=tuple(edits))
         return reading.recovered(fault)
 
     def _reading(self, text: str, start: int) -> ParseResult:
@@ -87,25 +87,6 @@ def _without_brackets(reading: ParseResult) -> ParseResult:
     message = "The calls are not in a list: `[` is missing before them, and `]` after them."
     fault = Fault(rules.UNBALANCED_BRACKET, first, message, "Put brackets around them.", Fix(edits, safe=True))
     return reading.recovered(fault)
-
-
-def empty_call(closed: SpanClosed, *, expected: str = "name(argument='value')") -> ParseResult:
-    """The result for a call span without any content."""
-    span = closed.span
-    fix = Fix((Edit(span.range, ""),), safe=False)
-    place = Range(span.range.start, span.inner.start) if span.inner.start > span.range.start else span.range
-    faults = (
-        Fault(
-            EMPTY_CALL,
-            span.range,
-            "The call span is empty: the model opened a call and wrote none.",
-            "Delete the empty span.",
-            fix,
-        ),
-        Fault(rules.TRUNCATED_JSON, place, f"No payload: expected a call such as `{expected}`."),
-    )
-    content = closed.inner_text.strip()
-    return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=span.inner),), faults=faults)
 
 
 class PythonCalls(Struct):
@@ -154,13 +135,10 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
         if found:
             found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
     if not found:
-        content = text.strip()
-        first = text.index(content)
-        place = Range(first, first + len(content))
+        call = nameless_call(text)
         if not cursor.breaks:
-            cursor.flag(say.only_text(text, place))
-        call = ToolCall(None, content, content, valid=False, range=place.moved(base))
-        found.append(_ReadCall(call, cursor.breaks, 1))
+            cursor.flag(say.only_text(text, call.range))
+        found.append(_ReadCall(call.moved(base), cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
     return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut, found[-1].is_list_open)
 
@@ -177,19 +155,7 @@ def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
             calls.append(call)
             continue
         arguments = call.arguments if readable else call.raw_arguments
-        calls.append(
-            ToolCall(
-                call.name,
-                arguments,
-                call.raw_arguments,
-                valid=False,
-                range=call.range,
-                recovered=readable,
-                name_range=call.name_range,
-                arguments_range=call.arguments_range,
-                parameters=call.parameters,
-            )
-        )
+        calls.append(structs.replace(call, arguments=arguments, valid=False, recovered=readable))
     return calls
 
 
@@ -335,7 +301,7 @@ def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
         return
     if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
-        cursor.remark(say.second_list(Range(cursor.at, cursor.at + 1)))
+        cursor.remark(say.second_list(text, Range(cursor.at, cursor.at + 1)))
         return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)

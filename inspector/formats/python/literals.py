@@ -188,7 +188,7 @@ def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> Pytho
         cursor.cut(f"the value of `{name}`" if name else "a list of values", closable=not name)
         return None
     if character in ",)]}":
-        cursor.flag(say.no_value(Range(start, start + 1), name, character))
+        cursor.flag(say.no_value(cursor.text, Range(start, start + 1), name))
         return None
     if STRING_BEGINS.match(cursor.text, start) and (text := read_string(cursor)) is not None:
         return PythonValue(_joined(cursor, text), cursor.since(start))
@@ -219,7 +219,7 @@ def read_expression(cursor: PythonCursor, start: int, *, is_key: bool = False) -
         cursor.flag(say.no_text_key(text, place, repr(what)))
         return PythonValue(what, place)
     if len(what) > _LONGEST_QUOTED:
-        cursor.flag(say.expression(text, place, None))
+        cursor.flag(say.long_expression(text, place))
         return PythonValue(what, place)
     result = result_of(what)
     if result is not None:
@@ -251,7 +251,7 @@ def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
     sign, digits = number[1], number[2].replace("_", "")
     place = Range(*number.span())
     if number[3]:
-        cursor.flag(say.invalid_number(cursor.text, place, None))
+        cursor.flag(say.complex_number(cursor.text, place))
         return number[0]
     if digits[:2].lower() in ("0x", "0o", "0b"):
         return int(sign + digits, 0)
@@ -262,7 +262,7 @@ def _number(cursor: PythonCursor, number: re.Match[str]) -> Json:
             return None
         return value
     if _LEADING_ZERO.fullmatch(digits):
-        cursor.flag(say.invalid_number(cursor.text, place, sign + digits.lstrip("0")))
+        cursor.flag(say.leading_zero(cursor.text, place, sign + digits.lstrip("0")))
     return int(sign + digits) if len(digits) <= _LONGEST_INT else Decimal(sign + digits)
 
 
@@ -306,7 +306,8 @@ def read_string(cursor: PythonCursor) -> str | None:
     is_raw = "r" in prefix
     value = cursor.text[first:last] if is_raw else decoded(cursor, first, last)
     if "f" in prefix or "b" in prefix:
-        cursor.flag(say.computed_string(cursor.text, cursor.since(start), value, kind=prefix))
+        computed = say.bytes_string if "b" in prefix else say.f_string
+        cursor.flag(computed(cursor.text, cursor.since(start), repr(value)))
     return value
 
 
@@ -416,8 +417,9 @@ def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
         except KeyError:
             pass
     place = Range(*match.span())
+    doubled = (Edit(Range(place.start, place.start), "\\"),)
     if other is None or other in ("x", "u", "U", "N"):
-        cursor.flag(say.broken_escape(cursor.text, place))
+        cursor.flag(say.broken_escape(cursor.text, place, edits=doubled))
     elif other:
-        cursor.remark(say.unknown_escape(cursor.text, place))
+        cursor.remark(say.unknown_escape(cursor.text, place, edits=doubled))
     return match[0]

@@ -1,107 +1,94 @@
-"""The messages, hints and repairs of faults in Python call syntax."""
+"""The messages, hints and repairs of faults in Python call syntax.
+
+Most are rows of a table; a function builds those whose text, range or repair depends on more than the text at the
+range.
+"""
+
+from msgspec import structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
-from weaklink.inspector.json_scanner.messages import replaced
-from weaklink.inspector.rules import json_syntax as call_shape
+from weaklink.inspector.json_scanner.messages import FaultMessage, replaced
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.text import Range, counted, shown
 
+# names and arguments
 
-def unpacked(text: str, place: Range) -> Fault:
-    """`**{...}` or `*[...]` among the arguments."""
+unpacked = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} unpacks arguments, which parsers of calls reject; expected `name=value`.",
+    "Write each argument as `name=value`.",
+)
+positional = FaultMessage(
+    rules.POSITIONAL_ARGUMENT,
+    "The argument {here} has no name: expected `name=value`.",
+    "Write its name before it; by position it is parameter number {value} of the tool.",
+)
+wrong_sign = FaultMessage(
+    rules.MALFORMED_JSON,
+    "{here} is the syntax of an object member; write an argument as `{value}=`.",
+    "Write `{value}=`.",
+    repair="{value}=",
+    safe=True,
+)
+reserved_name = FaultMessage(
+    rules.MALFORMED_JSON,
+    "{here} is a Python keyword and cannot name an argument: a parser that reads the call as Python rejects it.",
+    "Give the tool's parameter another name, or use a JSON format.",
+)
+invalid_name = FaultMessage(
+    rules.MALFORMED_JSON,
+    "The tool's name {here} is not a valid Python name: a parser that reads the call as Python rejects it.",
+    "Give the tool a name of letters, digits, underscores and dots.",
+)
+no_text_key = FaultMessage(
+    rules.UNQUOTED_WORD,
+    "The key {here} is not a string; a JSON object has only string keys.",
+    "Write {shown}.",
+    repair="{value}",
+)
+
+
+def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
+    """The same argument or key twice."""
+    ending = ", Python itself rejects the call." if what == "argument" else "."
     return Fault(
-        rules.EXPRESSION_AS_VALUE,
+        rules.DUPLICATE_KEY,
         place,
-        f"{quoted_text(text, place)} unpacks arguments, which parsers of calls reject; expected `name=value`.",
-        "Write each argument as `name=value`.",
+        f"The {what} {shown(name)} appears twice; most parsers keep the last value{ending}",
+        "Keep one of them.",
+        related=(Related(first, "The first occurrence."),),
     )
 
 
-def positional(text: str, place: Range, number: int) -> Fault:
-    """An argument without a name."""
-    return Fault(
-        call_shape.POSITIONAL_ARGUMENT,
-        place,
-        f"The argument {quoted_text(text, place)} has no name: expected `name=value`.",
-        f"Write its name before it; by position it is parameter number {number} of the tool.",
-    )
+# whole calls, and what is around them
 
-
-def wrong_sign(text: str, place: Range, name: str, edit: Edit) -> Fault:
-    """`a: 1` or `"a"=1` for `a=1`."""
-    return Fault(
-        rules.MALFORMED_JSON,
-        place,
-        f"{quoted_text(text, place)} is the syntax of an object member; write an argument as `{name}=`.",
-        f"Write `{name}=`.",
-        Fix((edit,), safe=True),
-    )
-
-
-def reserved_name(text: str, place: Range) -> Fault:
-    """An argument whose name is a Python keyword."""
-    return Fault(
-        rules.MALFORMED_JSON,
-        place,
-        f"{quoted_text(text, place)} is a Python keyword and cannot name an argument: a parser that reads the call as "
-        "Python rejects it.",
-        "Give the tool's parameter another name, or use a JSON format.",
-    )
-
-
-def invalid_name(text: str, place: Range) -> Fault:
-    """A tool's name that is not a valid name in Python."""
-    return Fault(
-        rules.MALFORMED_JSON,
-        place,
-        f"The tool's name {quoted_text(text, place)} is not a valid Python name: a parser that reads the call as "
-        "Python rejects it.",
-        "Give the tool a name of letters, digits, underscores and dots.",
-    )
+_extra_brackets = FaultMessage(rules.TRAILING_DATA, "{here} closes nothing.", "Delete it.", repair="", safe=True)
+_extra_words = FaultMessage(rules.TRAILING_DATA, "{here} appears outside any call.", "Delete it.", repair="")
+second_list = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second list of calls appears after the first; servers read one list, or none.",
+    "Write all calls in one list.",
+)
+only_text = FaultMessage(rules.NOT_A_CALL, "{here} is not a call: expected one such as `name(argument='value')`.")
+fenced = FaultMessage(
+    rules.FENCED_PAYLOAD,
+    "The calls are in a code fence, which is not part of the format; most servers read everything as text.",
+    "Remove the fence.",
+    safe=True,
+)
 
 
 def extra(text: str, place: Range) -> Fault:
     """Surplus brackets, or words after a call."""
-    is_brackets = not text[place.start : place.end].strip(")]} \n")
-    what = "closes nothing" if is_brackets else "appears outside any call"
-    return Fault(
-        rules.TRAILING_DATA,
-        place,
-        f"{quoted_text(text, place)} {what}.",
-        "Delete it.",
-        replaced(place, "", safe=is_brackets),
-    )
-
-
-def second_list(place: Range) -> Fault:
-    """A second list of calls on one line."""
-    return Fault(
-        call_shape.SEVERAL_OBJECTS_IN_ONE_CALL,
-        place,
-        "A second list of calls appears after the first; servers read one list, or none.",
-        "Write all calls in one list.",
-    )
-
-
-def only_text(text: str, place: Range) -> Fault:
-    """Text without any call."""
-    return Fault(
-        call_shape.NOT_A_CALL,
-        place,
-        f"{quoted_text(text, place)} is not a call: expected one such as `name(argument='value')`.",
-    )
+    row = _extra_words if place.of(text).strip(")]} \n") else _extra_brackets
+    return row(text, place)
 
 
 def bare_name(text: str, place: Range) -> Fault:
     """A name without parentheses."""
-    name = text[place.start : place.end]
-    return Fault(
-        call_shape.NOT_A_CALL,
-        place,
-        f"{quoted_text(text, place)} names a tool but does not call it: expected `()` after it.",
-        f"Write {shown(name + '()')}.",
-        replaced(Range(place.end, place.end), "()", safe=False),
-    )
+    message = f"{shown(text, place.start, place.end)} names a tool but does not call it: expected `()` after it."
+    hint = f"Write {shown(place.of(text) + '()')}."
+    return Fault(rules.NOT_A_CALL, place, message, hint, replaced(Range(place.end, place.end), "()", safe=False))
 
 
 def cut(text: str, open_brackets: str, inside: str, *, closable: bool) -> Fault:
@@ -115,32 +102,31 @@ def cut(text: str, open_brackets: str, inside: str, *, closable: bool) -> Fault:
     )
 
 
-def fenced(place: Range, edits: tuple[Edit, ...]) -> Fault:
-    """A code fence around the calls."""
-    return Fault(
-        rules.FENCED_PAYLOAD,
-        place,
-        "The calls are in a code fence, which is not part of the format; most servers read everything as text.",
-        "Remove the fence.",
-        Fix(edits, safe=True),
-    )
+# strings
 
-
-def quoted_text(text: str, place: Range) -> str:
-    """The text of a range, as messages show it."""
-    return shown(text, place.start, place.end)
-
-
-def computed_string(text: str, place: Range, value: str, *, kind: str) -> Fault:
-    """An f-string or bytes."""
-    plain = repr(value)
-    if "b" in kind:
-        message = f"{quoted_text(text, place)} is bytes, which JSON arguments cannot contain; expected a plain string."
-    else:
-        message = f"{quoted_text(text, place)} is an f-string, which parsers do not evaluate; expected a plain string."
-    return Fault(
-        rules.EXPRESSION_AS_VALUE, place, message, f"Write {shown(plain)}.", replaced(place, plain, safe=False)
-    )
+bytes_string = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} is bytes, which JSON arguments cannot contain; expected a plain string.",
+    "Write {shown}.",
+    repair="{value}",
+)
+f_string = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} is an f-string, which parsers do not evaluate; expected a plain string.",
+    "Write {shown}.",
+    repair="{value}",
+)
+broken_escape = FaultMessage(
+    rules.INVALID_ESCAPE,
+    "The escape {here} is incomplete, which Python rejects.",
+    "Double the backslash if it is literal.",
+)
+unknown_escape = FaultMessage(
+    rules.INVALID_ESCAPE,
+    "{here} is not a Python escape: Python keeps the backslash with a SyntaxWarning, and later versions reject it.",
+    "Double the backslash.",
+    safe=True,
+)
 
 
 def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
@@ -149,8 +135,8 @@ def quotes_within(text: str, place: Range, edits: tuple[Edit, ...]) -> Fault:
     return Fault(
         rules.MISSING_QUOTE,
         Range(first, first + 1),
-        f"The string {quoted_text(text, place)} contains {counted(len(edits), 'unescaped quote')} of the same kind, "
-        f"so Python reads it as ending after {shown(text, place.start, first + 1)}.",
+        f"The string {shown(text, place.start, place.end)} contains {counted(len(edits), 'unescaped quote')} of the "
+        f"same kind, so Python reads it as ending after {shown(text, place.start, first + 1)}.",
         "Write a backslash before each quote within the string, or use the other quotes around it.",
         Fix(edits, safe=False),
     )
@@ -161,7 +147,7 @@ def no_closing_quote(text: str, place: Range, quote: str) -> Fault:
     return Fault(
         rules.MISSING_QUOTE,
         Range(place.end - 1, place.end),
-        f"The string {quoted_text(text, place)} has no closing quote; one was expected before "
+        f"The string {shown(text, place.start, place.end)} has no closing quote; one was expected before "
         f"{shown(text, place.end, min(place.end + 20, len(text)))}.",
         "Put the closing quote there.",
         replaced(Range(place.end, place.end), quote, safe=False),
@@ -181,159 +167,77 @@ def raw_line_feed(edits: tuple[Edit, ...]) -> Fault:
     )
 
 
-def broken_escape(text: str, place: Range) -> Fault:
-    r"""`\x4`, `\u12`, `\N{no such name}`."""
-    return Fault(
-        rules.INVALID_ESCAPE,
-        place,
-        f"The escape {quoted_text(text, place)} is incomplete, which Python rejects.",
-        "Double the backslash if it is literal.",
-        replaced(Range(place.start, place.start), "\\", safe=False),
-    )
+# other values
+
+arithmetic = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} is an expression; expected its result.",
+    "Write the result, `{value}`.",
+    repair="{value}",
+)
+expression = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} is an expression, not a literal; parsers of calls do not evaluate it.",
+    "Write the intended value; quoting the text only makes the call valid.",
+    repair="{value}",
+)
+long_expression = structs.replace(expression, repair=None)
+unquoted = FaultMessage(
+    rules.UNQUOTED_WORD,
+    "The value {here} is neither quoted nor a number, `True`, `False` or `None`; Python reads it as a variable.",
+    "Quote it if it is text: {shown}.",
+    repair="{value}",
+)
+json_literal = FaultMessage(
+    rules.UNQUOTED_WORD,
+    "{here} is a JSON literal; Python reads it as a variable, so strict parsers reject the call.",
+    "Write `{value}`.",
+    repair="{value}",
+    safe=True,
+)
+no_list = FaultMessage(
+    rules.EXPRESSION_AS_VALUE,
+    "{here} is a {value}, which JSON does not have; expected a list.",
+    "Write it in square brackets.",
+)
+complex_number = FaultMessage(rules.INVALID_NUMBER, "{here} is a complex number, which JSON does not have.")
+leading_zero = FaultMessage(
+    rules.INVALID_NUMBER,
+    "The number {here} begins with a zero, which Python does not allow.",
+    "Write `{value}`, or quote it if it is a code, not a number.",
+    repair="{value}",
+)
+non_finite = FaultMessage(
+    rules.NON_FINITE_NUMBER,
+    "{here} is a number that JSON does not have.",
+    "Write `None` if the tool accepts it, or omit the argument.",
+    repair="None",
+)
+too_deep = FaultMessage(rules.TOO_DEEP, "The value is nested deeper than {value} levels; it is kept as text.")
+_no_value = FaultMessage(rules.MISSING_VALUE, "{here} appears where {value} was expected.")
 
 
-def unknown_escape(text: str, place: Range) -> Fault:
-    r"""`\d`: Python keeps the backslash, with a SyntaxWarning."""
-    return Fault(
-        rules.INVALID_ESCAPE,
-        place,
-        f"{quoted_text(text, place)} is not a Python escape: Python keeps the backslash with a SyntaxWarning, and "
-        "later versions reject it.",
-        "Double the backslash.",
-        replaced(Range(place.start, place.start), "\\", safe=True),
-    )
-
-
-def arithmetic(text: str, place: Range, result: str) -> Fault:
-    """An arithmetic expression in place of its result."""
-    return Fault(
-        rules.EXPRESSION_AS_VALUE,
-        place,
-        f"{quoted_text(text, place)} is an expression; expected its result.",
-        f"Write the result, `{result}`.",
-        replaced(place, result, safe=False),
-    )
-
-
-def expression(text: str, place: Range, quoted: str | None) -> Fault:
-    """An expression, which is not evaluated; `quoted` is None if it is too long to quote."""
-    return Fault(
-        rules.EXPRESSION_AS_VALUE,
-        place,
-        f"{quoted_text(text, place)} is an expression, not a literal; parsers of calls do not evaluate it.",
-        "Write the intended value; quoting the text only makes the call valid.",
-        replaced(place, quoted, safe=False) if quoted is not None else None,
-    )
-
-
-def unquoted(text: str, place: Range, quoted: str) -> Fault:
-    """A bare word as a value."""
-    return Fault(
-        rules.UNQUOTED_WORD,
-        place,
-        f"The value {quoted_text(text, place)} is neither quoted nor a number, `True`, `False` or `None`; Python "
-        "reads it as a variable.",
-        f"Quote it if it is text: {shown(quoted)}.",
-        replaced(place, quoted, safe=False),
-    )
-
-
-def json_literal(text: str, place: Range, twin: str) -> Fault:
-    """`true`, `false` or `null`, which only JSON has."""
-    return Fault(
-        rules.UNQUOTED_WORD,
-        place,
-        f"{quoted_text(text, place)} is a JSON literal; Python reads it as a variable, so strict parsers reject the "
-        "call.",
-        f"Write `{twin}`.",
-        replaced(place, twin, safe=True),
-    )
-
-
-def no_text_key(text: str, place: Range, quoted: str) -> Fault:
-    """A key that is not a string."""
-    return Fault(
-        rules.UNQUOTED_WORD,
-        place,
-        f"The key {quoted_text(text, place)} is not a string; a JSON object has only string keys.",
-        f"Write {shown(quoted)}.",
-        replaced(place, quoted, safe=False),
-    )
-
-
-def no_list(text: str, place: Range, kind: str, repair: tuple[Edit, ...]) -> Fault:
-    """A tuple or a set."""
-    return Fault(
-        rules.EXPRESSION_AS_VALUE,
-        place,
-        f"{quoted_text(text, place)} is a {kind}, which JSON does not have; expected a list.",
-        "Write it in square brackets.",
-        Fix(repair, safe=False),
-    )
-
-
-def invalid_number(text: str, place: Range, spelling: str | None) -> Fault:
-    """A leading zero, or a complex number."""
-    if spelling is None:
-        return Fault(
-            rules.INVALID_NUMBER,
-            place,
-            f"{quoted_text(text, place)} is a complex number, which JSON does not have.",
-        )
-    return Fault(
-        rules.INVALID_NUMBER,
-        place,
-        f"The number {quoted_text(text, place)} begins with a zero, which Python does not allow.",
-        f"Write `{spelling}`, or quote it if it is a code, not a number.",
-        replaced(place, spelling, safe=False),
-    )
-
-
-def non_finite(text: str, place: Range) -> Fault:
-    """NaN or an infinity."""
-    return Fault(
-        rules.NON_FINITE_NUMBER,
-        place,
-        f"{quoted_text(text, place)} is a number that JSON does not have.",
-        "Write `None` if the tool accepts it, or omit the argument.",
-        replaced(place, "None", safe=False),
-    )
-
-
-def too_deep(place: Range, limit: int) -> Fault:
-    """A value nested deeper than `limit` levels."""
-    return Fault(rules.TOO_DEEP, place, f"The value is nested deeper than {limit} levels; it is kept as text.")
-
-
-def no_value(place: Range, name: str, following: str) -> Fault:
+def no_value(text: str, place: Range, name: str) -> Fault:
     """`a=,`: a name without a value."""
-    what = f"`{following}` appears" if following else "The call ends"
-    expected = f"the value of {shown(name)}" if name else "a value"
-    return Fault(rules.MISSING_VALUE, place, f"{what} where {expected} was expected.")
+    return _no_value(text, place, f"the value of {shown(name)}" if name else "a value")
 
 
-def wrong_member_sign(text: str, place: Range) -> Fault:
-    """`{'a'=1}` for `{'a': 1}`."""
-    return Fault(
-        rules.MALFORMED_JSON,
-        place,
-        f"{quoted_text(text, place)} appears where a colon was expected.",
-        "Write a colon.",
-        replaced(place, ":", safe=True),
-    )
+# signs between values
 
-
-def duplicate(place: Range, name: str, first: Range, what: str) -> Fault:
-    """The same argument or key twice."""
-    return Fault(
-        rules.DUPLICATE_KEY,
-        place,
-        f"The {what} {shown(name)} appears twice; most parsers keep the last value, Python itself rejects the call."
-        if what == "argument"
-        else f"The {what} {shown(name)} appears twice; most parsers keep the last value.",
-        "Keep one of them.",
-        related=(Related(first, "The first occurrence."),),
-    )
+wrong_member_sign = FaultMessage(
+    rules.MALFORMED_JSON,
+    "{here} appears where a colon was expected.",
+    "Write a colon.",
+    repair=":",
+    safe=True,
+)
+wrong_separator = FaultMessage(
+    rules.MALFORMED_JSON,
+    "{here} appears where a comma was expected.",
+    "Write a comma.",
+    repair=",",
+    safe=True,
+)
 
 
 def missing_comma(text: str, at: int, following: int) -> Fault:
@@ -347,25 +251,9 @@ def missing_comma(text: str, at: int, following: int) -> Fault:
     )
 
 
-def wrong_separator(text: str, place: Range) -> Fault:
-    """`;` for a comma."""
-    return Fault(
-        rules.MALFORMED_JSON,
-        place,
-        f"{quoted_text(text, place)} appears where a comma was expected.",
-        "Write a comma.",
-        replaced(place, ",", safe=True),
-    )
-
-
 def missing_closer(text: str, at: int, bracket: str) -> Fault:
     """A bracket that is not closed, although something follows that only fits after it."""
     place = Range(at, at + 1) if at < len(text) else Range(max(at - 1, 0), at)
     before = f" before {shown(text, at, min(at + 20, len(text)))}" if text[at : at + 20].strip() else " at the end"
-    return Fault(
-        rules.UNBALANCED_BRACKET,
-        place,
-        f"`{bracket}` is missing{before}.",
-        f"Put `{bracket}` there.",
-        replaced(Range(at, at), bracket, safe=False),
-    )
+    message, fix = f"`{bracket}` is missing{before}.", replaced(Range(at, at), bracket, safe=False)
+    return Fault(rules.UNBALANCED_BRACKET, place, message, f"Put `{bracket}` there.", fix)

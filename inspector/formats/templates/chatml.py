@@ -19,6 +19,7 @@ its `parameters`). The server presents the schema, not a family's template; the 
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from types import MappingProxyType
@@ -26,7 +27,6 @@ from types import MappingProxyType
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
-from weaklink.inspector.scanning import lazy_pattern
 
 _BEFORE_TOOLS = (
     "You are a function calling AI model. You are provided with function signatures within <tools> </tools> XML tags. "
@@ -58,17 +58,17 @@ _CALL_EXAMPLE = "\n<tool_call>\n{'name': <function-name>, 'arguments': <args-dic
 
 _GO_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
-_BLOCK_HERMES = lazy_pattern(
+_BLOCK_HERMES = re.compile(
     r"You are a function[ -]calling AI model\b(?:(?!<tools>)[\s\S])*<tools>[\s\S]*?</tools>"
     r"(?:(?!</tool_call>)[\s\S])*(?:</tool_call>\s*XML tags(?:(?!</tool_call>)[\s\S])*</tool_call>|</tool_call>)"
 )
 
-_BLOCK = lazy_pattern(
+_BLOCK = re.compile(
     r"# Tools\n(?:(?!<tools>\n)[\s\S])*<tools>\n[\s\S]*?</tools>"
     r"(?:(?!<tool_call>\n)[\s\S])*<tool_call>\n[^\n]*\n</tool_call>"
 )
 
-_BLOCK_JSON_SCHEMA = lazy_pattern(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
+_BLOCK_JSON_SCHEMA = re.compile(r"Calls are a JSON array that keeps to this schema:\n[^\n]*")
 
 
 def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -> str:

@@ -16,18 +16,18 @@ weaklink's; the system prompt follows it.
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
 from weaklink.inspector.json_text import json_or_text, properties_of
 from weaklink.inspector.model import Json, ToolDefinition, ToolResult
-from weaklink.inspector.scanning import lazy_pattern
 
 _DEPTH = 32
 _TYPES = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}
 
-_BLOCK = lazy_pattern(
+_BLOCK = re.compile(
     r"(?:You are capable of executing|These functions can be called)(?:(?!namespace functions \{)[\s\S])*"
     r"namespace functions \{[\s\S]*?\} // namespace functions"
 )

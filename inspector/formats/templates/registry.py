@@ -2,6 +2,7 @@
 
 import json
 import keyword
+import re
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
@@ -12,11 +13,10 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from weaklink.inspector.json_text import object_of, word_of
+from weaklink.inspector.json_text import object_of, properties_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
-from weaklink.inspector.scanning import lazy_pattern
 
-_CLAUDE_BLOCK = lazy_pattern(
+_CLAUDE_BLOCK = re.compile(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
 _CLAUDE_TURNS = MappingProxyType(
@@ -27,7 +27,7 @@ _CLAUDE_TURNS = MappingProxyType(
         Role.TOOL: ("\n\nHuman: ", ""),
     }
 )
-_GEMINI_BLOCK = lazy_pattern(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
+_GEMINI_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
 _TYPES = {
     "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
     "null": "None",
@@ -49,7 +49,7 @@ _MISTRAL_TURNS = MappingProxyType(
         Role.TOOL: ("", ""),
     }
 )
-_REACT_BLOCK = lazy_pattern(
+_REACT_BLOCK = re.compile(
     r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"
@@ -75,8 +75,7 @@ def _claude_tools(tools: Sequence[ToolDefinition]) -> str:
 
 
 def _definition(tool: ToolDefinition) -> dict[str, Json]:
-    schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
-    return {"description": tool.description, "name": tool.name, "parameters": schema}
+    return {"description": tool.description, **template.bare_tool(tool)}
 
 
 def _claude_results(results: Sequence[ToolResult]) -> str:
@@ -109,10 +108,8 @@ def _gemini_tools(tools: Sequence[ToolDefinition]) -> str:
 
 
 def _signature(tool: ToolDefinition) -> str:
-    schema = tool.parameters if isinstance(tool.parameters, dict) else {}
-    properties = schema.get("properties")
-    members = properties if isinstance(properties, dict) else {}
-    required = schema.get("required")
+    members = properties_of(tool.parameters)
+    required = object_of(tool.parameters).get("required")
     required_names = required if isinstance(required, list) else []
     ordered = sorted(members, key=lambda name: name not in required_names)
     arguments = ", ".join(_argument(name, members[name], required=name in required_names) for name in ordered)

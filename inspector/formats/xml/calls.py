@@ -13,18 +13,17 @@ from itertools import pairwise
 import msgspec
 from msgspec import Struct
 
-from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import Slip, read_slip
+from weaklink.inspector.diagnostics import Edit, Fault
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.span_readers import empty_call, nameless_call
 from weaklink.inspector.formats.xml import messages
 from weaklink.inspector.formats.xml.syntax import BARE_NAME, EMPTY_ENDS, XmlSyntax
 from weaklink.inspector.formats.xml.walk import Flaw, XmlCallText, XmlParameterText, XmlWalk, trimmed, walk
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.model import Json, Parameter, ToolCall
-from weaklink.inspector.rules import json_syntax as call_shape
 from weaklink.inspector.rules import json_syntax as rules
-from weaklink.inspector.rules.markers import EMPTY_CALL
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -55,16 +54,11 @@ class XmlCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        reading = self._read_span(closed)
-        slip = self._slip(closed.inner_text) if reading.faults else None
-        if slip is None:
-            return reading
-        other = read_slip(closed, self._read_span, slip)
-        return other if len(other.faults) <= len(reading.faults) else reading
+        return read_with_slips(closed, self._read_span, self._slip)
 
-    def _slip(self, text: str) -> Slip | None:
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         """The tags of a text that are not quite the format's; None if there are none."""
-        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(text)]
+        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(closed.inner_text)]
         if not found:
             return None
         found.sort(key=lambda each: each[0].start(1))
@@ -81,7 +75,7 @@ class XmlCallReader(Struct, frozen=True):
         text = lead + closed.inner_text
         start = closed.span.inner.start - len(lead)
         if not closed.inner_text.strip():
-            return _empty(closed)
+            return empty_call(closed, "a tool's name and its parameters", rules.TRUNCATED_PARAMETERS)
         if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
         if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
@@ -91,13 +85,13 @@ class XmlCallReader(Struct, frozen=True):
         call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if is_plain else None
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
-        whole = self._read_completed(text) if is_cut and self.nested is not None else None
-        reading = whole if whole is not None else self._read(text, is_cut=is_cut)
+        whole = self._read_completed(closed, text, start) if is_cut and self.nested is not None else None
+        reading = whole or _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
         if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax):
             reading = _open_ended(reading)
-        return _moved(reading, start, closed.span.range)
+        return reading
 
-    def _read_completed(self, text: str) -> ParseResult | None:
+    def _read_completed(self, closed: SpanClosed, text: str, start: int) -> ParseResult | None:
         """Read a call with nested tags that the stream's end cuts off, as if its open tags were closed there.
 
         None if its tags do not nest, or if it has other faults too.
@@ -107,16 +101,17 @@ class XmlCallReader(Struct, frozen=True):
             return None
         names, end = opened
         closers = "".join(f"{self.syntax.parameter_end}{name}>" for name in reversed(names))
-        reading = self._read(text[:end] + closers, is_cut=False)
+        inner, last = closed.inner_text[: end + len(closed.inner_text) - len(text)], len(text.rstrip())
+        whole = msgspec.structs.replace(closed, inner_text=inner, wanted="")
+        reading = read_edited(whole, self._read_span, (Edit(Range(len(inner), len(inner)), closers),))
         if reading.faults or not reading.calls:
             return None
-        last, faults = len(text.rstrip()), []
+        place = Range(reading.calls[-1].range.start, last + start)
+        calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
+        reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
-            faults.append(messages.cut_value(names[-1], last, closers))
-        elif end < last:
-            faults.append(messages.cut_tag(text, Range(end, last)))
-        calls = [*reading.calls[:-1], _clipped(reading.calls[-1], end, last, is_cut=bool(faults))]
-        return ParseResult(calls=tuple(calls), faults=tuple(faults))
+            return reading.recovered(messages.cut_value(names[-1], last, closers).moved(start))
+        return reading.recovered(messages.cut_tag(text, Range(end, last)).moved(start)) if end < last else reading
 
     def _read(self, text: str, *, is_cut: bool) -> ParseResult:
         walked = walk(text, self.syntax)
@@ -126,15 +121,13 @@ class XmlCallReader(Struct, frozen=True):
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
         if not is_named or (is_cut and _ends_in_header(walked, text)):
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
-            content = text.strip()
-            place = Range(text.index(content), len(text.rstrip()))
-            return ParseResult(calls=(ToolCall(None, content, content, valid=False, range=place),), faults=(fault,))
+            return ParseResult(calls=(nameless_call(text),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.syntax.call is None and not walked.calls[0].name:
-            faults.append(messages.nameless(walked.calls[0].parameters[0].tag, self.syntax))
+            faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
         if self.nested is None:
-            faults += (messages.tag_in_value(place, text) for place in walked.data)
+            faults += (messages.tag_in_value(text, place) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
@@ -148,8 +141,8 @@ class XmlCallReader(Struct, frozen=True):
         strict = bool(call.name) and not _holds_any(whole, errors)
         for found in call.parameters:
             parameter, value, wrong = self._parameter(text, found)
-            if parameter.name in arguments and parameter.name_range is not None:
-                faults.append(messages.repeated(parameter.name, parameter.name_range))
+            if parameter.name in arguments:
+                faults.append(messages.repeated(text, found.name_range, parameter.name))
             arguments[parameter.name] = value
             parameters.append(parameter)
             faults += wrong
@@ -177,7 +170,11 @@ class XmlCallReader(Struct, frozen=True):
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            return Parameter(found.name, written, place, found.name_range), written, (messages.unmatched_tags(found),)
+            return (
+                Parameter(found.name, written, place, found.name_range),
+                written,
+                (messages.unmatched_tags(text, found.tag, found.name),),
+            )
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
@@ -194,7 +191,7 @@ class XmlCallReader(Struct, frozen=True):
         text = closed.inner_text
         at = closed.span.inner.start + len(text) - len(text.lstrip())
         fault = Fault(
-            call_shape.MALFORMED_PARAMETERS,
+            rules.MALFORMED_PARAMETERS,
             Range(at, at + 1),
             f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
             f"each parameter in tags.",
@@ -248,32 +245,8 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
     return names, max(len(text) - cut, end)
 
 
-def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
-    """A call that was read with added closing tags, without the tags: they begin at `end`; the text ends at `last`."""
-    place = call.arguments_range
-    raw = call.raw_arguments[: max(end - place.start, 0)] if place is not None else call.raw_arguments
-    return msgspec.structs.replace(
-        call,
-        raw_arguments=raw,
-        valid=call.valid and not is_cut,
-        recovered=is_cut,
-        range=Range(call.range.start, last),
-        arguments_range=Range(place.start, min(place.end, end)) if place is not None else None,
-        parameters=tuple(
-            Parameter(
-                parameter.name,
-                parameter.text[: max(end - parameter.range.start, 0)],
-                Range(parameter.range.start, min(parameter.range.end, end)),
-                parameter.name_range,
-                parameter.typed,
-            )
-            for parameter in call.parameters
-        ),
-    )
-
-
 def _breaks_its_call(fault: Fault) -> bool:
-    return fault.rule.severity is Severity.ERROR and fault.rule is not call_shape.SEVERAL_OBJECTS_IN_ONE_CALL
+    return fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
 
 
 def _holds_any(whole: Range, places: list[Range]) -> bool:
@@ -334,16 +307,6 @@ def _cut(fault: Fault, span: Range) -> Fault:
     return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
 
 
-def _empty(closed: SpanClosed) -> ParseResult:
-    span = closed.span
-    fix = Fix((Edit(span.range, ""),), safe=False)
-    message = "The call span is empty: the model opened a call and wrote none."
-    fault = Fault(EMPTY_CALL, span.range, message, "Delete the empty span.", fix)
-    place = Range(span.range.start, max(span.inner.start, span.range.start + 1))
-    missing = Fault(call_shape.TRUNCATED_PARAMETERS, place, "No payload: expected a tool's name and its parameters.")
-    return ParseResult(calls=(ToolCall(None, "", "", valid=False, range=span.inner),), faults=(fault, missing))
-
-
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
     place = _only_json(text, walked)
@@ -394,7 +357,7 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText)
 
 def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
     return Fault(
-        call_shape.MALFORMED_PARAMETERS,
+        rules.MALFORMED_PARAMETERS,
         Range(place.start, place.start + 1),
         f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
     )

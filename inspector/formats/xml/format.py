@@ -6,22 +6,24 @@ opening tag counts only before another tag or at the end of a line, so that one 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Self
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
+from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_end,
     dialect_table,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
+from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
 from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import Json, SpanKind, ToolCall
@@ -29,11 +31,10 @@ from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
-from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition, unmarked
 
 _CALL_END = "call_end"
 _STRAY_END = "stray end in calls"
-_TO_CALLS = Transition("(anything else)", MarkerSplit.BEFORE, "calls", width=0)
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
 _PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
 
@@ -185,15 +186,8 @@ class XmlCalls(Struct, frozen=True):
 
     @staticmethod
     def _end_state(call: XmlCall) -> State:
-        tails = (call.tail, f"\n{call.tail}")
-        return State(
-            f"{_CALL_END} {call.opener}",
-            SpanKind.TOOL_CALL,
-            tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in tails),
-            label=call.label,
-            other=r"[\s\S]",
-            other_transition=Transition("(anything else)", MarkerSplit.BEFORE, HOME, width=0),
-        )
+        tails = tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in (call.tail, f"\n{call.tail}"))
+        return call_end(f"{_CALL_END} {call.opener}", HOME, r"[\s\S]", tails, call.label)
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
@@ -211,18 +205,11 @@ class XmlCalls(Struct, frozen=True):
         into = (*self._into_wrappers, *calls, *transitions.invented, *stray, *transitions.turns)
         for name, rule in (("opened", rules.EMPTY_CALL), ("calls", None)):
             ends = tuple(Transition(end, MarkerSplit.AFTER, HOME, rule) for end in self._wrapper_ends)
-            yield State(
-                name,
-                SpanKind.MARKUP,
-                _by_marker(*between, *ends, *into, *json),
-                label=SECTION,
-                opener=self.wrappers[0].opener,
-                other=r"\S",
-                other_transition=Transition("(anything else)", MarkerSplit.BEFORE, "text in calls", width=0),
-            )
+            wrapper = markup_state(name, SECTION, "text in calls", r"\S", _by_marker(*between, *ends, *into, *json))
+            yield structs.replace(wrapper, opener=self.wrappers[0].opener)
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))
-        yield State(_STRAY_END, SpanKind.MARKUP, (), "marker", other=r"[\s\S]", other_transition=_TO_CALLS)
+        yield markup_state(_STRAY_END, "marker", "calls")
 
     def _json_state(self, transitions: Transitions) -> State:
         ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
@@ -232,7 +219,7 @@ class XmlCalls(Struct, frozen=True):
             (*ends, *transitions.turns),
             label="json_call",
             payload=JSON,
-            then=Transition("(end of the object)", MarkerSplit.AFTER, "calls", width=0),
+            then=unmarked("calls", MarkerSplit.AFTER),
         )
 
 
@@ -284,31 +271,22 @@ class CallTemplate(Struct, frozen=True):
         return "".join(written) or self.empty
 
 
-class XmlTags(Protocol):
-    """The tags of a format."""
-
-    @property
-    def calls(self) -> XmlCalls:
-        """The ways to begin a call."""
-        ...
-
-    @property
-    def reader(self) -> SpanReader:
-        """Reads the spans of calls."""
-        ...
-
-    @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
-        """Writes calls as the format's template does."""
-        ...
-
-
-class OwnTags(Struct, frozen=True):
-    """The XmlTags of a format whose tags no other shares, or with another reader."""
+class XmlTags(Struct, frozen=True):
+    """The tags of a format: the ways to begin a call, the reader of such spans, and what the template writes."""
 
     calls: XmlCalls
     reader: SpanReader
     writer: Callable[[Sequence[ToolCall]], str]
+
+    @classmethod
+    def of(cls, call: XmlCall, wrapper: Enclosed | None, writer: Callable[[Sequence[ToolCall]], str]) -> Self:
+        """The tags of a format that begins a call in one way."""
+        return cls(XmlCalls((call,), (wrapper,) if wrapper is not None else ()), XmlCallReader(call.syntax), writer)
+
+    @property
+    def call(self) -> XmlCall:
+        """The first way to begin a call."""
+        return self.calls.calls[0]
 
 
 def xml_format(

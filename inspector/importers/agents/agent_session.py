@@ -18,7 +18,7 @@ from operator import itemgetter
 from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
@@ -70,6 +70,35 @@ def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[It
     `id_of` returns the session's id from the first row of a log, and `""` for any other row.
     """
     return (map(itemgetter(1), rows) for _, rows in groupby(_rows_with_logs(file, id_of), itemgetter(0)))
+
+
+def sessions_in_rows(
+    file: SourceFile,
+    id_of: Callable[[JsonObject], str],
+    begin: Callable[[Row, int], "AgentSession"],
+    take: Callable[[JsonObject, "AgentSession"], None],
+) -> Iterator[Trace | Skipped]:
+    """The session of each log in a file of lines (`logs_of`): `begin` makes it, with the number of its log from 0.
+
+    A log begins with the row that has its id, or with its first row if none has one. `take` adds a row to a session.
+    """
+    for log, rows in enumerate(logs_of(file, id_of)):
+        session: AgentSession | None = None
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            if session is None or (not session.turns and id_of(row.value)):
+                session = begin(row, log)
+            take(row.value, session)
+        if session is not None:
+            yield session.trace()
+
+
+def ids_of_file(file: SourceFile, log: int) -> tuple[tuple[str, str], ...]:
+    """The ids of a session whose log has none: its file, and the number of the log in a file of several."""
+    place = place_of(file.path)
+    return ((place.name, place.value), ("log", str(log or "")))
 
 
 def _rows_with_logs(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[tuple[int, Row | Skipped]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of, usage_of
 from weaklink.inspector.importers.identity import place_of, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import flag_of, list_of, object_of, objects_of
@@ -30,25 +30,31 @@ class CopilotChatImporter:
     signs = "`requests` with a `responderUsername`, or mutations of such a session"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the members of a session, in an object or in the first mutation."""
-        known = (object_of(row.get("v")) if row.get("kind") == 0 else row for row in sample.rows[:1])
+        """By the members of a session, in an object or in a first mutation."""
+        known = (object_of(row.get("v")) if row.get("kind") == 0 else row for row in sample.rows)
         return 0.95 if any({"requests", "responderUsername"} <= session.keys() for session in known) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The session of each object, or the one that the mutations make."""
-        state: JsonObject = {}
-        first = ""
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif "kind" not in row.value:
-                yield _session(row.value, row.record, file)
-            elif row.value["kind"] == 0:
-                state, first = object_of(row.value.get("v")), first or row.record
-            elif not _change(state, row.value):
-                yield Skipped(row.record, "the mutation does not fit the session before it")
-        if first:
-            yield _session(state, first, file)
+        for rows in logs_of(file, _mutated_session):
+            state: JsonObject = {}
+            first = ""
+            for row in rows:
+                if isinstance(row, Skipped):
+                    yield row
+                elif "kind" not in row.value:
+                    yield _session(row.value, row.record, file)
+                elif row.value["kind"] == 0:
+                    state, first = object_of(row.value.get("v")), first or row.record
+                elif not _change(state, row.value):
+                    yield Skipped(row.record, "the mutation does not fit the session before it")
+            if first:
+                yield _session(state, first, file)
+
+
+def _mutated_session(row: JsonObject) -> str:
+    """The id of the session whose mutations a row begins; `""` for any other row."""
+    return text_of(object_of(row.get("v")), "sessionId") if row.get("kind") == 0 else ""
 
 
 def _change(state: JsonObject, row: JsonObject) -> bool:

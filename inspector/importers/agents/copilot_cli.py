@@ -55,7 +55,7 @@ def _sessions(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
         data = object_of(row.value.get("data"))
         agent = _agent_of(row.value, data)
         session_id = session_id or text_of(data, "sessionId")
-        if agent not in sessions:
+        if agent not in sessions or not (sessions[agent].ids or sessions[agent].turns):
             ids = (("session_id", session_id), ("agent", agent))
             sessions[agent] = AgentSession("copilot-cli", ids, row.record, _NOTES)
         if text_of(row.value, "type") == "session.usage_record":

@@ -32,10 +32,11 @@ class CursorCliImporter:
     signs = "the tables `blobs` and `meta`, or rows of only a `role` and a `message`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the tables of the database, or by the members of a transcript's rows."""
+        """By the tables of the database, or by the members of a transcript's rows, of which one may be foreign."""
         if has_columns(sample, "blobs", {"id", "data"}) and has_columns(sample, "meta", {"key", "value"}):
             return 0.95
-        return 0.9 if sample.rows and all(map(_is_line, sample.rows)) else 0.0
+        lines = sum(map(_is_line, sample.rows))
+        return 0.9 if lines and lines >= len(sample.rows) - 1 else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The conversation of the file."""

@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
-    logs_of,
+    ids_of_file,
     rows_of,
+    sessions_in_rows,
     text_blocks,
     usage_of,
 )
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
@@ -31,25 +33,18 @@ class DroidImporter:
     signs = "a row `session_start` with a `cwd`, then rows `message`"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the first row."""
-        first = sample.rows[0] if sample.rows else {}
-        return 0.95 if first.get("type") == "session_start" and {"id", "cwd"} <= first.keys() else 0.0
+        """By the row that begins a session."""
+        return 0.95 if any("cwd" in row and _session_id(row) for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session."""
-        for rows in logs_of(file, _session_id):
-            session: AgentSession | None = None
-            for row in rows:
-                if isinstance(row, Skipped):
-                    yield row
-                    continue
-                if session is None:
-                    named, place = _session_id(row.value), place_of(file.path)
-                    ids = ("session_id", named) if named else (place.name, place.value)
-                    session = AgentSession("droid", (ids,), row.record, (*_NOTES, _NO_USAGE))
-                _take(row.value, session)
-            if session is not None:
-                yield session.trace()
+        """The sessions in their order."""
+
+        def begin(row: Row, log: int) -> AgentSession:
+            named = _session_id(row.value)
+            ids = (("session_id", named),) if named else ids_of_file(file, log)
+            return AgentSession("droid", ids, row.record, (*_NOTES, _NO_USAGE))
+
+        return sessions_in_rows(file, _session_id, begin, _take)
 
 
 def _session_id(row: JsonObject) -> str:

@@ -2,10 +2,12 @@
 
 Lines repeat a message each time its tokens or calls arrive: the last version counts, at the place of the first.
 `{"$set": {...}}` changes the session (its `messages` replace all), `{"$rewindTo": id}` drops that message and all after
-it. A call has its result. Source: `chatRecordingTypes` and `chatRecordingService` of gemini-cli-core 0.61.
+it: what was left is a fork of the session. A call has its result. Source: `chatRecordingTypes` and
+`chatRecordingService` of gemini-cli-core 0.61.
 """
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
@@ -20,7 +22,7 @@ from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Json, ParentTrace, ParentWhy, Trace, TurnFlag
 
 _NOTES = (
     PARSED_ARGUMENTS,
@@ -36,7 +38,7 @@ _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
 
 
 class GeminiCliImporter:
-    """One trace per session."""
+    """One trace per session, and one per branch that was left by a rewind."""
 
     name = "gemini-cli"
     signs = "a `sessionId` with a `projectHash`"
@@ -48,7 +50,7 @@ class GeminiCliImporter:
         return 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each session as it was last."""
+        """Each session as it was last, then the branches that were left, in their order."""
         for rows in logs_of(file, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""):
             yield from _last_state(rows)
 
@@ -56,16 +58,17 @@ class GeminiCliImporter:
 def _last_state(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
     record: JsonObject = {}
     messages: dict[str, JsonObject] = {}
+    left: list[tuple[dict[str, JsonObject], str, str]] = []  # messages before a rewind, the first that is gone, the row
     for row in rows:
         if isinstance(row, Skipped):
             yield row
         elif _is_prompt(row.value):
             yield Skipped("file", _PROMPTS_ONLY, is_irrelevant=True)
             return
-        elif rewound := text_of(row.value, "$rewindTo"):
-            ids = list(messages)
-            for id_ in ids[ids.index(rewound) if rewound in messages else 0 :]:
-                del messages[id_]
+        elif first_gone := text_of(row.value, "$rewindTo"):
+            first_gone = first_gone if first_gone in messages else next(iter(messages), "")
+            left.append((messages, first_gone, row.record))
+            messages = dict(takewhile(lambda item: item[0] != first_gone, messages.items()))  # noqa: B023  # used at once
         elif text_of(row.value, "type") in _TYPES and "id" in row.value:
             messages[text_of(row.value, "id")] = row.value
         else:
@@ -77,6 +80,10 @@ def _last_state(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
                 messages = _compressed(messages, now) or now
     if record or messages:
         yield _session(record, messages).trace()
+    for branch, first_gone, place in left:
+        fork = _session(record, branch, first_gone, place)
+        if any(TurnFlag.COPIED_CONTEXT not in turn.flags for turn in fork.turns):
+            yield fork.trace()
 
 
 def _compressed(before: dict[str, JsonObject], now: dict[str, JsonObject]) -> dict[str, JsonObject]:
@@ -98,12 +105,18 @@ def _is_prompt(row: JsonObject) -> bool:
     return {"sessionId", "messageId", "type"} <= row.keys() and isinstance(row.get("message"), str)
 
 
-def _session(record: JsonObject, messages: dict[str, JsonObject]) -> AgentSession:
-    session = AgentSession("gemini-cli", (("sessionId", text_of(record, "sessionId")),), "line 1", _NOTES)
+def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "", place: str = "line 1") -> AgentSession:
+    """The session, or a branch that the user left at the row `place`: `own` is the first message that only it has."""
+    ids = (("sessionId", text_of(record, "sessionId")), ("message", own))
+    session = AgentSession("gemini-cli", ids, place, _NOTES)
+    if own and len(session.ids) > 1:
+        session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
     session.title = text_of(record, "summary")
     session.began(record.get("startTime"))
     turns_after: dict[str, int] = {}
     for id_, message in messages.items():
+        if id_ == own:
+            session.copied()
         match text_of(message, "type"):
             case "user" if _DROPPED in message:
                 kept = len(session.turns) - turns_after.get(text_of(message, _DROPPED), 0)

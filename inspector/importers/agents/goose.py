@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
-    rows_of,
+    ids_of_file,
+    sessions_in_rows,
     sessions_in_tables,
     text_blocks,
     texts,
 )
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
@@ -33,33 +34,35 @@ class GooseImporter:
     signs = "Goose's tables, or a row with a `working_dir` before messages"
 
     def recognises(self, sample: FileSample) -> float:
-        """By the columns of the database, or by the first line of older sessions."""
+        """By the columns of the database, or by the line that begins an older session."""
         if has_columns(sample, "messages", {"content_json", "session_id"}):
             return 0.95
-        first = sample.rows[0] if sample.rows else {}
-        return 0.9 if {"working_dir", "message_count"} <= first.keys() else 0.0
+        return 0.9 if any(map(_header, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order in which they began."""
         if not file.head.startswith(MAGIC):
-            yield from _of_lines(file)
+            yield from sessions_in_rows(
+                file,
+                _header,
+                lambda row, log: AgentSession("goose", ids_of_file(file, log), row.record, _NOTES),
+                _take_line,
+            )
             return
         query = "SELECT * FROM sessions ORDER BY created_at, id"
         yield from sessions_in_tables(file, ("sessions", "messages"), query, _of_table)
 
 
-def _of_lines(file: SourceFile) -> Iterator[Trace | Skipped]:
-    place = place_of(file.path)
-    session = AgentSession("goose", ((place.name, place.value),), "line 1", _NOTES)
-    for row in rows_of(file):
-        if isinstance(row, Skipped):
-            yield row
-        elif "role" in row.value:
-            _take(text_of(row.value, "role"), objects_of(row.value.get("content")), row.value.get("created"), session)
-        else:
-            session.title = text_of(row.value, "description")
-            session.folder = text_of(row.value, "working_dir")
-    yield session.trace()
+def _header(row: JsonObject) -> str:
+    """What begins a log: the facts of its session; `""` for any other row."""
+    return compact_json(row) if {"working_dir", "message_count"} <= row.keys() else ""
+
+
+def _take_line(row: JsonObject, session: AgentSession) -> None:
+    if "role" in row:
+        _take(text_of(row, "role"), objects_of(row.get("content")), row.get("created"), session)
+    elif _header(row):
+        session.title, session.folder = text_of(row, "description"), text_of(row, "working_dir")
 
 
 def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:

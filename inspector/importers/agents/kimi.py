@@ -5,10 +5,18 @@ came. Each file is a trace of its own; import one of them. Source: Kimi CLI's co
 """
 
 from collections.abc import Iterator
+from itertools import count
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of, texts, usage_of
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.agents.agent_session import (
+    AgentSession,
+    failure,
+    ids_of_file,
+    logs_of,
+    texts,
+    usage_of,
+)
+from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
@@ -30,26 +38,34 @@ class KimiImporter:
         """By the rows that only Kimi CLI writes."""
         named = ("_system_prompt", "_checkpoint", "_usage")
         is_context = any(text_of(row, "role") in named for row in sample.rows)
-        is_wire = any(row.get("type") == "metadata" and "protocol_version" in row for row in sample.rows[:1])
-        return 0.95 if is_context or is_wire else 0.0
+        return 0.95 if is_context or any(map(_begins, sample.rows)) else 0.0
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session, from the context or from the wire."""
-        place = place_of(file.path)
-        session = AgentSession("kimi", ((place.name, place.value),), "line 1", _NOTES)
-        step = _Step(session)
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif "role" in row.value:
-                session.notes[_NO_USAGE] = None
-                _message(row.value, session)
-            elif object_of(row.value.get("message")).get("type") == "CompactionBegin":
-                session.notes[_COMPACTED] = None
-            else:
-                step.take(row.value)
-        step.end()
-        yield session.trace()
+        """The session, from the context or from the wire; several if the user has joined files."""
+        numbers = count(1)
+        for log, rows in enumerate(logs_of(file, lambda row: str(next(numbers)) if _begins(row) else "")):
+            session = AgentSession("kimi", ids_of_file(file, log), "line 1", _NOTES)
+            step = _Step(session)
+            for row in rows:
+                if isinstance(row, Skipped):
+                    yield row
+                    continue
+                session.record = row.record if _begins(row.value) else session.record
+                if "role" in row.value:
+                    session.notes[_NO_USAGE] = None
+                    _message(row.value, session)
+                elif object_of(row.value.get("message")).get("type") == "CompactionBegin":
+                    session.notes[_COMPACTED] = None
+                else:
+                    step.take(row.value)
+            step.end()
+            yield session.trace()
+
+
+def _begins(row: JsonObject) -> bool:
+    """Whether a row is the first one of its file."""
+    is_wire = row.get("type") == "metadata" and "protocol_version" in row
+    return is_wire or text_of(row, "role") == "_system_prompt"
 
 
 def _message(row: JsonObject, session: AgentSession) -> None:

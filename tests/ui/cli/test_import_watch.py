@@ -95,10 +95,27 @@ def test_a_file_that_took_long_is_not_read_again_at_once(tmp_path: Path) -> None
     (file,) = watch.due()
     watch.took(file, 10.0)
     log.write_text(LINE * 3, encoding="utf-8")
-    clock.now_s = 9.0
+    clock.now_s = 4.0
     assert watch.due() == []
-    clock.now_s = 10.0
-    assert sizes(watch.due()) == {"log": 3 * len(LINE)}
+    clock.now_s = 5.0
+    (file,) = watch.due()
+    assert file.size_bytes == 3 * len(LINE)
+    watch.took(file, 4.0)  # it should rest until 14 s, and may run 5 s ahead
+    log.write_text(LINE * 4, encoding="utf-8")
+    clock.now_s = 8.0
+    assert watch.due() == []
+    clock.now_s = 9.0
+    assert sizes(watch.due()) == {"log": 4 * len(LINE)}
+
+
+def test_a_file_that_took_a_second_is_read_again_at_its_next_line(tmp_path: Path) -> None:
+    clock = Clock()
+    watch = watcher(tmp_path, clock=clock)
+    log = tmp_path / "log"
+    for lines in range(1, 5):
+        log.write_text(LINE * lines, encoding="utf-8")
+        (file,) = watch.due()
+        watch.took(file, 1.0)
 
 
 def test_a_file_that_is_read_for_the_first_time_is_due_at_its_next_line(tmp_path: Path) -> None:

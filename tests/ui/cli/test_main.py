@@ -31,6 +31,21 @@ def test_help_lists_the_commands_of_most_days_and_imports_none(weaklink: Run) ->
     assert not loaded & {"rich", "pygments", "msgspec", "sqlalchemy", "weaklink.inspector.segmentation"}
 
 
+@pytest.mark.parametrize(
+    "words", ["import @", "check a @", "segment @", "segment --tools @ -", "list --db @", "show @", "data lint @"]
+)
+def test_an_empty_argument_or_path_is_refused_and_not_the_current_folder(weaklink: Run, words: str) -> None:
+    done = weaklink(*("" if word == "@" else word for word in words.split()))
+    assert done.returncode == 2
+    assert b"is empty; is a variable of the shell unset?" in done.stderr
+
+
+def test_an_empty_filter_lists_all_and_an_empty_word_of_a_command_is_its_own(weaklink: Run) -> None:
+    assert b"there is no database yet" in weaklink("list", "").stderr
+    done = weaklink("run", "--", sys.executable, "-c", "import sys; print(len(sys.argv))", "")
+    assert done.stdout.strip() == b"2"
+
+
 def test_help_lists_every_command_on_request_and_shows_one(weaklink: Run) -> None:
     every = weaklink("help", "--all").stdout.decode()
     assert all(f"  {name} " in every for name in COMMANDS)

@@ -203,7 +203,7 @@ def test_a_database_that_is_not_there_is_not_made_by_looking(weaklink: Run, tmp_
         done = weaklink(*command, "--db", "none.db")
         assert (done.returncode, done.stdout) == (2, b"")
         assert b"there is no database yet; `weaklink run -- COMMAND` or `weaklink import` (`" in done.stderr
-        assert b"that of `weaklink demo` is another one, which its last lines name" in done.stderr
+        assert b"`weaklink demo` keeps its traces in a database of its own" in done.stderr
     assert not (tmp_path / "none.db").exists()
 
 

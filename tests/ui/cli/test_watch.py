@@ -144,6 +144,7 @@ def test_a_session_that_grows_is_read_in_this_process(logs: Path, monkeypatch: p
     monkeypatch.setattr(watching, "import_round", round_with)
     path = logs / "session.jsonl"
     path.write_text(USER)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
     with rounds(logs) as watch:
         watch()
         path.write_text(USER + MALFORMED)

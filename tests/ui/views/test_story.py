@@ -101,7 +101,7 @@ def test_what_became_of_a_call_is_said_without_carets_under_all_of_it() -> None:
             "The agent reported it (turn 3): “I could not reach the ser",
         ),
         ("say: Oslo is nice.", "as if nothing had happened; its last message (turn 3): “Oslo is nice.”"),
-        ("say: Oslo has 24.", "with values that it invented; its last message (turn 3): “Oslo has 24.”"),
+        ("say: Oslo has 24.", "with a value that it made up; its last message (turn 3): “Oslo has 24.”"),
         ("say: Leider nicht erreichbar.\n\nTschüss.", "reported it (turn 3): “Leider nicht erreichbar.”"),
     ],
 )

@@ -1,10 +1,11 @@
 """The stream and the values of a trace in a real browser, each lighting up the other."""
 
 import re
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.chain.test_layer_places import changed_story
 from tests.ui.web.dashboards import dashboard
@@ -13,6 +14,22 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.storage import open_store
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
+_STREAM_WAITS = """
+const make = URL.createObjectURL;
+URL.createObjectURL = (blob) => make(blob.size < 50000 ? blob : new Blob(
+  ["await new Promise((go) => { window.drawStream = go; });\\n", blob], { type: blob.type }));
+"""
+_DRAWN_AGAIN = """() => {
+  const { dissector, views } = window.weaklinkFollowing;
+  dissector.show(structuredClone(dissector.data));
+  const more = { kind: "sentence", runs: [["", "more"]] };
+  for (const { data, take } of views.values()) {
+    const lines = data.view === "ending" ? data.lines : data.lines?.concat(more);
+    take({ ...data, lines, groups: data.groups?.concat(data.groups.slice(-1)) });
+  }
+}"""
+"""What a poll of a running trace does: the same values, and more below them."""
+"""The scripts of components are blobs, and only the stream's is that long: it runs when `drawStream` is called."""
 
 
 def _id_of(database: Path, name: str) -> int:
@@ -31,6 +48,42 @@ def test_a_trace_opens_at_its_break_and_a_click_on_a_value_lights_exactly_its_ch
     value.first.click()
     expect(lit).to_have_text('"EUR"')
     expect(page).to_have_url(re.compile(r"start=\d+&end=\d+"))
+
+
+def test_a_click_on_the_map_counts_though_the_stream_is_not_drawn_yet(
+    demo_database: Path, demo_dashboard: str, browser: Browser
+) -> None:
+    number = _id_of(demo_database, "agent-swapped-digits")
+    with closing(browser.new_page()) as page:
+        page.add_init_script(_STREAM_WAITS)
+        page.goto(f"{demo_dashboard}trace?trace={number}")
+        page.wait_for_function("() => window.drawStream")
+        page.get_by_role("button", name=re.compile("step 2, ")).first.click()
+        assert "turn=" not in page.url
+        page.evaluate("() => window.drawStream()")
+        with open_store(demo_database, create=False) as store:
+            place = store.inspection(number).chain.steps[1].location
+        expect(page).to_have_url(re.compile(f"turn={place.turn}&part={place.part}&start={place.range.start}&"))
+
+
+def test_a_click_during_which_a_running_trace_is_drawn_again_is_not_lost(
+    demo_database: Path, demo_dashboard: str, page: Page
+) -> None:
+    page.goto(f"{demo_dashboard}trace?trace={_id_of(demo_database, 'agent-swapped-digits')}")
+    settled(page)
+    address = page.url
+    for clicked in (
+        page.locator(".leftbox .item:enabled").nth(3),
+        page.get_by_role("listitem").get_by_role("button", name=re.compile("← the result")).last,
+        page.locator(".picture g.button:not(.selected)").nth(1),
+    ):
+        clicked.hover()
+        page.mouse.down()
+        page.evaluate(_DRAWN_AGAIN)
+        page.mouse.up()
+        expect(page).not_to_have_url(address)
+        settled(page)
+        address = page.url
 
 
 def test_the_message_of_a_fault_is_cut_between_words_in_a_narrow_stream_too(

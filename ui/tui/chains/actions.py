@@ -21,7 +21,7 @@ from weaklink.ui.tui.line_bar import ClickTarget, StatusLine
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import Link
 from weaklink.ui.views.status import LIVENESS, status_run
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 from weaklink.ui.views.trace_summary import trace_title
 
@@ -368,13 +368,8 @@ def _traces(count: int) -> str:
     return "trace" if count == 1 else "traces"
 
 
-def nothing_lines(place: str, filter_text: str, problem: WeaklinkError | None, width: int) -> list[Line]:
-    """The text in place of an empty list: why it is empty, and what to do about it."""
-    sentences = _nothing(place, filter_text, problem)
-    return [(), *((Run("  "), *line) for one in sentences for line in wrapped(quoted(one), width - 4))]
-
-
-def _nothing(place: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
+def empty_list_sentences(place: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
+    """Why the list is empty, and what to do about it."""
     if isinstance(problem, NoDatabaseYetError):
         return (
             f"There is no database at `{place}` yet.",

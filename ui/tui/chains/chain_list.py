@@ -39,7 +39,7 @@ PAGE = 100
 SURVEYED = 100 * PAGE
 """The number of traces that a survey reads at a time."""
 
-_KEPT = 60  # pages in memory
+_KEPT = 60  # pages in memory beside the first, whose rows decide how wide the columns are
 _now_s = time.time
 _COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
 OPEN = Command("chains.open", "Open", "Open the trace under the cursor.", ("enter", "o"), in_footer=True)
@@ -108,11 +108,11 @@ class TracePages(Struct):
         return min(self.counted - page * PAGE, PAGE)
 
     def put(self, page: int, rows: list[TraceListRow]) -> None:
-        """Keep a page's rows, and drop the least recently used page."""
+        """Keep a page's rows, and drop the least recently used page; the first page stays."""
         self._kept[page] = _with_forks_grouped(rows)
         self._kept.move_to_end(page)
-        if len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+        if len(self._kept) > _KEPT + 1:
+            del self._kept[next(kept for kept in self._kept if kept)]
 
     def after(self, page: int) -> ListCursor | None:
         """The cursor after which a page begins: the last trace of the page before it."""
@@ -137,7 +137,7 @@ class TracePages(Struct):
 
     @property
     def first_rows(self) -> Sequence[TraceListRow]:
-        """The rows at the top, while they are in memory."""
+        """The rows at the top."""
         return (*self.fresh[:PAGE], *self._kept.get(0, ()))
 
     def has(self, page: int) -> bool:
@@ -204,6 +204,7 @@ class ChainList(LineView, inherit_bindings=False):
         self._access = access
         self._filling = False
         self._goes_to_end = False
+        self._is_moved = False
         self._fitted: tuple[object, FittedColumns] | None = None
 
     @property
@@ -224,10 +225,14 @@ class ChainList(LineView, inherit_bindings=False):
         self.filter_text, self.order, self.pages = filter_text, order, TracePages()
         self.pages.begin(rows, is_last=len(rows) < PAGE)
         self.show(self.source)
+        self._is_moved = False
         self.post_message(self.Known())
 
     async def walk(self, *, keep: TraceSummary | None) -> None:
-        """Survey the rest of the list, so that all of it can be reached; put the cursor on `keep` on the way."""
+        """Survey the rest of the list, so that all of it can be reached.
+
+        Put the cursor on `keep` on the way, unless the user moves it first.
+        """
         if keep is not None and await self.go_to(keep):
             keep = None
         pause_s = _FIRST_PAUSE_S
@@ -237,7 +242,7 @@ class ChainList(LineView, inherit_bindings=False):
             await self._survey()
             self.renew()
             self.post_message(self.Known())
-            if keep is not None and await self.go_to(keep):
+            if keep is not None and (self._is_moved or await self.go_to(keep)):
                 keep = None
             if self._goes_to_end:
                 self.action_last()
@@ -286,6 +291,12 @@ class ChainList(LineView, inherit_bindings=False):
         self.post_message(self.Known())
         return new
 
+    async def read_current(self) -> None:
+        """Read the page of the trace under the cursor, if it is not in memory."""
+        page = self.pages.page_of(self.cursor) if self.pages.count else None
+        if page is not None and not self.pages.has(page):
+            await self._read(page)
+
     async def refresh_current(self) -> None:
         """Read the page of the trace under the cursor again."""
         page = self.pages.page_of(self.cursor)
@@ -297,6 +308,7 @@ class ChainList(LineView, inherit_bindings=False):
     def move_to(self, index: int, *, centred: bool = False) -> None:
         """Put the cursor on a line, and cancel a jump to the end of the list."""
         self._goes_to_end = False
+        self._is_moved = True
         super().move_to(index, centred=centred)
 
     def action_last(self) -> None:

@@ -14,7 +14,6 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import FilterCompletion, FilterError
 from weaklink.storage.filter import Filter, PhraseTerm, parse_filter
 from weaklink.storage.filter.terms import AllTerms, AnyTerm, NotTerm
@@ -22,10 +21,10 @@ from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.line_bar import ClickTarget, LineBar
 from weaklink.ui.tui.line_view import LineInput
 from weaklink.ui.tui.store_access import start_work
-from weaklink.ui.views.styled_text import Line, Run, Style, quoted, visible_line, wrapped
+from weaklink.ui.views.styled_text import Run, Style, quoted, visible_line
 
-_STATUS_TERM = lazy_pattern(r"(?<!\S)status:[\w*]+(?!\S)")
-_OR = lazy_pattern(r"\bor\b", re.IGNORECASE)
+_STATUS_TERM = re.compile(r"(?<!\S)status:[\w*]+(?!\S)")
+_OR = re.compile(r"\bor\b", re.IGNORECASE)
 
 FILTER_COMMANDS = (
     Command("filter.accept", "Accept", "Keep the filter and go back to the list.", ("enter",), in_footer=True),
@@ -37,7 +36,6 @@ FILTER_COMMANDS = (
 
 _PATIENCE_S = 0.25  # from the last key until the list follows
 _OFFERED = 12
-_NARROWEST = 20  # cells
 _NOTHING = "-"
 
 
@@ -139,6 +137,7 @@ class FilterBar(Vertical):
     FilterBar Input { border: none; width: 1fr; height: 1; background: $panel; }
     FilterBar.wrong Input { background: $surface; color: $error; }
     FilterBar LineBar { background: $surface; }
+    FilterBar.wrong LineBar { height: auto; padding: 0 1; text-wrap: wrap; }
     """
 
     class FilterEdited(Message):
@@ -187,8 +186,7 @@ class FilterBar(Vertical):
         self._marker.position = error.position
         self.add_class("wrong")
         reason = str(error).partition(": ")[2] or str(error)
-        line = (Run(" ✖ ", Style.ERROR), *quoted(reason))
-        self._say(list(wrapped(line, max(self.screen.size.width, _NARROWEST), indent=3)))
+        self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(reason))])
         self.query_one(FilterInput).refresh()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -236,13 +234,8 @@ class FilterBar(Vertical):
         else:
             self._marker.position = None
             self.remove_class("wrong")
-            self._say([])
+            self.query_one(LineBar).say([])
         start_work(self, partial(self._typed, text), "typed")
-
-    def _say(self, lines: list[Line]) -> None:
-        bar = self.query_one(LineBar)
-        bar.styles.height = max(len(lines), 1)
-        bar.say(lines)
 
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)
@@ -265,7 +258,6 @@ class FilterBar(Vertical):
         ]
         first = self._offered[0].what
         about = [ClickTarget(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
-        self._say([])
         self.query_one(LineBar).offer([*about, *spots])
 
     async def _take_first(self) -> None:

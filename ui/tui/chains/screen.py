@@ -20,7 +20,7 @@ from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.links import VIEWS_PAGE, Link, SavedView, save_view, saved_views
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines
-from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, visible_line, visible_runs
 from weaklink.ui.views.trace_columns import ORDER_WORDS
 
 CHAIN_COMMANDS = (
@@ -105,7 +105,7 @@ class ChainsScreen(actions.FollowedChains):
     DEFAULT_CSS = """
     ChainsScreen { background: $background; }
     ChainsScreen #list { height: 1fr; }
-    ChainsScreen #nothing { height: 1fr; display: none; }
+    ChainsScreen #nothing { height: 1fr; display: none; padding: 1 2; }
     ChainsScreen.nothing #nothing { display: block; }
     ChainsScreen.nothing #list { display: none; }
     """
@@ -130,7 +130,7 @@ class ChainsScreen(actions.FollowedChains):
         yield LineBar(id="statuses")
         yield LineBar(id="head")
         yield ChainList(self._access)
-        yield LineBar(id="nothing")
+        yield LineBar(id="nothing", classes="wrapped")
         yield ChainDetail(self._access)
         yield FilterBar(self._complete)
         yield KeyFooter()
@@ -161,11 +161,7 @@ class ChainsScreen(actions.FollowedChains):
 
     def on_line_view_chosen(self) -> None:
         """Open the trace under the cursor: at the words of the filter, else on its break."""
-        current = self.chains.current
-        if current is not None and has_words(self.chains.filter_text):
-            start_work(self, partial(self._open_at_words, current), "open")
-        else:
-            self._open(current)
+        start_work(self, self._open_current, "open")
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """Filter by the status that was clicked."""
@@ -286,6 +282,17 @@ class ChainsScreen(actions.FollowedChains):
             self._last_opened = summary.id
             self._open_trace(summary.id, summary.broken.step if summary.broken else None)
 
+    async def _open_current(self) -> None:
+        try:
+            await self.chains.read_current()
+        except WeaklinkError as error:
+            self.failed(error)
+        current = self.chains.current
+        if current is not None and has_words(self.chains.filter_text):
+            await self._open_at_words(current)
+        else:
+            self._open(current)
+
     async def _open_at_words(self, summary: TraceSummary) -> None:
         try:
             hit = await self._access.query(partial(_first_hit, summary=summary, filter_text=self.chains.filter_text))
@@ -360,8 +367,10 @@ class ChainsScreen(actions.FollowedChains):
 
     async def _to_break(self, *, forward: bool) -> None:
         """Open the nearest broken trace in a direction; forwards, the first one follows the last."""
-        after, filter_text = self.chains.place, self.chains.filter_text
+        filter_text = self.chains.filter_text
         try:
+            await self.chains.read_current()
+            after = self.chains.place
             if forward:
                 found = await self._access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
@@ -383,7 +392,9 @@ class ChainsScreen(actions.FollowedChains):
     def _look(self) -> None:
         current = self.chains.current
         self.query_one(ChainDetail).look_at(current, self.chains.filter_text)
-        self.query_one(KeyFooter).besides = _OF_RUNNING if current is not None and current.is_open else frozenset()
+        self.query_one(KeyFooter).priority_commands = (
+            _OF_RUNNING if current is not None and current.is_open else frozenset()
+        )
 
     def say_all(self) -> None:
         """Update the lines above the list."""
@@ -398,9 +409,8 @@ class ChainsScreen(actions.FollowedChains):
         self.query_one("#head", LineBar).say([columns.head(self.order)])
         self.set_class(not pages.count, "nothing")
         if not pages.count and (self.problem or pages.is_complete):
-            self.query_one("#nothing", LineBar).say(
-                actions.nothing_lines(self._access.name, filter_text, self.problem, self.size.width)
-            )
+            sentences = actions.empty_list_sentences(self._access.name, filter_text, self.problem)
+            self.query_one("#nothing", LineBar).say([*map(quoted, sentences)])
         elif self.focused is None:
             self.chains.focus()
 
@@ -423,7 +433,7 @@ class ChainDetail(LineBar):
     """Shows the detail of the trace under the cursor, once the cursor rests on it."""
 
     DEFAULT_CSS = """
-    ChainDetail { height: 3; background: $surface; }
+    ChainDetail { height: 3; padding: 0 1; background: $surface; text-wrap: wrap; }
     """
 
     def __init__(self, access: StoreAccess) -> None:
@@ -453,17 +463,12 @@ class ChainDetail(LineBar):
 
     async def _read(self, summary: TraceSummary, filter_text: str, key: tuple[object, ...]) -> None:
         await asyncio.sleep(_PATIENCE_S)
-        details = _detail_lines(summary)
-        room = max(self.size.width - 2, 20)
+        lines = _detail_lines(summary)
         try:
-            query = partial(_looked_up, summary=summary, filter_text=filter_text, width=room)
-            found = (
-                *await self._access.query_trace(query),
-                *(row for line in details for row in wrapped(line, room)),
-            )
-            lines = tuple((Run(" "), *line) for line in found)
+            query = partial(_looked_up, summary=summary, filter_text=filter_text, width=max(self.size.width, 20))
+            lines = (*await self._access.query_trace(query), *lines)
         except WeaklinkError:
-            lines = details  # the status line shows problems of the store
+            pass  # the status line shows problems of the store
         if len(self._known) >= _KEPT:
             self._known.clear()
         self._known[key] = lines

@@ -338,7 +338,7 @@ class DissectorScreen(TraceActions):
     def _show_running(self, found: OpenedTrace) -> None:
         """Show whether the trace is running, and then offer to follow it."""
         self.panes.side.liveness = found.summary.liveness
-        self.query_one(KeyFooter).besides = _OF_RUNNING if found.summary.is_open else frozenset()
+        self.query_one(KeyFooter).priority_commands = _OF_RUNNING if found.summary.is_open else frozenset()
 
     def _show_nothing(self) -> None:
         self._opened = self._place = None

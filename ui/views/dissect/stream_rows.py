@@ -1,5 +1,6 @@
 """The rows that show one block of a stream: a glyph for each character, boxed markers, carets and lanes."""
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -10,7 +11,6 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Diagnostic, Fault
 from weaklink.inspector.model import Role, Span, SpanKind
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
 from weaklink.ui.views.dissect.dissection import DissectedPart, touching
@@ -50,7 +50,7 @@ LABELS = {
 OPEN, CLOSE = "⟨", "⟩"
 """The brackets around a marker; they are not characters of the stream."""
 
-_BLANKS = lazy_pattern(r"\s+")
+_BLANKS = re.compile(r"\s+")
 _TAB_BLANK = " " * len(TAB)
 _UNFINISHED = "\"'="  # the end of a marker that a name follows within the same tag
 _LONGEST = 200  # a longer structure, such as a whole header, is not boxed

@@ -35,15 +35,11 @@ class Folding {
 }
 
 // The sign before a value that can be folded; a blank of its width before any other.
-function foldSign(row, isFolded, toggle) {
+function foldSign(row, isFolded) {
   const sign = element("span", row.isParent ? `fold dim ${isFolded ? "closed" : "opened"}` : "fold");
   sign.setAttribute("aria-hidden", "true"); // the row says it by `aria-expanded`
   if (!row.isParent) return sign;
   sign.title = isFolded ? "Show what is below  →" : "Hide what is below  ←";
-  sign.onclick = (event) => {
-    event.stopPropagation();
-    toggle();
-  };
   return sign;
 }
 

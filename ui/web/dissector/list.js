@@ -51,22 +51,10 @@ class VirtualList {
       element.setAttribute("aria-setsize", String(this.follows ? -1 : this.rows.length)); // -1: more may come
       drawn.push(element);
     }
-    this.place(drawn);
+    renew(this.window, drawn);
     this.first = first;
     this.seen = seen;
-    this.drawn(drawn);
-  }
-
-  // Keep the elements of unchanged rows, so that text that the user marked in them stays marked.
-  place(drawn) {
-    const existing = [...this.window.children];
-    drawn.forEach((element, index) => {
-      const old = existing[index];
-      if (!old) this.window.appendChild(element);
-      else if (!sameRow(old, element)) old.replaceWith(element);
-      else drawn[index] = old;
-    });
-    for (const old of existing.slice(drawn.length)) old.remove();
+    this.drawn([...this.window.children]);
   }
 
   // The first visible row, and how many of its pixels are hidden.
@@ -97,9 +85,4 @@ class VirtualList {
     else if (top + this.height > scrollTop + clientHeight) this.box.scrollTop = top + this.height - clientHeight;
     this.paint(true);
   }
-}
-
-// Whether two rows show the same. A click handler is no attribute, so rows with one are always replaced.
-function sameRow(one, other) {
-  return one.onclick === null && other.onclick === null && one.isEqualNode(other);
 }

@@ -35,6 +35,7 @@ class Dissector {
     find("chosen").onclick = () => this.copy();
     find("read").onclick = () => this.reader.toggle();
     for (const name of ["blanks", "chunks", "odds"]) find(name).onchange = (event) => this.set(name, event.target.checked);
+    this.left.box.onclick = (event) => this.pickLeft(event);
     this.stream.box.onclick = (event) => this.pick(event);
     this.stream.box.onmousemove = (event) => this.hover(event);
     this.stream.box.oncopy = (event) => {
@@ -75,6 +76,8 @@ class Dissector {
     following().dissector = this;
     following().trace = sent.trace;
     if (isFirst) following().place = place && { turn: place.turn, part: place.part, start: place.start, end: place.end };
+    const clicked = following().claim(sent.trace);
+    if (clicked) this.go(clicked);
     clearTimeout(this.next);
     if (this.grows) this.next = setTimeout(() => this.poll(), POLL_MS);
   }
@@ -193,7 +196,7 @@ class Dissector {
     node.style.paddingInlineStart = `${0.5 + (row.depth || 0) * 0.9}rem`;
     const runs = row.runs || faultRuns(row);
     if (this.pane === "values") {
-      node.append(foldSign(row, this.folding.isFolded(row), () => this.fold(row)));
+      node.append(foldSign(row, this.folding.isFolded(row)));
       if (row.isParent) node.setAttribute("aria-expanded", String(!this.folding.isFolded(row)));
     }
     node.append(...runs.map(([style, words]) => element("span", style, words)));
@@ -204,11 +207,20 @@ class Dissector {
     node.setAttribute("aria-selected", String(isHere));
     node.classList.toggle("selected", isHere);
     node.disabled = row.turn === undefined;
-    node.onclick = () => {
-      this.select(row, true);
-      this.left.box.focus({ preventScroll: true });
-    };
+    node.dataset.index = String(index);
     return node;
+  }
+
+  pickLeft(event) {
+    const node = event.target.closest(".item:enabled");
+    const row = node && this.left.rows[Number(node.dataset.index)];
+    if (!row) return;
+    if (row.isParent && this.pane === "values" && event.target.closest(".fold")) {
+      this.fold(row);
+      return;
+    }
+    this.select(row, true);
+    this.left.box.focus({ preventScroll: true });
   }
 
   choose(name, isShown = true) {

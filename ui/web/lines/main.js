@@ -24,7 +24,7 @@ function lineOf(line, clips) {
   if (!node.textContent) node.textContent = " ";
   if (line.place) {
     node.type = "button";
-    node.onclick = () => following().go(line.place);
+    node.dataset.place = JSON.stringify(line.place);
   }
   const item = document.createElement("div");
   item.setAttribute("role", "listitem");
@@ -49,7 +49,7 @@ function show(root, data) {
   const state = JSON.stringify(data.lines);
   if (shown.get(root) === state) return;
   shown.set(root, state);
-  root.replaceChildren(...data.lines.map((line) => lineOf(line, data.clips)));
+  renew(root, data.lines.map((line) => lineOf(line, data.clips)));
 }
 
 export default function (component) {
@@ -63,6 +63,10 @@ export default function (component) {
   root.classList.toggle("clips", Boolean(data.clips));
   root.setAttribute("aria-label", data.label);
   root.onkeydown = walk;
+  root.onclick = (event) => {
+    const line = event.target.closest("[data-place]");
+    if (line) following().go(data.trace, JSON.parse(line.dataset.place));
+  };
   show(root, data);
   following().add(root, data, (fresh) => show(root, fresh));
   return () => {};

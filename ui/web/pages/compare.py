@@ -1,5 +1,6 @@
 """Compare: two to six runs step by step, or whole groups of traces measure by measure."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from urllib.parse import urlencode
@@ -10,7 +11,6 @@ from streamlit.delta_generator import DeltaGenerator
 from weaklink.inspector.chain.alignment import RunInputDifference, Sameness, run_label
 from weaklink.inspector.chain.metrics import BY_NAME, FEWEST, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import COMPARED, GroupFigures, GroupKey, MeasureComparison, compared_groups
-from weaklink.inspector.scanning import lazy_pattern
 from weaklink.storage import Prompt, TraceSummary
 from weaklink.ui.views.context import request_pair_lines
 from weaklink.ui.views.layers import Layer
@@ -67,7 +67,7 @@ _RUN_COLUMNS = (
     ListingColumn("title", is_elastic=True, is_link=True),
 )
 _ALIKE = 50
-_ID = lazy_pattern(r"\d{1,15}")
+_ID = re.compile(r"\d{1,15}")
 
 
 def show() -> None:

@@ -40,7 +40,7 @@ function groupOf(group, data) {
     node.setAttribute("tabindex", "-1");
     node.setAttribute("role", "button");
     node.setAttribute("aria-label", nameOf(group));
-    node.onclick = () => following().go(group.place);
+    node.dataset.place = JSON.stringify(group.place);
   }
   return node;
 }
@@ -51,7 +51,7 @@ function walk(root, event) {
   const stops = [...root.querySelectorAll("g.button")];
   const at = stops.indexOf(event.target.closest("g.button"));
   const next = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: stops.length - 1 }[event.key];
-  if ((event.key === "Enter" || event.key === " ") && at >= 0) stops[at].dispatchEvent(new MouseEvent("click"));
+  if ((event.key === "Enter" || event.key === " ") && at >= 0) stops[at].dispatchEvent(new MouseEvent("click", { bubbles: true }));
   else if (next !== undefined && stops[next]) {
     stops[next].focus();
     stop(root, stops[next]);
@@ -98,11 +98,10 @@ function show(root, data) {
   root.setAttribute("aria-label", data.label);
   root.classList.toggle("empty", !data.groups.length);
   const focused = root.querySelector("g:focus");
-  const node = document.createElementNS(SVG, "svg");
+  const node = root.querySelector("svg") || root.appendChild(document.createElementNS(SVG, "svg"));
   node.setAttribute("width", String(data.width));
   node.setAttribute("height", String(data.height));
-  node.append(...data.groups.map((group) => groupOf(group, data)));
-  root.replaceChildren(node);
+  renew(node, data.groups.map((group) => groupOf(group, data)));
   root.nextElementSibling.textContent = data.caption;
   const groups = [...root.querySelectorAll("g.button")];
   const again = focused && groups.find((group) => group.dataset.key === focused.dataset.key);
@@ -121,6 +120,10 @@ export default function (component) {
     element.classList.toggle("light", !isDark);
   }
   root.onkeydown = (event) => walk(root, event);
+  root.onclick = (event) => {
+    const group = event.target.closest("[data-place]");
+    if (group) following().go(data.trace, JSON.parse(group.dataset.place));
+  };
   show(root, data);
   following().add(root, data, (fresh) => show(root, fresh));
   return () => {};

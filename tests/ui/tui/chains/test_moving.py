@@ -5,13 +5,26 @@ from pathlib import Path
 import pytest
 
 from tests.storage.samples import BAD_CALL, GOOD_CALL, inspected, trace
-from tests.ui.tui.apps import LONG_AGO_S, filled, home, names, press, running, settled, shown, told
+from tests.ui.tui.apps import (
+    LONG_AGO_S,
+    at_home,
+    filled,
+    home,
+    names,
+    press,
+    running,
+    settled,
+    shown,
+    told,
+    until_shown,
+)
 from weaklink.inspector.capture.events import TraceStarted, TurnEnded, with_losses
 from weaklink.inspector.model import Instant, Part, Role, Trace, Turn
 from weaklink.storage import Order, StoreSink, open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.chains import chain_list as pages_module
 from weaklink.ui.tui.chains.actions import _POLLS_PER_COUNT
+from weaklink.ui.tui.chains.chain_list import ChainList
 
 
 def current(app: WeaklinkApp) -> str:
@@ -40,24 +53,50 @@ async def test_n_goes_from_hit_to_hit_and_capital_n_back(tmp_path: Path) -> None
         assert "No earlier trace contains the words." in told(app)
 
 
+def _many(folder: Path) -> Path:
+    """A database with five pages of traces; only one of the second page is broken."""
+    where = folder / "runs.db"
+    many = [trace(f"ok {number}", GOOD_CALL, started_s=LONG_AGO_S - number) for number in range(450)]
+    with open_store(where) as store:
+        store.save(inspected(trace("broken", BAD_CALL, started_s=LONG_AGO_S - 149.5), *many))
+    return where
+
+
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("order", [Order.TIME, Order.ERRORS])
 async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Order
 ) -> None:
     monkeypatch.setattr(pages_module, "_KEPT", 1)
-    where = tmp_path / "runs.db"
-    many = [trace(f"ok {number}", GOOD_CALL, started_s=LONG_AGO_S - number) for number in range(450)]
-    with open_store(where) as store:
-        store.save(inspected(trace("broken", BAD_CALL, started_s=LONG_AGO_S + 1), *many))
+    where = _many(tmp_path)
     async with running(str(where)) as (app, pilot):
         home(app).order = order
         await press(pilot, "ctrl+r", "G")
-        assert current(app).startswith("ok")
+        await until_shown(app, "ok    451")
         await press(pilot, "ctrl+e", "escape")
         assert current(app) == "broken"
         await press(pilot, "ctrl+e")
         assert "No trace before this one is broken." in told(app)
+
+
+async def _unread(chains: ChainList) -> None:
+    """A page that is never read because it is visible, as on a slow disk."""
+
+
+@pytest.mark.parametrize(("key", "says"), [("ctrl+e", "broken"), ("enter", "ok 449")])
+async def test_a_key_on_a_trace_whose_page_is_still_being_read_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, says: str
+) -> None:
+    monkeypatch.setattr(ChainList, "_fill", _unread)
+    where = _many(tmp_path)
+    async with running(str(where)) as (app, pilot):
+        home(app).order = Order.TIME
+        await press(pilot, "ctrl+r", "G")
+        assert current(app) == ""
+        await press(pilot, key)
+        assert not at_home(app)
+        await press(pilot, "escape")
+        assert current(app) == says
 
 
 async def test_chains_that_were_deleted_elsewhere_go_from_the_list_by_themselves(tmp_path: Path) -> None:

@@ -1,0 +1,156 @@
+"""Whether a sentence tells the cause that an error states, in any of several languages.
+
+Tools write their errors in English, agents answer in the user's language, so the two share no words: "no space left on
+device" is "der Platte fehlt Platz". What goes wrong is of few kinds, and each has its nouns in every language: rights,
+space, the connection, protection, a lock, time, a limit, memory. A clause tells the cause if it has a noun of a
+kind that the error is of, and neither the request nor the call has that word.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from weaklink.inspector.scanning import lazy_pattern
+
+# What the error says, and what a sentence says of it.
+_TABLE = (
+    (
+        (
+            r"permission|denied|forbidden|unauthori[sz]ed|not (?:authori[sz]ed|allowed|permitted)|\b40[13]\b|"
+            r"eacces|eperm|"
+            r"scope|credential|log(?:ged)? ?in\b|authenticat|need auth|eneedauth|privilege"
+        ),
+        (
+            r"\b(?:access|rights?|permissions?|privileges?|credentials?|logged in|log in|login|signed in|scopes?|"
+            r"(?:lese|schreib|zugriffs|admin)?rechte?n?|berechtig\w*|befugnis\w*|zugriff\w*|zugang\w*|angemeldet|"
+            r"anmeld\w+|"
+            r"einloggen|darf|droits?|accès|autoris\w+|habilit\w+|connectée?s?|permisos?|permite|derechos?|acceso|"
+            r"autoriza\w+|"
+            r"sesión|permiss(?:ão|ões)|acesso|permesso|permessi|diritti|accesso|autorizza\w+|прав[ао]?|доступ\w*|"
+            r"разреш\w+|"
+            r"авториз\w+|дозв\w+|uprawnie\w+|dostęp\w*|oprávnění|přístup\w*|prístup\w*|rechten|toegang|ingelogd|"
+            r"behörighet\w*|rättighet\w*|åtkomst|inloggad|rettighed\w*|adgang|tilgang|rettigheter|oikeu\w+|yetki\w*|"
+            r"izn[ei]\w*|"
+            r"drept(?:ul|uri|urile)?|permisiun\w+|jog(?:osultság\w*|om|ot|a)|δικαίωμα\w*|δικαιώματ\w+|πρόσβαση\w*|"
+            r"izin|hak|"
+            r"quyền|صلاحي\w+|إذن|הרשא\w+)\b|権限|許可|認証|ログイン|权限|授权|登录|登入|認證|권한|허가|로그인|अनुमति|สิทธิ์"
+        ),
+    ),
+    (
+        r"no space|enospc|disk (?:is )?full|disk quota|quota exceeded|storage",
+        (
+            r"\b(?:space|disk|\w*platz|speicher\w*|platten?|kontingent|espace|disque|espacio|disco|cuota|espaço|spazio|"
+            r"мест[оа]|"
+            r"диск\w*|miejsc\w+|dysk\w*|míst[oa]|disku?|schijf(?:ruimte)?|ruimte|utrymme|disken|plads|plass|tila|"
+            r"levytila|alan|"
+            r"spațiu|lemez\w*|hely|χώρο\w*|δίσκο\w*|ruang|dung lượng|مساحة|מקום)\b|"
+            r"容量|ディスク|空间|空間|磁盘|磁碟|용량|공간|디스크|जगह|"
+            r"พื้นที่"
+        ),
+    ),
+    (
+        (
+            r"connection|connect to|unreachable|timed? ?out|timeout|network|econn\w+|resolve host|getaddrinfo|\bdns\b|"
+            r"\b50[234]\b|"
+            r"unavailable|no route"
+        ),
+        (
+            r"\b(?:unreachable|reachable|offline|(?:is|are|was|were|be|went|seems) (?:\w+ )?down(?! to\b)|network|"
+            r"timeouts?|verbindung\w*|erreichbar\w*|netz(?:werk)?|"
+            r"antworte\w*|"
+            r"zeitüberschreitung|connexions?|réseau|joignable|injoignable|répond\w*|conexi(?:ón|ones)|red|responde\w*|"
+            r"conexão|"
+            r"conexões|rede|connessione|rete|raggiungibile|risponde|соединени\w+|подключ\w+|сет[ьи]|отвеча\w+|"
+            r"з['’]єднан\w+|"
+            r"połącze\w+|sieć|odpowiad\w+|spojení|připoj\w+|odpovíd\w+|síť|verbinding|bereikbaar|netwerk|anslut\w+|"
+            r"nätverk|"
+            r"svarar|forbindelse|netværk|svarer|tilkobling|yhteys|yhteyttä|vasta[ae]\w*|bağlan\w+|ağ|conexiun\w+|"
+            r"răspunde|"
+            r"kapcsolat\w*|elérhet\w+|válaszol\w*|σύνδεση\w*|koneksi|jaringan|kết nối|mạng|اتصال|الاتصال|חיבור)\b|"
+            r"接続|通信|応答|つなが|"
+            r"繋が|连接|連接|网络|網路|响应|連線|连不上|超时|연결|응답|접속|कनेक्शन|เชื่อมต่อ"
+        ),
+    ),
+    (
+        r"pull request|merge request",
+        r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b",
+    ),
+    (
+        r"protected",
+        (
+            r"\b(?:protected|geschützt\w*|protég\w+|protegid\w+|"
+            r"protett[oa]|"
+            r"защищ\w+|захищ\w+|chronion\w+|chráněn\w+|beschermd\w*|skyddad\w*|beskytt\w+|korumal\w+|protejat\w*|"
+            r"védett|"
+            r"suojattu)\b|保護|受保护|保护|보호"
+        ),
+    ),
+    (
+        r"\block(?:ed)?\b|in use|busy|occupied|already (?:exists|taken|running|bound)|conflict|eaddrinuse",
+        (
+            r"\b(?:locked|taken|in use|busy|occupied|conflicts?|gesperrt|belegt|vergeben|konflikte?n?|existiert|"
+            r"verrouill\w+|"
+            r"occupée?|déjà|conflits?|bloquead\w+|ocupad\w+|existe|conflictos?|conflitos?|já|ya|occupat\w+|bloccat\w+|"
+            r"esiste|conflitt\w+|занят\w*|заблокир\w+|конфликт\w*|уже|zajęt\w+|zablokow\w+|konflikt\w*|już|obsazen\w*|"
+            r"už|bezet|"
+            r"vergrendeld|conflicten|upptag\w+|låst|optaget|opptatt|varattu|lukittu|dolu|kilit\w*|ocupat\w*|foglalt|"
+            r"zárol\w*)\b|"
+            r"ロック|競合|使用中|锁|占用|冲突|已存在|已经存在|衝突|잠[겨김긴]|충돌|이미"
+        ),
+    ),
+    (
+        r"read-?only|erofs|immutable",
+        (
+            r"\b(?:read-?only|write-protected|schreibgeschützt\w*|lecture seule|sol[ao] (?:de )?lectura|"
+            r"só (?:de )?leitura|"
+            r"sola lettura|только для чтения|tylko do odczytu|jen pro čtení|alleen-lezen|skrivskydd\w*|"
+            r"skrivebeskytt\w*|"
+            r"salt okunur|írásvédett|vain luku)\b|只读|唯讀|読み取り専用|읽기 전용"
+        ),
+    ),
+    (
+        r"expired|certificate",
+        (
+            r"\b(?:expired|abgelaufen\w*|zertifikat\w*|expir\w+|périm\w+|certificat\w*|caduc\w+|vencid\w+|"
+            r"certificado\w*|scadut\w+|"
+            r"истёк|истек\w*|просроч\w+|сертификат\w*|wygas\w+|vypršel\w*|verlopen|utgån\w+|udløb\w+|utløp\w+|lejárt|"
+            r"expirat\w*)\b|"
+            r"期限|過期|过期|证书|証明書|만료|인증서"
+        ),
+    ),
+    (
+        r"rate limit|too many requests|\b429\b|exceed|limit",
+        (
+            r"\b(?:limits?|quota|kontingent\w*|grenze|limite[ns]?|límite\w*|cuota|cota|лимит\w*|превыш\w+|limit\w*|"
+            r"przekrocz\w+|"
+            r"překroč\w+|overschre\w+|överskri\w+|overskr\w+|aş(?:ıldı|ıyor))\b|上限|制限|限额|限制|限流|超过|超出|초과|한도|제한"
+        ),
+    ),
+    (
+        r"out of memory|\boom\b|oomkilled|heap|killed|\b137\b",
+        (
+            r"\b(?:memory|ram|speicher\w*|mémoire|memoria|memória|памят\w+|pamięc\w*|paměti?|geheugen|minnet?|"
+            r"hukommelse|"
+            r"minne|muisti|bellek|memorie|memóri\w+)\b|メモリ|内存|記憶體|메모리"
+        ),
+    ),
+    (
+        r"version|incompatible|peer dep|eresolve|unsupported|requires",
+        r"\b(?:\w{0,4}[ck]ompatib\w+|versionskonflikt\w*|\w{0,3}совмест\w+|zgodn\w+|uyumsuz\w*)\b|互換|兼容|호환",
+    ),
+)
+_KINDS = tuple(
+    (lazy_pattern(error, re.IGNORECASE), lazy_pattern(sentence, re.IGNORECASE)) for error, sentence in _TABLE
+)
+
+
+@lru_cache(256)
+def _kinds_of(error: str) -> tuple[int, ...]:
+    """The kinds of causes that an error states, by number."""
+    return tuple(number for number, (stated, _) in enumerate(_KINDS) if stated.search(error) is not None)
+
+
+def causes_in(error: str, sentence: str) -> Iterator[str]:
+    """The words of a sentence that tell a cause which an error states, in lower case."""
+    for number in _kinds_of(error):
+        yield from (match[0].casefold() for match in _KINDS[number][1].finditer(sentence))

@@ -1,0 +1,76 @@
+"""A long text of which blocks are known from earlier texts has the same secrets as if it were searched alone."""
+
+import json
+import random
+
+import pytest
+
+from tests.redaction.rounds import texts, without_marks
+from weaklink.inspector.redaction import finding
+from weaklink.inspector.redaction.finding import find_secrets, secrets_but_of
+from weaklink.inspector.redaction.redactor import Redactor
+
+_TEXTS = [*map(without_marks, texts("*-secrets.txt")), *texts("*-harmless.txt")]
+
+
+def _requests(source: random.Random) -> list[str]:
+    """The requests of an agent whose messages grow, and at times lose one; tools are behind the messages."""
+    tools = [{"type": "function", "function": {"name": "look", "description": source.choice(_TEXTS)}}] * 2
+    share_of_plain, messages, requests = source.random(), list[dict[str, str]](), []
+    for _ in range(8):
+        for _ in range(source.randrange(1, 4)):
+            plain = "plain words " * source.randrange(1, 120)
+            content = plain if source.random() < share_of_plain else source.choice(_TEXTS)
+            messages.append({"role": "user", "content": content})
+        if source.random() < 0.2:
+            messages.pop(source.randrange(len(messages)))
+        requests.append(json.dumps({"messages": messages, "tools": tools}))
+    return requests
+
+
+@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("block", [64, 1_000])
+def test_known_blocks_change_nothing(seed: int, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "_BLOCK", block)
+    monkeypatch.setattr(finding, "_SHORTEST_BLOCK", block // 4)
+    known: set[bytes] = set()
+    for text in _requests(random.Random(seed)):
+        secrets, clean = secrets_but_of(text, known, str.encode)
+        assert [(one.start, one.end) for one in secrets] == [(one.start, one.end) for one in find_secrets(text)]
+        known.update(clean)
+
+
+@pytest.mark.parametrize("sign", sorted(finding._BY_SIGN))
+def test_what_repeats_around_the_events_of_a_stream_hides_no_sign(sign: bytes) -> None:
+    words = [bytes((98 + number % 20,)) * (1 + number // 20) for number in range(60)]
+    for cut in range(1, len(sign)):
+        ends, begins = sign[:cut], sign[cut:]
+        for frame, word in (
+            (begins + b'.","end":0}\n\ndata: {"x":".', b"z" + ends),
+            (b'.","end":0}\n\ndata: {"x":".' + ends, begins + b"z"),
+        ):
+            text = frame.join((*words, word, *words))
+            searched = finding._without_frames(text)
+            assert sign in searched
+            assert len(searched) < len(text) / 2
+
+
+def test_what_a_request_repeats_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    messages = [{"role": "user", "content": f"Part {number}: {'the harbour lies there ' * 80}"} for number in range(40)]
+    searched: list[str] = []
+    scan = finding._all_places
+
+    def counted(text: str, at: int, *, is_final: bool) -> "list[finding._AnyPlaces]":
+        searched.append(text)
+        return scan(text, at, is_final=is_final)
+
+    monkeypatch.setattr(finding, "_all_places", counted)
+    redactor = Redactor()
+    bodies = [json.dumps({"messages": messages[:number], "tools": []}) for number in (39, 40)]
+    sizes = []
+    for body in bodies:
+        searched.clear()
+        assert redactor.text(body) == body
+        sizes.append(sum(map(len, searched)))
+    assert sizes[0] == len(bodies[0])
+    assert sizes[1] * 8 < len(bodies[1])

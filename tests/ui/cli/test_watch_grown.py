@@ -1,0 +1,142 @@
+"""A session that `watch` imports line by line is stored as one that is imported at once."""
+
+import random
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from weaklink.inspector.memoized import is_memoizing, memoized, memoizing
+from weaklink.storage import open_store, tables
+from weaklink.ui.cli.watch import LiveImport
+from weaklink.ui.importing.unchanged_files import ImportOptions
+from weaklink.ui.reports.import_report import FileReport
+
+CASES = Path(__file__).parents[2] / "cases" / "importers"
+LOGS = [
+    "claude-code/session.jsonl",
+    "claude-code/broken.jsonl",
+    "codex/rollout.jsonl",
+    "codex/fork.jsonl",
+    "pi/branches.jsonl",
+    "gemini-cli/lines.jsonl",
+    "kimi/wire.jsonl",
+    "droid/session.jsonl",
+]
+SECRET = "sk-ant-api03-" + "b4Q9" * 20  # gitleaks:allow  # made up
+_OWN_COLUMNS = {"imported_at_s", "sort_at_s", "provenance", "record_checksum"}
+"""The time of import, and the file's hash, which stays if a line adds nothing to its session."""
+
+
+def rows(database: Path) -> dict[str, list[tuple[object, ...]]]:
+    """All rows of traces, but what depends on when they were imported."""
+    found: dict[str, list[tuple[object, ...]]] = {}
+    with closing(sqlite3.connect(database)) as connection:
+        for table in (tables.trace, *tables.RECORD, *tables.DERIVED):
+            names = ", ".join(f'"{column.name}"' for column in table.columns if column.name not in _OWN_COLUMNS)
+            found[table.name] = sorted(connection.execute(f'SELECT {names} FROM "{table.name}"'), key=repr)
+    return found
+
+
+class Watched:
+    """A log that grows, and the database of its watcher."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "log.jsonl"
+        self.database = folder / "grown.db"
+        self.reports: list[FileReport] = []
+        self._store = open_store(self.database)
+        clock = count(0, 10).__next__
+        self._live = LiveImport(self._store, lambda: [str(self.log)], ImportOptions(), clock=clock)
+
+    def write(self, text: bytes) -> None:
+        self.log.write_bytes(text)
+        self._live.round(self.reports.extend)
+
+    def at_once(self) -> tuple[dict[str, list[tuple[object, ...]]], FileReport]:
+        """The rows of a database into which the log, as it is now, is imported at once, and the report."""
+        database, reports = self.database.with_name("once.db"), list[FileReport]()
+        database.unlink(missing_ok=True)
+        with open_store(database) as store:
+            LiveImport(store, lambda: [str(self.log)], ImportOptions()).round(reports.extend)
+        return rows(database), reports[0]
+
+    def close(self) -> None:
+        self._store.close()
+
+
+@pytest.fixture
+def watched(tmp_path: Path) -> Iterator[Watched]:
+    watch = Watched(tmp_path)
+    yield watch
+    watch.close()
+
+
+@pytest.mark.parametrize("name", LOGS)
+def test_a_session_that_grew_line_by_line_is_stored_as_one_imported_at_once(name: str, watched: Watched) -> None:
+    lines = (CASES / name).read_bytes().splitlines(keepends=True)
+    compared = {len(lines), *random.Random(name).sample(range(2, len(lines)), 2)}
+    for number in range(1, len(lines) + 1):
+        watched.write(b"".join(lines[:number]))
+        if number in compared:
+            stored, report = watched.at_once()
+            assert rows(watched.database) == stored
+            assert watched.reports[-1].counts == report.counts
+            assert watched.reports[-1].redacted == report.redacted
+
+
+def test_secrets_of_a_session_that_grows_are_redacted_and_counted(watched: Watched) -> None:
+    text = (CASES / "claude-code/session.jsonl").read_text("utf-8")
+    lines = text.replace("tide", f"tide {SECRET} tide", 3).encode().splitlines(keepends=True)
+    for number in range(1, len(lines) + 1):
+        watched.write(b"".join(lines[:number]))
+    stored, report = watched.at_once()
+    assert rows(watched.database) == stored
+    assert watched.reports[-1].redacted == report.redacted > 0
+    for path in watched.log.parent.glob("grown.db*"):
+        assert SECRET.encode() not in path.read_bytes()
+
+
+def test_a_turn_that_changed_is_written_again(watched: Watched) -> None:
+    text = (CASES / "claude-code/session.jsonl").read_bytes()
+    lines = text.splitlines(keepends=True)
+    watched.write(b"".join(lines[:-2]))
+    watched.write(b"".join(lines[:-1]))
+    watched.write(text)
+    watched.write(text.replace(b"tide", b"tides") + lines[-1])
+    stored, _ = watched.at_once()
+    assert rows(watched.database) == stored
+
+
+def test_what_another_program_changed_in_the_database_is_written_again(watched: Watched) -> None:
+    lines = (CASES / "claude-code/session.jsonl").read_bytes().splitlines(keepends=True)
+    for number in range(4, len(lines)):
+        watched.write(b"".join(lines[:number]))
+    with open_store(watched.database) as store:
+        store.delete([trace.id for trace in store.traces()])
+    watched.write(b"".join(lines))
+    found, (stored, _) = rows(watched.database), watched.at_once()
+    assert [row[1:] for row in found["turn"]] == [row[1:] for row in stored["turn"]]
+
+
+def test_a_function_remembers_by_value_and_by_object_only_while_memoizing() -> None:
+    calls: list[object] = []
+
+    @memoized
+    def size(values: object) -> int | None:
+        calls.append(values)
+        return None
+
+    listed = [1]
+    size("a")
+    size("a")
+    assert len(calls) == 2
+    with memoizing():
+        assert is_memoizing()
+        for value in ("a", "".join(["a"]), listed, listed, [1]):
+            size(value)
+    assert calls[2:] == ["a", listed, [1]]
+    assert not is_memoizing()
