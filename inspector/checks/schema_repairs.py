@@ -9,7 +9,7 @@
 """
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct
@@ -22,6 +22,7 @@ from weaklink.inspector.checks.schema_complexity import (
     SchemaWork,
     TooMuchWorkError,
     at_pointer,
+    objects,
     subschemas,
 )
 from weaklink.inspector.checks.wording import quoted, shown
@@ -76,7 +77,7 @@ def screen_schema(parameters: Json) -> str | None:
     unsafe = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_MAX_SCHEMA_VALUES)
     if unsafe is not None:
         return f"The schema was ignored: {unsafe.why}."
-    ids = sum(isinstance(node.get(keyword), str) for _, node in _objects(parameters) for keyword in ("$id", "id"))
+    ids = sum(isinstance(node.get(keyword), str) for node in objects(parameters) for keyword in ("$id", "id"))
     return f"The schema was ignored: it contains more than {_MAX_IDS} ids." if ids > _MAX_IDS else None
 
 
@@ -107,12 +108,7 @@ def repair_schema(schema: Json, chars: int) -> RepairedSchema:
         except json_schema.RejectedSchemaError as error:
             rejection = error
         schema = copy.deepcopy(schema) if schema is original else schema
-        expected = json_schema.meta_schema_errors(schema) if chars <= _MAX_MEANT_CHARS else {}
-        steps = (
-            _repair_keywords(schema, {rejection.path: "", **expected}),
-            _remove_names(schema),
-            _remove_references(schema),
-        )
+        steps = (_repair_keywords(schema, rejection.path, chars), _remove_names(schema), _remove_references(schema))
         repairs = next(filter(None, map(list, steps)), None)
         if repairs is None:
             return _unusable(faults, f"The schema was ignored: the schema library rejects it ({rejection}).")
@@ -178,7 +174,7 @@ def _looks_like_schema(inner: Json) -> bool:
     return isinstance(inner, dict) and any(key in inner for key in _SIGNS_OF_SCHEMAS)
 
 
-def _objects(schema: Json) -> Iterator[tuple[Path, dict[str, Json]]]:
+def _objects_with_paths(schema: Json) -> Iterator[tuple[Path, dict[str, Json]]]:
     """Every object within `schema`, itself included, with its path; in the order in which they are written."""
     pending: list[tuple[Path, Json]] = [((), schema)]
     while pending:
@@ -190,12 +186,17 @@ def _objects(schema: Json) -> Iterator[tuple[Path, dict[str, Json]]]:
             pending += (((*path, index), inner) for index, inner in reversed([*enumerate(node)]))
 
 
-def _repair_keywords(schema: Json, expected: Mapping[Path, str]) -> Iterator[DefinitionFault]:
-    """Repair or remove the values at these paths of `schema`, in place, the deepest first."""
+def _repair_keywords(schema: Json, rejected: Path, chars: int) -> Iterator[DefinitionFault]:
+    """Repair or remove the values that break the meta-schema, in place, the deepest first.
+
+    `rejected` is the path of one of them; if it is empty there are none, but a reference or a dialect is not known.
+    """
+    if not rejected:
+        return
+    expected = {rejected: "", **(json_schema.meta_schema_errors(schema) if chars <= _MAX_MEANT_CHARS else {})}
     lists_of_names: list[list[Json]] = []
     for path in sorted(expected, key=lambda path: (-len(path), [str(step) for step in path])):
-        holder = value_at(schema, path[:-1]) if path else None
-        keyword = path[-1] if path else ""
+        holder, keyword = value_at(schema, path[:-1]), path[-1]
         if isinstance(holder, dict) and keyword in holder:
             yield _repair_keyword(schema, holder, str(keyword), path, expected[path])
         elif isinstance(holder, list) and isinstance(keyword, int) and keyword < len(holder):
@@ -262,7 +263,6 @@ def reference_cycles(schema: Json) -> Iterator[DefinitionFault]:
 
     JSON Schema leaves the meaning of such a schema open (core, section 9.4.1); for a validator it is no constraint.
     """
-    places = {id(node): (path, node) for path, node in _objects(schema)}
     applied: dict[int, list[int]] = {}
     schemas = [schema] if isinstance(schema, dict) else []
     for node in schemas:
@@ -270,16 +270,17 @@ def reference_cycles(schema: Json) -> Iterator[DefinitionFault]:
             in_place = list(_applied(schema, node))
             applied[id(node)] = [id(inner) for inner in in_place]
             schemas += (*in_place, *subschemas(node, WITH_SCHEMAS))
-    order = {key: index for index, key in enumerate(places)}
     for _ in range(_MAX_CYCLES):
         try:
             TopologicalSorter(applied).prepare()
         except CycleError as error:
-            key = min((key for key in error.args[1] if "$ref" in places[key][1]), key=order.__getitem__)
+            cycle = set(error.args[1])
         else:
             return
-        path, node = places[key]
-        applied[key] = []
+        path, node = next(
+            (path, node) for path, node in _objects_with_paths(schema) if id(node) in cycle and "$ref" in node
+        )
+        applied[id(node)] = []
         message = (
             f"`$ref` is {quoted(str(node['$ref']))}, which refers back to itself for the same value: it adds "
             "no constraint, so nothing is checked."
@@ -300,7 +301,7 @@ def _applied(schema: Json, node: dict[str, Json]) -> Iterator[dict[str, Json]]:
 def _remove_names(schema: Json) -> Iterator[DefinitionFault]:
     """Remove the dialect and the ids that are not known, or no URI, from a schema that fits its meta-schema."""
     references = json_schema.References(schema)
-    for path, node in _objects(schema):
+    for path, node in _objects_with_paths(schema):
         for keyword in ("$schema", "$id", "id") if node in references else ():
             value = node.get(keyword)
             alone: dict[str, Json] = {"not": {keyword: value}} if path else {keyword: value}
@@ -315,7 +316,7 @@ def _remove_names(schema: Json) -> Iterator[DefinitionFault]:
 def _remove_references(schema: Json) -> Iterator[DefinitionFault]:
     """Remove the references that lead to no schema, neither within this one nor to a meta-schema."""
     references = json_schema.References(schema)
-    for path, node in _objects(schema):
+    for path, node in _objects_with_paths(schema):
         for keyword in REFERENCES if node in references else ():
             value = node.get(keyword)
             if not isinstance(value, str) or references.target(node, value) is not None:
