@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -23,38 +23,40 @@ def write_json(value: Any, *, ascii_only: bool = True) -> str:
     try:
         return _ENCODE[ascii_only](value)
     except (ValueError, TypeError, RecursionError):
-        return "".join(_pieces(value, ascii_only=ascii_only))
+        return nested_text(
+            value,
+            lambda scalar: _scalar(scalar, ascii_only=ascii_only),
+            lambda key: f"{json.dumps(key, ensure_ascii=ascii_only)}: ",
+        )
 
 
-def _pieces(root: Any, *, ascii_only: bool) -> Iterator[str]:
-    """The text in pieces; an explicit stack, instead of recursion, holds the texts and values still to be written."""
+def nested_text(root: Any, scalar: Callable[[Any], str], member: Callable[[str], str], comma: str = ", ") -> str:
+    """A value as text, with brackets around objects and arrays and `comma` between their values.
+
+    `member` writes a key and the sign after it, `scalar` any other value. Nesting may be of any depth: an explicit
+    stack, instead of recursion, holds the texts and values still to be written.
+    """
+    pieces: list[str] = []
     stack: list[tuple[str, Any]] = [("", root)]
     while stack:
         text, value = stack.pop()
         if text:
-            yield text
+            pieces.append(text)
         elif isinstance(value, dict):
-            stack += reversed(_object(value, ascii_only=ascii_only))
+            members = ((member(key), item) for key, item in value.items())
+            stack += reversed([("{", None), *_steps(members, comma), ("}", None)])
         elif isinstance(value, list | tuple):
-            stack += reversed(_array(value))
+            stack += reversed([("[", None), *_steps((("", item) for item in value), comma), ("]", None)])
         else:
-            yield _scalar(value, ascii_only=ascii_only)
+            pieces.append(scalar(value))
+    return "".join(pieces)
 
 
-def _object(members: dict[str, Any], *, ascii_only: bool) -> list[tuple[str, Any]]:
-    steps: list[tuple[str, Any]] = [("{", None)]
-    for index, (key, value) in enumerate(members.items()):
-        comma = ", " if index else ""
-        steps += ((f"{comma}{json.dumps(key, ensure_ascii=ascii_only)}: ", None), ("", value))
-    return [*steps, ("}", None)]
-
-
-def _array(items: Sequence[Any]) -> list[tuple[str, Any]]:
-    steps: list[tuple[str, Any]] = [("[", None)]
-    for index, item in enumerate(items):
-        steps += ((", ", None),) if index else ()
-        steps.append(("", item))
-    return [*steps, ("]", None)]
+def _steps(items: Iterable[tuple[str, Any]], comma: str) -> Iterator[tuple[str, Any]]:
+    """The texts and values to write for these values, each with the text before it."""
+    for index, (before, item) in enumerate(items):
+        text = comma + before if index else before
+        yield from ((text, None), ("", item)) if text else (("", item),)
 
 
 def _scalar(value: Any, *, ascii_only: bool) -> str:

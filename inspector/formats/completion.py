@@ -98,20 +98,23 @@ def calls_of(pieces: Iterable[CompletionPiece]) -> tuple[ToolCall, ...]:
     return tuple(call for piece in pieces if isinstance(piece, CompletionCalls) for call in piece.calls)
 
 
-def without_reasoning(
+def _without(
+    pieces: Sequence[CompletionPiece], kind: type[CompletionPiece], sentence: str
+) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
+    """The pieces that are not of a kind, and the sentence about what is dropped, if there is any."""
+    kept = tuple(piece for piece in pieces if not isinstance(piece, kind))
+    return kept, (sentence,) * (len(kept) < len(pieces))
+
+
+def _without_reasoning(
     pieces: Sequence[CompletionPiece], format: str
 ) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    """The pieces that a family without reasoning can express, and the sentence about what is dropped."""
-    count = sum(isinstance(piece, CompletionReasoning) for piece in pieces)
-    if not count:
-        return tuple(pieces), ()
-    sentence = f"The reasoning: `{format}` cannot represent it."
-    return tuple(piece for piece in pieces if not isinstance(piece, CompletionReasoning)), (sentence,)
+    return _without(pieces, CompletionReasoning, f"The reasoning: `{format}` cannot represent it.")
 
 
 def write_functionary(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """See Completion. Reasoning is dropped: it has no recipient."""
-    kept, dropped = without_reasoning(pieces, format.name)
+    kept, dropped = _without_reasoning(pieces, format.name)
     written = [
         f"{_ARROWS}all\n{piece.text}" if isinstance(piece, CompletionText) else format.write_calls(piece.calls)
         for piece in kept
@@ -244,7 +247,7 @@ LAYOUTS = MappingProxyType(
 def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """The pieces in order, in the layout of the format's family."""
     layout = LAYOUTS.get(format.name, USUAL)
-    kept, dropped = (tuple(pieces), ()) if layout.reasoning else without_reasoning(pieces, format.name)
+    kept, dropped = (tuple(pieces), ()) if layout.reasoning else _without_reasoning(pieces, format.name)
     if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):
         kept, more = _without_words(kept, format.name)
         dropped += more
@@ -253,13 +256,10 @@ def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completio
 
 def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
     """The pieces without text, for a family whose reply is either text or calls; and the sentence about it."""
-    if not any(isinstance(piece, CompletionText) for piece in pieces):
-        return tuple(pieces), ()
-    kept = tuple(piece for piece in pieces if not isinstance(piece, CompletionText))
-    calls = tuple(call for piece in kept if isinstance(piece, CompletionCalls) for call in piece.calls)
-    reasoning = tuple(piece for piece in kept if not isinstance(piece, CompletionCalls))
     sentence = f"The text next to the calls: a reply of `{name}` is either text or calls."
-    return (*reasoning, CompletionCalls(calls)), (sentence,)
+    kept, dropped = _without(pieces, CompletionText, sentence)
+    reasoning, _ = _without(kept, CompletionCalls, "")
+    return ((*reasoning, CompletionCalls(calls_of(kept))) if dropped else kept), dropped
 
 
 def _written(pieces: Sequence[CompletionPiece], layout: Layout, format: Format) -> list[str]:

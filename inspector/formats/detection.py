@@ -8,7 +8,6 @@ position the longest wins: `qwen3-coder` before `qwen`.
 """
 
 import re
-from collections.abc import Iterable
 from fnmatch import translate
 from functools import lru_cache
 
@@ -181,8 +180,9 @@ class NamedBy(Struct, frozen=True):
     pattern: str
 
 
-def named_by(model: str, known: Iterable[Format]) -> NamedBy | None:
-    """Which of the `known` formats a model of that name uses; None if no pattern matches."""
+@lru_cache(maxsize=64)
+def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
+    """Which of the `known` formats a model of that name uses, None if no pattern matches; logs have few models."""
     name = bare_name(model)
     if not name:
         return None
@@ -193,12 +193,6 @@ def named_by(model: str, known: Iterable[Format]) -> NamedBy | None:
         if (position := _place(pattern.lower(), name)) is not None
     ]
     return min(found, key=lambda candidate: candidate[:3])[3] if found else None
-
-
-@lru_cache(maxsize=64)
-def _named_by_model(model: str, known: tuple[Format, ...]) -> NamedBy | None:
-    """`named_by`, cached: the traces of one log come from few models."""
-    return named_by(model, known)
 
 
 def expected_format(model: str) -> Format | None:

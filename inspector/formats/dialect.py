@@ -9,7 +9,7 @@ Sources: the chat templates and reasoning parsers of the families (vllm:vllm/rea
 from collections.abc import Callable, Container, Iterable, Mapping
 from types import MappingProxyType
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.formats import chat_turns
 from weaklink.inspector.formats.format import NewParser
@@ -148,63 +148,35 @@ def dialect_table(
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
     turns = tuple(turns)
 
+    def transitions(turns: tuple[Transition, ...]) -> Transitions:
+        into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
+        invented = tuple(structs.replace(transition, rule=rules.INVENTED_RESULT) for transition in into_results)
+        closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
+        closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
+        known = {transition.marker for transition in (*calls, *into_results, *turns)}
+        stray = tuple(
+            Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
+            for closer in dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
+            if closer and closer not in known and not _is_prose(closer)
+        )
+        stray += _header_end(known, special_tokens, headless)
+        return Transitions(calls, tuple(map(_into_reasoning, tags)), into_results, invented, stray, turns)
+
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
-        transitions = _transitions(
-            calls=calls,
-            call_closers=call_closers,
-            tags=tags,
-            results=results,
-            turns=flagged_turns,
-            special_tokens=special_tokens,
-            headless=headless,
-        )
-        known = {tag.closer for tag in tags}
+        ways = transitions(flagged_turns)
+        closers = {tag.closer for tag in tags}
         more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own_tag.opener for own_tag in tags})
         return (
-            State("text", SpanKind.TEXT, transitions.out_of_text),
-            *_prompt_states(transitions, definitions),
-            *call_states(transitions),
+            State("text", SpanKind.TEXT, ways.out_of_text),
+            *_prompt_states(ways, definitions),
+            *call_states(ways),
             *(_result(result, flagged_turns) for result in results),
-            *(_reasoning(tag, known, flagged_turns) for tag in (*tags, *more_tags)),
+            *(_reasoning(tag, closers, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,
         )
 
     return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
-
-
-def _transitions(
-    *,
-    calls: tuple[Transition, ...],
-    call_closers: tuple[str, ...],
-    tags: tuple[ReasoningTag, ...],
-    results: tuple[Enclosed, ...],
-    turns: tuple[Transition, ...],
-    special_tokens: tuple[str, ...],
-    headless: str,
-) -> Transitions:
-    """The transitions of a dialect with these calls, reasoning, results and turns."""
-    into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
-    closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
-    closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
-    stray = dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
-    taken = {transition.marker for transition in (*calls, *into_results, *turns)}
-    return Transitions(
-        calls,
-        tuple(_into_reasoning(tag) for tag in tags),
-        into_results,
-        tuple(
-            Transition(transition.marker, MarkerSplit.BEFORE, transition.target, rules.INVENTED_RESULT)
-            for transition in into_results
-        ),
-        tuple(
-            Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
-            for closer in stray
-            if closer and closer not in taken and not _is_prose(closer)
-        )
-        + _header_end(taken, special_tokens, headless),
-        turns,
-    )
 
 
 def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:

@@ -5,7 +5,7 @@ reads the edited text; the ranges of calls and faults are those of the text as w
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct, structs
 
@@ -54,6 +54,16 @@ def doubled_markers(text: str, rule: Rule, pattern: re.Pattern[str] = MARKER_AGA
 def read_slip(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult:
     """The result of `reader` for the text without the slip. Its calls are not valid, and recovered if they are read."""
     return read_edited(closed, reader, slip.edits).recovered(slip.fault().moved(closed.span.inner.start))
+
+
+def read_with_slips(
+    closed: SpanClosed, reader: SpanReader, slip_of: Callable[[SpanClosed], Slip | None]
+) -> ParseResult:
+    """The result of `reader`, or the one for the text without its slip if that has not more faults."""
+    reading = reader(closed)
+    slip = slip_of(closed) if reading.faults else None
+    other = read_slip(closed, reader, slip) if slip is not None else reading
+    return other if len(other.faults) <= len(reading.faults) else reading
 
 
 def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:

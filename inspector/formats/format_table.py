@@ -23,7 +23,7 @@ For example, `<tool_call>{"name": "f", "arguments": {}}</tool_call>`:
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -48,11 +48,10 @@ from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
-from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.segmenter.events import JSON
+from weaklink.inspector.segmenter.events import JSON, Payload, SpanReader
 from weaklink.inspector.segmenter.table import (
     HOME,
     Lookahead,
@@ -339,40 +338,10 @@ def _json(table: FormatTable) -> Format:
 
 
 def _named(table: FormatTable) -> Format:
-    calls, marks = table.calls, _call_marks(table.calls)
+    calls = table.calls
     header = _header(calls.header)
     reader = NamedCallReader(header, f"`{calls.header}` and the object of arguments")
     has_ids = "id" in header.groupindex
-
-    def states(transitions: Transitions) -> Iterator[State]:
-        own = {marks.opener, marks.closer}
-        others = tuple(transition for transition in transitions.out_of_call if transition.marker not in own)
-        again = opening(marks.opener, "call")
-        ends = (Transition(marks.closer, MarkerSplit.AFTER, HOME),) if marks.closer else ()
-        arguments = Transition("{", MarkerSplit.NONE, "arguments", width=0)
-        then = None if marks.closer else CALL_ENDS
-        yield State("call", SpanKind.TOOL_CALL, (arguments, *ends, again, *others), "tool_call", *_texts(marks))
-        yield State(
-            "arguments",
-            SpanKind.TOOL_CALL,
-            (*ends, again, *others),
-            "tool_call",
-            *_texts(marks),
-            payload=JSON,
-            then=then,
-        )
-        if then is not None:
-            yield CALL_END
-
-    parsed = dialect_table(
-        calls=(opening(marks.opener, "call"),),
-        call_states=states,
-        call_closers=(marks.closer,) if marks.closer else (),
-        results=_results(table),
-        reasoning=_reasoning(table),
-        turns=(*chat_turns.TURN_TRANSITIONS, *_turns(table, *_section_marks(calls))),
-        turn_states=(*chat_turns.TURN_STATES, *_turn_states(table)),
-    )
 
     def written(index: int, call: ToolCall) -> str:
         texts = {"name": call.name or "", "id": call.id or "", "index": str(index)}
@@ -382,28 +351,59 @@ def _named(table: FormatTable) -> Format:
         match = header.match(written(0, call)) if is_json_call(call) else None
         return match is not None and match["name"] == call.name and call.id == (match["id"] if has_ids else None)
 
+    def write_calls(group: Sequence[ToolCall]) -> str:
+        return _joined(calls, [written(index, call) for index, call in enumerate(group)]) if group else ""
+
+    format = _between_markers(table, "a header and JSON", reader, JSON, write_calls=write_calls, expresses=expresses)
+    return structs.replace(format, ids=has_ids)
+
+
+def _between_markers(
+    table: FormatTable,
+    syntax: str,
+    reader: SpanReader,
+    payload: Payload,
+    *,
+    write_calls: Callable[[Sequence[ToolCall]], str],
+    expresses: Callable[[ToolCall], bool],
+) -> Format:
+    """The format of calls in this syntax between markers, or with the opening one alone."""
+    marks, has_header = _call_marks(table.calls), table.calls.kind == "named"
+    closers = (marks.closer,) if marks.closer else ()
+    then = None if marks.closer else CALL_ENDS
+
+    def states(transitions: Transitions) -> Iterator[State]:
+        ends = (Transition(closer, MarkerSplit.AFTER, HOME) for closer in closers)
+        others = (transition for transition in transitions.out_of_call if transition.marker != marks.closer)
+        leaving, own = (*ends, *others), ("tool_call", marks.opener, marks.closer)
+        if has_header:
+            arguments = Transition("{", MarkerSplit.NONE, "arguments", width=0)
+            yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), *own)
+        name = "arguments" if has_header else "call"
+        yield State(name, SpanKind.TOOL_CALL, leaving, *own, payload=payload, then=then)
+        if then is not None:
+            yield CALL_END
+
+    parsed = dialect_table(
+        calls=(opening(marks.opener, "call"),),
+        call_states=states,
+        call_closers=closers,
+        results=_results(table),
+        reasoning=_reasoning(table),
+        turns=(*chat_turns.TURN_TRANSITIONS, *_turns(table, *(_section_marks(table.calls) if has_header else ()))),
+        turn_states=(*chat_turns.TURN_STATES, *_turn_states(table)),
+    )
     return Format(
         name=table.name,
-        summary=f"a header and JSON, derived from {table.template or 'a table'}",
+        summary=f"{syntax}, derived from {table.template or 'a table'}",
         aliases=(),
         models=table.models,
-        confidence=_patterns(calls),
+        confidence=_patterns(table.calls),
         new_parser=table_parser(parsed),
-        readers=reader_table(reader, ReasoningReader((marks.opener,), _closers(marks))),
-        write_calls=lambda group: (
-            _joined(calls, [written(index, call) for index, call in enumerate(group)]) if group else ""
-        ),
+        readers=reader_table(reader, ReasoningReader((marks.opener,), closers)),
+        write_calls=write_calls,
         expresses=expresses,
-        ids=has_ids,
     )
-
-
-def _texts(marks: MarkerPair) -> tuple[str, str]:
-    return marks.opener, marks.closer
-
-
-def _closers(marks: MarkerPair) -> tuple[str, ...]:
-    return (marks.closer,) if marks.closer else ()
 
 
 def _words(text: str) -> list[str]:
@@ -450,7 +450,7 @@ def _tags(table: FormatTable) -> Format:
     return xml_format(
         table.name,
         f"parameters in tags, derived from {table.template or 'a table'}",
-        OwnTags(XmlCalls((call,), (wrapper,) if wrapper is not None else ()), XmlCallReader(syntax), writer),
+        XmlTags.of(call, wrapper, writer),
         models=table.models,
         signs=_patterns(calls, opener),
         results=_results(table),
@@ -516,38 +516,12 @@ def _common(one: str, other: str) -> str:
 
 
 def _python(table: FormatTable) -> Format:
-    calls, marks = table.calls, _call_marks(table.calls)
+    def write_calls(group: Sequence[ToolCall]) -> str:
+        return _joined(table.calls, [write_call(call) for call in group]) if group else ""
 
-    def states(transitions: Transitions) -> Iterator[State]:
-        ends = (Transition(marks.closer, MarkerSplit.AFTER, HOME),) if marks.closer else ()
-        others = (transition for transition in transitions.out_of_call if transition.marker != marks.closer)
-        then = None if marks.closer else CALL_ENDS
-        yield State(
-            "call", SpanKind.TOOL_CALL, (*ends, *others), "tool_call", *_texts(marks), payload=PYTHON, then=then
-        )
-        if then is not None:
-            yield CALL_END
-
-    parsed = dialect_table(
-        calls=(opening(marks.opener, "call"),),
-        call_states=states,
-        call_closers=_closers(marks),
-        results=_results(table),
-        reasoning=_reasoning(table),
-        turns=(*chat_turns.TURN_TRANSITIONS, *_turns(table)),
-        turn_states=(*chat_turns.TURN_STATES, *_turn_states(table)),
-    )
-    return Format(
-        name=table.name,
-        summary=f"calls in Python's syntax, derived from {table.template or 'a table'}",
-        aliases=(),
-        models=table.models,
-        confidence=_patterns(calls),
-        new_parser=table_parser(parsed),
-        readers=reader_table(PythonCallReader(takes_json=True), ReasoningReader((marks.opener,), _closers(marks))),
-        write_calls=lambda group: _joined(calls, [write_call(call) for call in group]) if group else "",
-        expresses=is_python_call,
-    )
+    reader = PythonCallReader(takes_json=True)
+    syntax = "calls in Python's syntax"
+    return _between_markers(table, syntax, reader, PYTHON, write_calls=write_calls, expresses=is_python_call)
 
 
 def _same(table: FormatTable) -> Format:

@@ -43,40 +43,6 @@ class DraftedCall(Struct, frozen=True):
     is_closed: bool
 
 
-class DraftFinder:
-    """Finds drafts: `openers` and `closers` are the markers of the dialect's calls, `bare` its unmarked calls."""
-
-    def __init__(self, openers: Iterable[str], closers: Iterable[str], bare: Iterable[BareCall]) -> None:
-        self._openers = frozenset(openers)
-        self._rarest_characters = tuple((_rarest_character(opener), opener) for opener in self._openers)
-        self._bare = tuple(bare)
-        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
-        self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
-
-    def drafts(self, text: str) -> list[DraftedCall]:
-        """All drafts in `text`, in order; they do not overlap."""
-        found = (
-            list(self._marked(text))
-            if any(character in text and opener in text for character, opener in self._rarest_characters)
-            else []
-        )
-        for bare in self._bare:
-            found += _outside(found, _bare(bare, text))
-            found.sort(key=lambda draft: draft.range.start)
-        return found
-
-    def _marked(self, text: str) -> Iterator[DraftedCall]:
-        """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
-        opener: re.Match[str] | None = None
-        for match in self._markers.finditer(text):
-            is_opener = match[0] in self._openers
-            if opener is not None:
-                yield _between(opener, match.start(), match.start() if is_opener else match.end())
-            opener = match if is_opener else None
-        if opener is not None:
-            yield _between(opener, len(text), len(text))
-
-
 def _rarest_character(opener: str) -> str:
     """The character of a marker that is rarest in other text; searching for one character is far faster."""
     return min(opener, key=lambda character: character.isalnum() + 2 * (character.isspace() or character in _BRACKETS))
@@ -129,18 +95,48 @@ class ReasoningReader:
     """
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
-        self._finder = DraftFinder(openers, closers, bare)
+        self._openers = frozenset(openers)
+        self._rarest_characters = tuple((_rarest_character(opener), opener) for opener in self._openers)
+        self._bare = tuple(bare)
+        markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
+        self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
         text, start = closed.inner_text, closed.span.inner.start
-        found = self._finder.drafts(text)
-        drafts = [_draft(draft, start) for draft in found]
+        found = self._drafts(text)
+        drafts = [
+            Span(SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, "tool_call")
+            for draft in found
+        ]
         parts = _scratch_pad_parts(closed) if closed.span.label == "scratch_pad" else []
         return ParseResult(
             children=tuple(sorted((*parts, *drafts), key=lambda span: span.range)),
             faults=tuple(_inside_reasoning(text, draft, start) for draft in found),
         )
+
+    def _drafts(self, text: str) -> list[DraftedCall]:
+        """All drafts in `text`, in order; they do not overlap."""
+        found = (
+            list(self._marked(text))
+            if any(character in text and opener in text for character, opener in self._rarest_characters)
+            else []
+        )
+        for bare in self._bare:
+            found += _outside(found, _bare(bare, text))
+            found.sort(key=lambda draft: draft.range.start)
+        return found
+
+    def _marked(self, text: str) -> Iterator[DraftedCall]:
+        """Drafts between markers, each up to its closing marker, the next opening one, or the end."""
+        opener: re.Match[str] | None = None
+        for match in self._markers.finditer(text):
+            is_opener = match[0] in self._openers
+            if opener is not None:
+                yield _between(opener, match.start(), match.start() if is_opener else match.end())
+            opener = match if is_opener else None
+        if opener is not None:
+            yield _between(opener, len(text), len(text))
 
 
 def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
@@ -156,12 +152,6 @@ def _scratch_pad_parts(closed: SpanClosed) -> list[Span]:
         )
         for heading, end in zip(headings, ends, strict=True)
     ]
-
-
-def _draft(draft: DraftedCall, start: int) -> Span:
-    return Span(
-        SpanKind.TOOL_CALL, draft.range.moved(start), draft.inner.moved(start), draft.is_closed, label="tool_call"
-    )
 
 
 def _inside_reasoning(text: str, draft: DraftedCall, start: int) -> Fault:

@@ -7,7 +7,7 @@ from msgspec import Struct, field, structs
 from weaklink.inspector.apis.located_pieces import ApiCallPiece
 from weaklink.inspector.diagnostics import Edit, Fault, Fix, Related
 from weaklink.inspector.formats.api.units import BracketCounter, Unit
-from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object
+from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object, not_an_object
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
 from weaklink.inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
@@ -128,7 +128,7 @@ def _from_object(call: GrowingCall, value: JsonNode, faults: list[Fault], *, str
     if strings:
         faults.append(_as_object(place, value))
     elif is_other:
-        faults.append(_not_an_object(place, value))
+        faults.append(not_an_object(value, place))
     readable = _is_repairable(call) and not (is_other and not strings)
     valid = readable and call.is_strict and not call.broken and not strings
     return ToolCall(
@@ -208,7 +208,7 @@ def _parsed_arguments(text: str, *, is_cut: bool = False) -> _ParsedArguments:
     is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, text)
     value = first.value() if first is not None else text
     if first is not None and reading.strict and is_no_object(first):
-        whole = _not_an_object(Range(0, len(text)), first)
+        whole = not_an_object(first, Range(0, len(text)))
         return _ParsedArguments(value, is_strict=False, is_readable=False, faults=(*faults, whole))
     return _ParsedArguments(
         value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults
@@ -262,12 +262,6 @@ def _as_string(place: Range) -> Fault:
         "The arguments are a JSON string, not an object: clients pass the tool a string.",
         "Write the object itself.",
     )
-
-
-def _not_an_object(place: Range, value: JsonNode) -> Fault:
-    kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
-    message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
 
 
 def _encoded_twice(place: Range) -> Fault:

@@ -45,7 +45,7 @@ def _key_named_calls(node: JsonNode, text: str) -> Iterator[CallShape]:
         yield CallShape(None, None, None, fits=False, readable=False, faults=(fault,))
         return
     for member in node.members:
-        decoded, as_string = decoded_arguments(member)
+        decoded, as_string = decoded_arguments(member.value, f"`{member.key}` is")
         is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
         faults = [] if is_call else [_no_arguments(member)]
         faults += [as_string] if as_string is not None else []

@@ -4,17 +4,13 @@ Reads every tag with or without its prefix, and calls whose wrapper is left out 
 leak into text; also the form of 2023 with `<tool_name>` and `<parameters>`. Values are texts, or JSON if they are lists
 or objects; nothing in them is escaped, and no white space is stripped.
 
-Sources: Anthropic's tool-use prompt (2024), langchain-anthropic:experimental.py, hermes-agent#35706,
-claude-code#69258.
-
 Sources: Anthropic's tool-use prompts of 2023 and 2024, langchain-anthropic:experimental.py, the DeepSeek V3.2
-template.
+template, hermes-agent#35706, claude-code#69258.
 """
 
 import re
 from types import MappingProxyType
 
-import msgspec
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.anthropic.located import ClaudeShapes
@@ -23,9 +19,9 @@ from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTa
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.span_readers import read_definitions, read_result
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
-from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import ToolResult
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
@@ -36,7 +32,6 @@ from weaklink.inspector.text import Range
 _RESULT = lazy_pattern(r"<(?P<tag>result|error)>(?P<body>.*?)</(?P=tag)>", re.DOTALL)
 _NAMED = lazy_pattern(r"\s*<(?:tool_)?name>(?P<name>[^<]*)</(?:tool_)?name>")
 _OUTPUT = lazy_pattern(r"\s*<(?P<tag>output|stdout)>(?P<output>.*)</(?P=tag)>\s*\Z", re.DOTALL)
-_TAG = Repeat(r"[A-Za-z_][\w.-]", 1, 1)
 
 _LEGACY = XmlSyntax(
     call=Lookahead("<tool_name>", NAME, "</tool_name>"),
@@ -62,13 +57,13 @@ _PREFIX = "antml:"
 _WRAPPER = Enclosed("<function_calls>", "</function_calls>")
 _PREFIXED = Enclosed(f"<{_PREFIX}function_calls>", f"</{_PREFIX}function_calls>")
 _ALIEN = Enclosed("<tool_calls>", "</tool_calls>")
-_TAGS = InvokeTags(_WRAPPER)
-_OWN = InvokeTags(_PREFIXED, _PREFIX, label="prefixed_call")
+_TAGS = invoke_tags(_WRAPPER)
+_OWN = invoke_tags(_PREFIXED, _PREFIX, label="prefixed_call")
 
 _NO_BRACKET = XmlCall(
     _OWN.call.opener[1:],
     _OWN.call.closer,
-    _OWN.syntax,
+    _OWN.call.syntax,
     label="prefixed_call",
     rule=WRONG_OPENER,
     ahead=_OWN.call.ahead,
@@ -79,15 +74,12 @@ _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREF
 """The markers of calls."""
 
 
-class LegacyCallReader:
+_read_parameters = XmlCallReader(_LEGACY)
+
+
+def _read_legacy_call(closed: SpanClosed) -> ParseResult:
     """A SpanReader for calls in the form of 2023: it skips the tag around the parameters."""
-
-    def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader."""
-        return _reader(msgspec.structs.replace(closed, inner_text=_WRAPPING.sub(_blank, closed.inner_text)))
-
-
-_reader = XmlCallReader(_LEGACY)
+    return _read_parameters(replace(closed, inner_text=_WRAPPING.sub(_blank, closed.inner_text)))
 
 
 def read_claude_results(closed: SpanClosed) -> ParseResult:
@@ -116,7 +108,7 @@ def read_claude_tools(closed: SpanClosed) -> ParseResult:
     text = re.sub(r"</?function>", _blank, closed.inner_text)
     if not text.strip():
         return ParseResult(complete=True)
-    return read_definitions(msgspec.structs.replace(closed, inner_text=text))
+    return read_definitions(replace(closed, inner_text=text))
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -124,12 +116,12 @@ def _blank(match: re.Match[str]) -> str:
 
 
 _READER = LabelledReader(
-    MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": LegacyCallReader()})
+    MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": _read_legacy_call})
 )
 _TEXT_SIDE = xml_format(
     "claude",
     "<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
-    OwnTags(_CALLS, _READER, _TAGS.writer),
+    XmlTags(_CALLS, _READER, _TAGS.writer),
     aliases=("anthropic",),
     models=("*claude*",),
     signs=DetectionPatterns(

@@ -10,11 +10,7 @@ llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
 `deepseek_v31`: Sources: llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
 vllm:vllm/tool_parsers/deepseekv31_tool_parser.py.
 
-`deepseek_table`: Sources: vllm:examples/tool_chat_template_deepseekv3.jinja,
-llama.cpp:models/templates/deepseek-ai-DeepSeek-V3.1.jinja,
-llama.cpp:models/templates/deepseek-ai-DeepSeek-R1-Distill-Qwen-32B.jinja.
-
-`deepseek_dsml`: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
+DSML: Sources: llama.cpp:models/templates/DeepSeek-V3.2.jinja,
 vllm:tests/tool_parsers/test_deepseekv32_tool_parser.py, vllm:tests/tool_parsers/test_deepseekv4_tool_parser.py,
 vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detector `gigachat35` (GCML for DSML).
 """
@@ -33,8 +29,8 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
-from weaklink.inspector.formats.xml.format import LabelledReader, OwnTags, XmlCalls, xml_format
-from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.formats.xml.format import LabelledReader, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import INVENTED_RESULT
 from weaklink.inspector.scanning import lazy_pattern
@@ -186,9 +182,9 @@ def _dsml(
     """
     wrapper, *other_wrappers = (Enclosed(f"<{one}>", f"</{one}>") for one in (f"{prefix}{block}", *others))
     spaced = prefix.strip(" ") + " " * (prefix[-1] != " ")
-    own = InvokeTags(wrapper, prefix, is_typed=True, anywhere=True)
-    other = InvokeTags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)
-    tags = OwnTags(
+    own = invoke_tags(wrapper, prefix, is_typed=True, anywhere=True)
+    other = invoke_tags(wrapper, spaced, "other_call", is_typed=True, anywhere=True)
+    tags = XmlTags(
         XmlCalls((own.call, other.call), (wrapper, *other_wrappers)),
         LabelledReader({"tool_call": own.reader, "other_call": other.reader}),
         own.writer,

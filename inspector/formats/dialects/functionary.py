@@ -1,8 +1,5 @@
 """`functionary`: the recipient before the content, `>>>all` or `>>>f`, and the spellings of its versions.
 
-Sources: MeetKai/functionary:tests/prompt_test_{v1,v2,v2.llama3,v3.llama3,v3-llama3.1}.txt,
-llama.cpp:tests/test-chat.cpp.
-
 Sources: MeetKai/functionary:tests/prompt_test_{v1,v2,v2.llama3,v3.llama3,v3-llama3.1}.txt and
 functionary/prompt_template/*.py, llama.cpp:tests/test-chat.cpp (functionary v3.1 and v3.2). All versions share one
 table, since their markers are distinct; the end of the prompt, or else the first characters, decide the first state.

@@ -11,8 +11,6 @@ vllm:vllm/reasoning/granite_reasoning_parser.py.
 
 `granite_20b_fc`: Source: vllm:examples/tool_chat_template_granite_20b_fc.jinja,
 vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
-
-`granite_turns`: Source: vllm:examples/tool_chat_template_granite.jinja.
 """
 
 from msgspec.structs import replace
@@ -21,7 +19,7 @@ from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
 from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.call_shape import call_array, call_object
+from weaklink.inspector.formats.json.call_shape import call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
@@ -65,7 +63,6 @@ GRANITE = json_format(
     ),
     signs=DetectionPatterns(calls={r"<\|tool_call\|>\s*\[": 0.95}),
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
-    write_calls=lambda calls: f"<|tool_call|>{call_array(calls)}",
 )
 
 

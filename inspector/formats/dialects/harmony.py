@@ -1,9 +1,8 @@
 """`harmony`: channels of gpt-oss: analysis is reasoning, final the answer, a message with a recipient is a call.
 
-Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data), openai-gpt-oss-120b.jinja. A tool named
-`functions.f` is the user's `f`; `browser.search`, `python`, `container.exec` are built in and keep their names.
-
-Sources: openai/harmony (docs/format.md, tests/test_harmony.py), llama.cpp:models/templates/openai-gpt-oss-120b.jinja.
+Sources: openai/harmony (docs/format.md, tests/test_harmony.py, test-data),
+llama.cpp:models/templates/openai-gpt-oss-120b.jinja. A tool named `functions.f` is the user's `f`; `browser.search`,
+`python`, `container.exec` are built in and keep their names.
 A message is `<|start|>ROLE to=RECIPIENT<|channel|>CHANNEL <|constrain|>TYPE<|message|>CONTENT<|end|>`; its recipient
 may come after the channel. A header is markup up to its recipient; from there on it is a call.
 """

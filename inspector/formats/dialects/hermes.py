@@ -1,14 +1,10 @@
 """`hermes` and `ernie45`: `<tool_call>` around a JSON object, `<think>` or `<scratch_pad>` before it.
 
-In ChatML or Llama 3 turns; ERNIE 4.5 puts the answer in `<response>` tags.
+In ChatML or Llama 3 turns; ERNIE 4.5 puts the answer in `<response>` tags. The bracket spelling is in training sets.
 
-Sources: NousResearch/Hermes-Function-Calling, the Hermes 2 Pro, Hermes 3 and Hermes 4 chat templates,
-vllm:vllm/tool_parsers/hermes_tool_parser.py.
-
-Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), the Hermes 2 Pro and Hermes 3 chat
-templates, vllm:vllm/tool_parsers/hermes_tool_parser.py. The bracket spelling is in training sets.
-
-Source: vllm:vllm/tool_parsers/ernie45_tool_parser.py, vllm:vllm/reasoning/ernie45_reasoning_parser.py.
+Sources: NousResearch/Hermes-Function-Calling (prompt_assets/sys_prompt.yml), the Hermes 2 Pro, Hermes 3 and Hermes 4
+chat templates, vllm:vllm/tool_parsers/hermes_tool_parser.py and ernie45_tool_parser.py,
+vllm:vllm/reasoning/ernie45_reasoning_parser.py.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

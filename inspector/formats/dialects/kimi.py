@@ -26,7 +26,7 @@ from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, value_text, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, value_text, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall
@@ -243,7 +243,7 @@ def _write_call(call: ToolCall, index: int) -> str:
 KIMI_K3 = xml_format(
     "kimi_k3",
     '<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
-    OwnTags(_CALLS, _read_call, _write_k3),
+    XmlTags(_CALLS, _read_call, _write_k3),
     models=("*kimi-k3*",),
     signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
     results=(),

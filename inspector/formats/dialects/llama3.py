@@ -1,14 +1,10 @@
 """`llama3`: the whole reply is a JSON object with `name` and `parameters` (Llama 3.1, 3.2, 3.3).
 
-A call is bare JSON, so it is recognized by its first keys.
-
-`<|python_tag|>` may come before it, before a built-in call such as `brave_search.call(query="...")`, or before code
-for the interpreter; several calls are joined by `;`. Results are in turns of the role `ipython`.
-Sources: Meta's prompt format for Llama 3.1, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
+A call is bare JSON, so it is recognized by its first keys. `<|python_tag|>` may come before it, before a built-in call
+such as `brave_search.call(query="...")`, or before code for the interpreter; several calls are joined by `;`. Results
+are in turns of the role `ipython`.
+Sources: Meta's prompt format for Llama 3.1 and 3.2, llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja,
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
-
-Sources: llama.cpp:models/templates/meta-llama-Llama-3.1-8B-Instruct.jinja, Meta's prompt format for Llama 3.1 and 3.2,
-vllm:tests/tool_parsers/test_llama3_json_tool_parser.py.
 """
 
 import ast

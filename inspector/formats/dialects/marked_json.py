@@ -53,7 +53,6 @@ APRIEL = json_format(
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
 INTERNLM2 = json_format(
     name="internlm2",
@@ -78,7 +77,6 @@ JAMBA = json_format(
     markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<|eom|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<tool_calls>{call_array(calls)}</tool_calls>",
 )
 HUNYUAN = json_format(
     name="hunyuan",
@@ -93,7 +91,6 @@ HUNYUAN = json_format(
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
-    write_calls=JAMBA.write_calls,
 )
 LONGCAT = json_format(
     name="longcat",
@@ -122,7 +119,6 @@ NEMOTRON_JSON = json_format(
     ),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
-    write_calls=lambda calls: f"<TOOLCALL>{call_array(calls)}</TOOLCALL>",
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
@@ -139,7 +135,6 @@ PHI4 = json_format(
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
     reader=JsonCallReader(is_array=True),
     near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
-    write_calls=lambda calls: f"functools{call_array(calls)}",
 )
 FIREFUNCTION = replace(
     PHI4,

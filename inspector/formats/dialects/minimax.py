@@ -24,9 +24,9 @@ from weaklink.inspector.formats.json.call_shape import call_object, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import OwnTags, XmlCall, XmlCalls, arguments_of, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
-from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.table import Lookahead, Repeat
@@ -35,7 +35,7 @@ _TURNS = (opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["))
 MINIMAX_M2 = xml_format(
     "minimax_m2",
     "<invoke name=NAME> with <parameter name=KEY> tags, in <minimax:tool_call> tags",
-    InvokeTags(Enclosed("<minimax:tool_call>", "</minimax:tool_call>")),
+    invoke_tags(Enclosed("<minimax:tool_call>", "</minimax:tool_call>")),
     aliases=("minimax",),
     models=("*minimax-m2*",),
     signs=DetectionPatterns(
@@ -136,7 +136,7 @@ def _write_value(value: Json) -> str:
 MINIMAX_M3 = xml_format(
     "minimax_m3",
     "<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
-    OwnTags(_CALLS, XmlCallReader(_SYNTAX, nested=_nested), _write_calls),
+    XmlTags(_CALLS, XmlCallReader(_SYNTAX, nested=_nested), _write_calls),
     models=("*minimax-m3*",),
     signs=DetectionPatterns(
         calls={re.escape(f"{_TOKEN}<tool_call>"): 0.95, re.escape(f'{_TOKEN}<invoke name="'): 0.9},

@@ -3,11 +3,9 @@
 Calls have one opener and no closer; tokens surround everything else.
 
 Tokenizers v2 to v7 write an array, v11 a name before the arguments with an id, v13 and later without an id. Ids are
-nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py and tokens/tokenizers/instruct.py),
+nine letters or digits. Sources: mistral-common (protocol/instruct/validator.py, tokens/tokenizers/base.py and
+instruct.py), the templates of Mistral Nemo, Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates),
 vllm:tests/parser/mistral.
-
-Sources: mistral-common (tokens/tokenizers/base.py, tokens/tokenizers/instruct.py), the templates of Mistral Nemo,
-Small 3.2, Devstral and Ministral 3 (llama.cpp:models/templates), vllm:tests/parser/mistral.
 """
 
 import re

@@ -4,19 +4,15 @@
 `qwen3_coder` writes `<function=NAME>` and `<parameter=KEY>` tags in `<tool_call>`.
 
 `qwen`: Results are in a user turn here. Sources: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts
-(nous_fncall_prompt.py, qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates,
+(nous_fncall_prompt.py with its mode for code tools, qwen_fncall_prompt.py), the Qwen 2.5 and Qwen 3 chat templates,
 sglang:srt/function_call/qwen25_detector.py.
-
-`flower_calls`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/qwen_fncall_prompt.py.
-
-`code_block`: Source: QwenLM/Qwen-Agent:qwen_agent/llm/fncall_prompts/nous_fncall_prompt.py (its mode for code tools).
 
 `qwen3_coder`: Sources: the Qwen3-Coder chat template, vllm:tests/tool_parsers/test_qwen3_xml_coder_shared.py,
 sglang:python/sglang/srt/function_call/qwen3_coder_detector.py.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -28,11 +24,12 @@ from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENER
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_call_without_id
 from weaklink.inspector.formats.json.calls import JsonCallReader, strict_object
+from weaklink.inspector.formats.json.named_calls import named_call, read_json_arguments
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.formats.xml import tag_families
-from weaklink.inspector.formats.xml.format import OwnTags, xml_format
-from weaklink.inspector.json_scanner import JsonKind, read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.formats.xml.format import xml_format
+from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import EMPTY_CALL, INVENTED_RESULT
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed, SpanReader
@@ -48,11 +45,10 @@ _SPACE = " \t\r\n"
 _JSON_BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """The beginning of arguments that are meant as JSON; others are free text."""
 _BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
-_TAGS = tag_families.FunctionTags("<tool_call>", "</tool_call>")
 QWEN3_CODER = xml_format(
     "qwen3_coder",
     "<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
-    OwnTags(_TAGS.calls, tag_families.shared_function_reader(_TAGS), _TAGS.writer),
+    tag_families.shared_function_tags(),
     aliases=("qwen3_xml", "nemotron3", "nemotron_v3", "step5", "nanbeige", "mimo"),
     models=(
         *("*qwen3-coder*", "*qwen3.[5-9]*", "*nemotron-3*", "*mimo-v2*", "*step-5*", "*nanbeige4*", "*trinity-large*"),
@@ -77,16 +73,18 @@ def read_flower_calls(closed: SpanClosed) -> ParseResult:
     """See SpanReader: a call for each `✿ARGS✿`, or one call without arguments if there is none."""
     text, start = closed.inner_text, closed.span.inner.start
     header = _NAME.match(text)
-    name = header["name"] if header is not None else None
-    if not name:
+    if header is None or not header["name"]:
         return _nameless(closed)
-    place = Range(*header.span("name")) if header is not None else Range(0, 0)
-    faults: list[Fault] = []
-    calls = [_call(text, name, place, at, faults) for at in _arguments(text)]
+    place = Range(*header.span("name")).moved(start)
+    calls, faults = list[ToolCall](), list[Fault]()
+    for arguments in _arguments(text):
+        read, wrong = _call(closed, header, arguments)
+        calls += read
+        faults += wrong
     if not calls:
-        calls = [ToolCall(name, "", "", valid=True, range=place, name_range=place)]
+        calls = [ToolCall(header["name"], "", "", valid=True, range=place, name_range=place)]
     named = (msgspec.structs.replace(call, name_range=place) for call in calls)
-    return ParseResult(calls=tuple(named), faults=tuple(faults), complete=True).moved(start)
+    return ParseResult(calls=tuple(named), faults=tuple(fault.moved(start) for fault in faults), complete=True)
 
 
 def _arguments(text: str) -> Iterator[Range]:
@@ -110,25 +108,13 @@ def _value_end(text: str, start: int) -> int:
     return reading.nodes[0].range.end if reading.nodes else start
 
 
-def _call(text: str, name: str, name_range: Range, place: Range, faults: list[Fault]) -> ToolCall:
-    raw = place.of(text)
-    whole = Range(name_range.start, max(name_range.end, place.end))
-
-    def call(value: Json, *, valid: bool, recovered: bool = False, of: Range = place) -> ToolCall:
-        return ToolCall(
-            name, value, of.of(text), valid, whole, recovered=recovered, name_range=name_range, arguments_range=of
-        )
-
+def _call(closed: SpanClosed, header: re.Match[str], place: Range) -> tuple[tuple[ToolCall, ...], Sequence[Fault]]:
+    """The call of the arguments at `place`: JSON, or free text."""
+    raw = place.of(closed.inner_text)
     value = strict_object(raw) if raw.startswith("{") else None
     if value is not None or _JSON_BEGINS.match(raw) is None:
-        return call(value if value is not None else raw, valid=True)
-    reading = read_json(text[: place.end], place)
-    node = reading.nodes[0] if reading.nodes else None
-    if node is not None and node.kind is JsonKind.OBJECT and reading.repairable:
-        faults += reading.faults
-        return call(node.value(), valid=reading.strict, recovered=not reading.strict)
-    faults += reading.faults or (Fault(rules.NOT_A_CALL, place, "The arguments are not a JSON object."),)
-    return call(raw, valid=False)
+        return (named_call(closed, header, place, raw if value is None else value, valid=True),), ()
+    return read_json_arguments(closed, header, place)
 
 
 def _nameless(closed: SpanClosed) -> ParseResult:

@@ -187,8 +187,8 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
         other=r"\S",
         other_transition=unmarked(HOME),
     )
-    block = Enclosed(_FENCE, _FENCE)
-    yield enclosed_state("block_call", SpanKind.TOOL_CALL, block, common, JSON)
+    fences = Enclosed(_FENCE, _FENCE)
+    yield enclosed_state("block_call", SpanKind.TOOL_CALL, fences, common, JSON)
 
 
 def _observed_states(transitions: Transitions) -> Iterator[State]:

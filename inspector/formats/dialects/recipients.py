@@ -11,6 +11,7 @@ in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 import re
 
 import msgspec
+from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import turn_ends
@@ -18,9 +19,9 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
 from weaklink.inspector.formats.edited_text import Slip, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, OwnTags, XmlCall, XmlCalls, xml_format
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import QUOTED_NAME, XmlSyntax
-from weaklink.inspector.formats.xml.tag_families import InvokeTags
+from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -31,7 +32,7 @@ _START, _MESSAGE, _TO = "<|start|>", "<|message|>", " to="
 _RECIPIENT = Repeat(r"[\w.\-]", 1, 128)
 _INTO_HEADER = Transition(_START, MarkerSplit.BEFORE, "header")
 _INTO_CONTENT = Transition(_MESSAGE, MarkerSplit.AFTER, HOME)
-_ATEM = InvokeTags(Enclosed("<atem:function_calls>", "</atem:function_calls>"), "atem:", anywhere=True)
+_ATEM = invoke_tags(Enclosed("<atem:function_calls>", "</atem:function_calls>"), "atem:", anywhere=True)
 
 
 def _without_namespace(name: str) -> str:
@@ -43,7 +44,7 @@ def _without_namespace(name: str) -> str:
 MUSE = xml_format(
     "muse",
     " to=RECIPIENT<|message|>; a call has <atem:invoke name=NAME> tags, in <atem:function_calls> tags",
-    OwnTags(_ATEM.calls, XmlCallReader(_ATEM.syntax, unescape=_without_namespace), _ATEM.writer),
+    replace(_ATEM, reader=XmlCallReader(_ATEM.call.syntax, unescape=_without_namespace)),
     aliases=("muse_glimmer", "musespark1x", "atem"),
     models=("*muse-glimmer*", "*muse-spark*"),
     signs=DetectionPatterns(
@@ -124,7 +125,7 @@ _NAMELESS = re.compile(rf"{re.escape(_TYPE)}(?=\s{{0,8}}<rfl:parameter )")
 BEAM = xml_format(
     "beam",
     " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
-    OwnTags(XmlCalls((_BEAM_CALL,)), _read_beam, lambda calls: _WRITER(calls) + "<|call|>" * bool(calls)),
+    XmlTags(XmlCalls((_BEAM_CALL,)), _read_beam, lambda calls: _WRITER(calls) + "<|call|>" * bool(calls)),
     models=(),
     signs=DetectionPatterns(
         calls={r" to=[\w.\-]{1,128}<\|channel\|>analysis <\|constrain\|>xml<\|message\|>": 0.98},

@@ -35,7 +35,6 @@ vllm:tests/tool_parsers/test_step3p5_tool_parser.py.
 
 import html
 import re
-from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,16 +42,16 @@ from msgspec.structs import replace
 from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, last_words, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
-from weaklink.inspector.formats.edited_text import Slip, read_edited, read_slip
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, OwnTags, XmlCall, XmlCalls, xml_format
-from weaklink.inspector.formats.xml.tag_families import PairTags
+from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.tag_families import pair_tags
 from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 from weaklink.inspector.rules.markers import WRONG_OPENER
-from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
+from weaklink.inspector.segmenter.events import ParseResult, SpanClosed, SpanReader
 from weaklink.inspector.text import Range
 
 
@@ -60,14 +59,14 @@ def _tag(name: str) -> Enclosed:
     return Enclosed(f"<{name}>", f"</{name}>")
 
 
-_DOTS = tag_families.InvokeTags(_tag("dots_function_call"))
+_DOTS = tag_families.invoke_tags(_tag("dots_function_call"))
 DOTS = xml_format(
     "dots",
     "<invoke name=NAME> with <parameter name=KEY> tags, in <dots_function_call> tags",
-    OwnTags(
-        replace(_DOTS.calls, takes_json=True),
-        LabelledReader(MappingProxyType({"tool_call": _DOTS.reader, "json_call": JsonCallReader()})),
-        _DOTS.writer,
+    replace(
+        _DOTS,
+        calls=replace(_DOTS.calls, takes_json=True),
+        reader=LabelledReader({"tool_call": _DOTS.reader, "json_call": JsonCallReader()}),
     ),
     models=("*dots*",),
     signs=DetectionPatterns(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
@@ -76,7 +75,7 @@ DOTS = xml_format(
 SEED_OSS = xml_format(
     "seed_oss",
     "<function=NAME> with <parameter=KEY> tags, in <seed:tool_call> tags",
-    tag_families.FunctionTags("<seed:tool_call>", "</seed:tool_call>", own_lines=False),
+    tag_families.function_tags("<seed:tool_call>", "</seed:tool_call>", own_lines=False),
     aliases=("seed",),
     models=("*seed-oss*",),
     signs=DetectionPatterns(
@@ -86,7 +85,7 @@ SEED_OSS = xml_format(
     reasoning=(ReasoningTag("think", "<seed:think>", "</seed:think>"),),
     turns=(opening("<seed:bos>", "turn_header"), *turn_ends("<seed:eos>")),
 )
-_GLM = PairTags()
+_GLM = pair_tags()
 _GLM_READER = tag_families.SharedOpenerReader(
     _GLM.reader,
     "a name and `<arg_key>` pairs",
@@ -96,7 +95,7 @@ _ROLES, _ROLE_STATE = role_tokens("<|", "|>", "system", "user", "assistant", "ob
 GLM45 = xml_format(
     "glm45",
     "<tool_call>NAME with <arg_key> and <arg_value> pairs",
-    OwnTags(_GLM.calls, _GLM_READER, _GLM.writer),
+    replace(_GLM, reader=_GLM_READER),
     aliases=("glm", "glm46", "glm47", "glm4_moe", "laguna", "poolside_v1", "ling3", "spark25"),
     models=(
         *("*glm-4.[5-9]*", "*glm-5*", "*glm4-moe*", "*macaron-v1*", "*laguna*", "*ling-3*", "*ling3*", "*ring-2.6*"),
@@ -111,10 +110,10 @@ GLM45 = xml_format(
 )
 
 
-def _suffixed(separator: str, first: str, line: str) -> OwnTags:
+def _suffixed(separator: str, first: str, line: str) -> XmlTags:
     """The pairs of Hunyuan's models, whose tags end with a suffix of the checkpoint; written calls have `first`."""
     families = [
-        PairTags(
+        pair_tags(
             _tag(f"tool_call{suffix}"),
             _tag(f"arg_key{suffix}"),
             _tag(f"arg_value{suffix}"),
@@ -125,29 +124,30 @@ def _suffixed(separator: str, first: str, line: str) -> OwnTags:
         )
         for suffix in sorted(_SUFFIXES, key=lambda suffix: suffix != first)
     ]
-    each = [family.calls for family in families]
-    calls = XmlCalls(tuple(one.calls[0] for one in each), tuple(one.wrappers[0] for one in each))
-    readers = {one.label: _SuffixedReader(one.reader, one.label.removeprefix("tool_call")) for one in families}
-    return OwnTags(calls, LabelledReader(readers), families[0].writer)
+    calls = XmlCalls(tuple(family.call for family in families), tuple(family.calls.wrappers[0] for family in families))
+    readers = {
+        family.call.label: _SuffixedReader(family.reader, family.call.label.removeprefix("tool_call"))
+        for family in families
+    }
+    return XmlTags(calls, LabelledReader(readers), families[0].writer)
 
 
 class _SuffixedReader(Struct, frozen=True):
     """A SpanReader for calls whose tags end with one suffix; tags with another one, or none, are a slip."""
 
-    own: XmlCallReader
+    own: SpanReader
     suffix: str
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        reading = self.own(closed)
-        found = _PAIR_TAG.finditer(closed.inner_text) if reading.faults else ()
-        edits = [Edit(Range(*match.span(2)), self.suffix) for match in found if match[2] != self.suffix]
-        if not edits:
-            return reading
+        return read_with_slips(closed, self.own, self._slip)
+
+    def _slip(self, closed: SpanClosed) -> Slip | None:
+        tags = (match for match in _PAIR_TAG.finditer(closed.inner_text) if match[2] != self.suffix)
+        edits = tuple(Edit(Range(*match.span(2)), self.suffix) for match in tags)
         message = f"The tags of this call end with different suffixes; its opening tag is `<{closed.span.label}>`."
-        slip = Slip(MALFORMED_PARAMETERS, message, "Write the same suffix in every tag.", tuple(edits))
-        other = read_slip(closed, self.own, slip)
-        return other if len(other.faults) <= len(reading.faults) else reading
+        hint = "Write the same suffix in every tag."
+        return Slip(MALFORMED_PARAMETERS, message, hint, edits) if edits else None
 
 
 _PAIR_TAG = re.compile(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")
@@ -183,17 +183,17 @@ HY_V4 = xml_format(
 IQUEST_Q1 = xml_format(
     "iquest_q1",
     "<iquest_tool_call>NAME with <arg_key> and <arg_value> pairs",
-    PairTags(_tag("iquest_tool_call"), line=""),
+    pair_tags(_tag("iquest_tool_call"), line=""),
     models=("*iquest*q1*",),
     signs=DetectionPatterns(calls={r"<iquest_tool_call>": 0.97}, hints={r"<\|iquest_\w+\|>": 0.8}),
     turns=(opening("<|iquest_assistant|>", "turn_end"), *turn_ends("<|iquest_end|>")),
 )
-_K2 = PairTags(
+_K2 = pair_tags(
     _tag("ifm|tool_call"),
     _tag("ifm|arg_key"),
     _tag("ifm|arg_value"),
     wrapper=_tag("ifm|tool_calls"),
-    type=_tag("ifm|arg_type"),
+    value_type=_tag("ifm|arg_type"),
 )
 
 
@@ -206,7 +206,7 @@ def _read_k2(closed: SpanClosed) -> ParseResult:
 K2_HORIZON = xml_format(
     "k2_horizon",
     "<ifm|tool_call>NAME with <ifm|arg_key> and <ifm|arg_value> pairs, or JSON, in <ifm|tool_calls> tags",
-    OwnTags(_K2.calls, _read_k2, _K2.writer),
+    replace(_K2, reader=_read_k2),
     models=("*k2-horizon*",),
     signs=DetectionPatterns(calls={r"<ifm\|tool_calls?>": 0.97}, hints={r"</?ifm\|": 0.8}),
     reasoning=tuple(
@@ -219,7 +219,7 @@ _SOLAR_ROLES, _SOLAR_ROLE = role_tokens("<|im:start|>", "<|im:content|>", "syste
 SOLAR_OPEN2 = xml_format(
     "solar_open2",
     "<|tool_call:start|>NAME with <|tool_arg:start|>KEY<|tool_arg:value|> pairs",
-    PairTags(
+    pair_tags(
         Enclosed("<|tool_call:start|>", "<|tool_call:end|>"),
         Enclosed("<|tool_arg:start|>"),
         Enclosed("<|tool_arg:value|>", "<|tool_arg:end|>"),
@@ -231,7 +231,7 @@ SOLAR_OPEN2 = xml_format(
     turns=(*_SOLAR_ROLES, *turn_ends("<|im:end|>")),
     turn_states=(_SOLAR_ROLE,),
 )
-_MINICPM5 = tag_families.InvokeTags(None, anywhere=True, call_tag="function", parameter_tag="param")
+_MINICPM5 = tag_families.invoke_tags(None, anywhere=True, call_tag="function", parameter_tag="param")
 
 
 def _decoded(value: str) -> str:
@@ -242,7 +242,7 @@ def _decoded(value: str) -> str:
     return value if _NO_XML.search(value) else html.unescape(value)
 
 
-_read_minicpm5 = XmlCallReader(_MINICPM5.syntax, decode=_decoded)
+_read_minicpm5 = XmlCallReader(_MINICPM5.call.syntax, decode=_decoded)
 
 
 def _read_minicpm5_call(closed: SpanClosed) -> ParseResult:
@@ -261,7 +261,7 @@ _NO_XML = re.compile(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
 MINICPM5 = xml_format(
     "minicpm5",
     "<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",
-    OwnTags(_MINICPM5.calls, _read_minicpm5_call, _MINICPM5.writer),
+    replace(_MINICPM5, reader=_read_minicpm5_call),
     models=("*minicpm5*", "*minicpm-5*"),
     signs=DetectionPatterns(
         calls={r'<function name="[^"<>]+">\s*(?:<param name=|</function>)': 0.95}, hints={r"</?param[ >]": 0.6}
@@ -272,7 +272,7 @@ _STEP_BEGIN, _STEP_SEPARATOR, _STEP_END = "<｜tool_call_begin｜>", "<｜tool_s
 _STEP_OPENER = f"{_STEP_BEGIN}function{_STEP_SEPARATOR}"
 _INVOKE_END = "</steptml:invoke>"
 _STEP_SYNTAX = replace(
-    tag_families.InvokeTags(_STEP_CALLS, "steptml:").syntax,
+    tag_families.invoke_tags(_STEP_CALLS, "steptml:").call.syntax,
     call_end=_INVOKE_END,
     opener=_STEP_OPENER,
     closer=_STEP_END,
@@ -288,11 +288,10 @@ _STEP = XmlCalls(
     between=(_STEP_SEPARATOR,),
 )
 
-_FUNCTIONS = tag_families.FunctionTags("<tool_call>", "</tool_call>", between="")
 STEP3P5 = xml_format(
     "step3p5",
     "as qwen3_coder, with nothing between the calls",
-    OwnTags(_FUNCTIONS.calls, tag_families.shared_function_reader(_FUNCTIONS), _FUNCTIONS.writer),
+    tag_families.shared_function_tags(between=""),
     aliases=("step3.5", "step3.7"),
     models=("*step-3.5*", "*step-3.7*", "*step3p5*"),
     signs=DetectionPatterns(
@@ -310,7 +309,7 @@ _STEP_WRITER = CallTemplate(
 STEP3 = xml_format(
     "step3",
     "<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
-    OwnTags(_STEP, XmlCallReader(_STEP_SYNTAX), _STEP_WRITER),
+    XmlTags(_STEP, XmlCallReader(_STEP_SYNTAX), _STEP_WRITER),
     models=("*step3", "*step-3", "*step3-*"),
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
     turns=turn_ends("<｜end▁of▁sentence｜>", "<|EOT|>"),

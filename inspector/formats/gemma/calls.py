@@ -12,11 +12,11 @@ from functools import cache
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
-from weaklink.inspector.formats.json.call_shape import is_finite
-from weaklink.inspector.formats.python.writing import is_shallow
+from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow
 from weaklink.inspector.formats.span_readers import HeadedResultReader, empty_call
+from weaklink.inspector.json_text import nested_text
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.scanning import lazy_pattern
@@ -40,15 +40,13 @@ class GemmaCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader. A delimiter, or a name, that appears twice in a row counts once."""
-        reading = self._read(closed)
-        if not reading.faults:
-            return reading
+        return read_with_slips(closed, self._read, self._slip)
+
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         called = _IN_PARENTHESES.match(closed.inner_text)
         if called is not None:
-            return read_slip(closed, self._read, _parentheses(called))
-        slip = doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
-        once = read_slip(closed, self._read, slip) if slip is not None else reading
-        return once if len(once.faults) <= len(reading.faults) else reading
+            return _parentheses(called)
+        return doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -231,39 +229,16 @@ def is_gemma_call(call: ToolCall, delimiter: str) -> bool:
 
 def gemma_text(value: Json, delimiter: str) -> str:
     """A value as the template writes it; keys that cannot be bare are delimited like strings."""
-    return "".join(_pieces(value, delimiter))
 
-
-def _pieces(root: Json, delimiter: str) -> Iterator[str]:
-    pending: list[tuple[str, Json]] = [("", root)]
-    while pending:
-        text, value = pending.pop()
-        if text:
-            yield text
-            continue
+    def scalar(value: float | str | Decimal | None) -> str:
         match value:
-            case dict():
-                steps = [
-                    step for key, item in value.items() for step in ((f",{_key(key, delimiter)}:", None), ("", item))
-                ]
-                pending += reversed([("{", None), *_without_comma(steps), ("}", None)])
-            case list():
-                steps = [step for item in value for step in ((",", None), ("", item))]
-                pending += reversed([("[", None), *_without_comma(steps), ("]", None)])
             case str():
-                yield f"{delimiter}{value}{delimiter}"
+                return f"{delimiter}{value}{delimiter}"
             case bool() | None:
-                yield {True: "true", False: "false", None: "null"}[value]
+                return {True: "true", False: "false", None: "null"}[value]
             case float():
-                yield repr(value)
+                return repr(value)
             case _:
-                yield format(Decimal(value), "f")
+                return format(Decimal(value), "f")
 
-
-def _key(key: str, delimiter: str) -> str:
-    return key if _KEY.fullmatch(key) else f"{delimiter}{key}{delimiter}"
-
-
-def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
-    first = steps[0][0].removeprefix(",") if steps else ""
-    return [*([(first, None)] if first else []), *steps[1:]]
+    return nested_text(value, scalar, lambda key: f"{key if _KEY.fullmatch(key) else scalar(key)}:", ",")

@@ -46,165 +46,6 @@ _CLOSERS = {"{": "}", "[": "]"}
 _KEY = lazy_pattern(r"[^\s:,{}\[\]<>\"']++(?:(?:[ \t]++[^\s:,{}\[\]<>\"']++){0,8}(?=[ \t]*+:))?")
 
 
-class GemmaValues:
-    """The part of a reader that reads values; it keeps the position in `text` and the faults."""
-
-    def __init__(self, text: str, start: int, delimiter: str) -> None:
-        self._text, self._at = text, start
-        self._delimiter = delimiter
-        self._found = PayloadFaults(text)
-        self._quotes = QuoteSearch()
-        self._breaks = self._hopeless = 0
-        self._is_endless = False
-        """Whether no delimiter after the current position ends a string properly."""
-        self._cut_within = ""
-        self._closers = ""
-
-    def _scalar(self, key: str) -> tuple[Json, bool]:
-        """A value other than an object or a list, and whether there is one."""
-        start, text = self._at, self._text
-        if text.startswith(self._delimiter, start):
-            return self._string(), True
-        if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
-            self._at = number.end()
-            return number_value(number[0]), True
-        if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
-            return self._quoted(Range(start, quoted)), True
-        bare = _BARE.match(text, start)
-        word = bare[0].rstrip() if bare is not None else ""
-        place = Range(start, start + len(word))
-        self._at = place.end
-        if word in LITERALS:
-            return LITERALS[word], True
-        if not word:
-            self._no_value(key)
-            return None, False
-        if word in _TWINS:
-            twin = _TWINS[word]
-            fix = Fix((Edit(place, twin),), safe=True)
-            message = f"`{word}` is Python's spelling; this format writes `{twin}`."
-            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", fix)
-            return word == "True", True
-        if _ODD_NUMBER.fullmatch(word):
-            return self._odd_number(word, place), True
-        if (opened := self._without_beginning(start)) is not None:
-            return opened, True
-        delimited = f"{self._delimiter}{word}{self._delimiter}"
-        message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
-        fix = Fix((Edit(place, delimited),), safe=False)
-        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", fix)
-        return word, True
-
-    def _odd_number(self, word: str, place: Range) -> Json:
-        """A number in a spelling that JSON does not allow."""
-        whole, point, fraction = word.lstrip("+-").partition(".")
-        spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
-        fix = Fix((Edit(place, spelling),), safe=False)
-        message = f"The number {shown(word)} is not a valid JSON number."
-        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
-        return number_value(spelling)
-
-    def _quoted_end(self, start: int) -> int:
-        """The end of the string between plain quotes that begins at `start`; -1 if there is none."""
-        text, quote = self._text, self._text[start : start + 1]
-        if quote == '"':
-            return self._quotes.find(text, quote, start + 1, len(text)) + 1 or -1
-        if quote != "'":
-            return -1
-        last = end_of_repeats(_APOSTROPHES, text, start + 1, len(text))
-        return last + 1 if text.startswith(quote, last) else -1
-
-    def _quoted(self, place: Range) -> str:
-        """Read the string between plain quotes at `place`, which is a fault."""
-        quoted = place.of(self._text)
-        value = quoted[1:-1]
-        self._at = place.end
-        delimited = f"{self._delimiter}{value}{self._delimiter}"
-        message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
-        fix = Fix((Edit(place, delimited),), safe=True)
-        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
-        return value
-
-    def _string(self) -> str:
-        """Read the string at the current position and move after it."""
-        text, delimiter = self._text, self._delimiter
-        start, first = self._at, self._at + len(delimiter)
-        at, inner = text.find(delimiter, first), list[int]()
-        while at >= 0 and not self._is_endless and not self._ends_string(at + len(delimiter)):
-            comma = text.rfind(",", max(first, at - _LOOK_BACK), at)
-            if comma >= 0 and _SWALLOWED.fullmatch(text, comma, at):
-                return self._without_end(start, first, comma)
-            inner.append(at)
-            at = text.find(delimiter, at + len(delimiter))
-        if at < 0 and inner:
-            self._is_endless = True
-            at, inner = inner[0], []
-        for place in inner:
-            message = f"`{delimiter}` appears inside a string: no part of the dict follows it; many parsers stop here."
-            self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
-        if at < 0:
-            self._cut_within = f"the string {shown(text, start, len(text))}"
-            self._closers = delimiter
-            self._at = len(text)
-            return text[first:]
-        self._at = at + len(delimiter)
-        return text[first:at]
-
-    def _ends_string(self, after: int) -> bool:
-        """Whether the dict can continue after a delimiter; at most a comma may be missing there."""
-        if _CONTINUES.match(self._text, after) is not None:
-            return True
-        key = _NEXT_KEY.match(self._text, after)
-        return key is not None and self._text.startswith(self._delimiter, key.end())
-
-    def _without_end(self, start: int, first: int, comma: int) -> str:
-        """A string without its closing delimiter: the next member seems to be within it."""
-        self._at = comma
-        fix = Fix((Edit(Range(comma, comma), self._delimiter),), safe=False)
-        message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
-        self._flag(rules.MISSING_QUOTE, Range(comma - 1, comma), message, f"Put `{self._delimiter}` there.", fix)
-        return self._text[first:comma]
-
-    def _without_beginning(self, start: int) -> str | None:
-        """Read a string without its opening delimiter that begins at `start`; None if there is no closing one."""
-        last = self._text.find(self._delimiter, start, start + _LOOK_BACK)
-        value = self._text[start:last]
-        if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(last + len(self._delimiter)):
-            return None
-        self._at = last + len(self._delimiter)
-        fix = Fix((Edit(Range(start, start), self._delimiter),), safe=False)
-        message = f"The string {shown(value)} has no `{self._delimiter}` before it."
-        self._flag(rules.MISSING_QUOTE, Range(start, last), message, f"Put `{self._delimiter}` there.", fix)
-        return value
-
-    def _no_value(self, key: str) -> None:
-        character = self._skip()
-        if not character:
-            self._cut_within = f"the value of {shown(key)}"
-            self._hopeless += 1
-            return
-        message = f"{shown(character)} appears where the value of {shown(key)} was expected."
-        self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
-        if character not in ",}]":
-            self._at += 1
-
-    def _skip(self) -> str:
-        match = _SPACE.match(self._text, self._at)
-        if match is not None:
-            self._at = match.end()
-        return self._text[self._at : self._at + 1]
-
-    def _ends_value(self, at: int) -> bool:
-        match = _SPACE.match(self._text, at)
-        following = self._text[match.end() : match.end() + 1] if match is not None else ""
-        return not following or following in ",}]" or (match is not None and match.end() > at) or following == "<"
-
-    def _flag(self, rule: Rule, place: Range, message: str, hint: str | None = None, fix: Fix | None = None) -> None:
-        self._found.add(Fault(rule, place, message, hint, fix))
-        self._breaks += 1
-        self._hopeless += fix is None
-
-
 class GemmaDict(Struct):
     """A dict that was read: its value, its range, its top-level members, and its faults.
 
@@ -238,13 +79,21 @@ def _plain(delimiter: str) -> re.Pattern[str]:
     return re.compile(rf"([\w.\-]++):(?:{value})(?=[,}}])")
 
 
-class GemmaReader(GemmaValues):
+class GemmaReader:
     """Reads one dict; `start` is the position of its opening brace in `text`."""
 
     def __init__(self, text: str, start: int, delimiter: str) -> None:
-        super().__init__(text, start, delimiter)
+        self._text, self._at = text, start
+        self._delimiter = delimiter
         self._plain = _plain(delimiter)
         self._parameters: dict[str, Parameter] = {}
+        self._found = PayloadFaults(text)
+        self._quotes = QuoteSearch()
+        self._breaks = self._hopeless = 0
+        self._is_endless = False
+        """Whether no delimiter after the current position ends a string properly."""
+        self._cut_within = ""
+        self._closers = ""
 
     def read(self) -> GemmaDict:
         """The dict at the start; its open brackets are on an explicit stack, so that no depth can break the reader."""
@@ -418,6 +267,152 @@ class GemmaReader(GemmaValues):
         hint = f"End it with {shown(closers)}, if the rest is not available." if fix else None
         message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."
         self._flag(rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), message, hint, fix)
+
+    # values other than objects and lists
+
+    def _scalar(self, key: str) -> tuple[Json, bool]:
+        """A value other than an object or a list, and whether there is one."""
+        start, text = self._at, self._text
+        if text.startswith(self._delimiter, start):
+            return self._string(), True
+        if (number := _NUMBER.match(text, start)) is not None and self._ends_value(number.end()):
+            self._at = number.end()
+            return number_value(number[0]), True
+        if (quoted := self._quoted_end(start)) >= 0 and self._ends_value(quoted):
+            return self._quoted(Range(start, quoted)), True
+        bare = _BARE.match(text, start)
+        word = bare[0].rstrip() if bare is not None else ""
+        place = Range(start, start + len(word))
+        self._at = place.end
+        if word in LITERALS:
+            return LITERALS[word], True
+        if not word:
+            self._no_value(key)
+            return None, False
+        if word in _TWINS:
+            twin = _TWINS[word]
+            fix = Fix((Edit(place, twin),), safe=True)
+            message = f"`{word}` is Python's spelling; this format writes `{twin}`."
+            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", fix)
+            return word == "True", True
+        if _ODD_NUMBER.fullmatch(word):
+            return self._odd_number(word, place), True
+        if (opened := self._without_beginning(start)) is not None:
+            return opened, True
+        delimited = f"{self._delimiter}{word}{self._delimiter}"
+        message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
+        fix = Fix((Edit(place, delimited),), safe=False)
+        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", fix)
+        return word, True
+
+    def _odd_number(self, word: str, place: Range) -> Json:
+        """A number in a spelling that JSON does not allow."""
+        whole, point, fraction = word.lstrip("+-").partition(".")
+        spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
+        fix = Fix((Edit(place, spelling),), safe=False)
+        message = f"The number {shown(word)} is not a valid JSON number."
+        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
+        return number_value(spelling)
+
+    def _quoted_end(self, start: int) -> int:
+        """The end of the string between plain quotes that begins at `start`; -1 if there is none."""
+        text, quote = self._text, self._text[start : start + 1]
+        if quote == '"':
+            return self._quotes.find(text, quote, start + 1, len(text)) + 1 or -1
+        if quote != "'":
+            return -1
+        last = end_of_repeats(_APOSTROPHES, text, start + 1, len(text))
+        return last + 1 if text.startswith(quote, last) else -1
+
+    def _quoted(self, place: Range) -> str:
+        """Read the string between plain quotes at `place`, which is a fault."""
+        quoted = place.of(self._text)
+        value = quoted[1:-1]
+        self._at = place.end
+        delimited = f"{self._delimiter}{value}{self._delimiter}"
+        message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
+        fix = Fix((Edit(place, delimited),), safe=True)
+        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
+        return value
+
+    def _string(self) -> str:
+        """Read the string at the current position and move after it."""
+        text, delimiter = self._text, self._delimiter
+        start, first = self._at, self._at + len(delimiter)
+        at, inner = text.find(delimiter, first), list[int]()
+        while at >= 0 and not self._is_endless and not self._ends_string(at + len(delimiter)):
+            comma = text.rfind(",", max(first, at - _LOOK_BACK), at)
+            if comma >= 0 and _SWALLOWED.fullmatch(text, comma, at):
+                return self._without_end(start, first, comma)
+            inner.append(at)
+            at = text.find(delimiter, at + len(delimiter))
+        if at < 0 and inner:
+            self._is_endless = True
+            at, inner = inner[0], []
+        for place in inner:
+            message = f"`{delimiter}` appears inside a string: no part of the dict follows it; many parsers stop here."
+            self._found.add(Fault(MARKER_INSIDE_ARGUMENT, Range(place, place + len(delimiter)), message))
+        if at < 0:
+            self._cut_within = f"the string {shown(text, start, len(text))}"
+            self._closers = delimiter
+            self._at = len(text)
+            return text[first:]
+        self._at = at + len(delimiter)
+        return text[first:at]
+
+    def _ends_string(self, after: int) -> bool:
+        """Whether the dict can continue after a delimiter; at most a comma may be missing there."""
+        if _CONTINUES.match(self._text, after) is not None:
+            return True
+        key = _NEXT_KEY.match(self._text, after)
+        return key is not None and self._text.startswith(self._delimiter, key.end())
+
+    def _without_end(self, start: int, first: int, comma: int) -> str:
+        """A string without its closing delimiter: the next member seems to be within it."""
+        self._at = comma
+        fix = Fix((Edit(Range(comma, comma), self._delimiter),), safe=False)
+        message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
+        self._flag(rules.MISSING_QUOTE, Range(comma - 1, comma), message, f"Put `{self._delimiter}` there.", fix)
+        return self._text[first:comma]
+
+    def _without_beginning(self, start: int) -> str | None:
+        """Read a string without its opening delimiter that begins at `start`; None if there is no closing one."""
+        last = self._text.find(self._delimiter, start, start + _LOOK_BACK)
+        value = self._text[start:last]
+        if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(last + len(self._delimiter)):
+            return None
+        self._at = last + len(self._delimiter)
+        fix = Fix((Edit(Range(start, start), self._delimiter),), safe=False)
+        message = f"The string {shown(value)} has no `{self._delimiter}` before it."
+        self._flag(rules.MISSING_QUOTE, Range(start, last), message, f"Put `{self._delimiter}` there.", fix)
+        return value
+
+    def _no_value(self, key: str) -> None:
+        character = self._skip()
+        if not character:
+            self._cut_within = f"the value of {shown(key)}"
+            self._hopeless += 1
+            return
+        message = f"{shown(character)} appears where the value of {shown(key)} was expected."
+        self._flag(rules.MISSING_VALUE, Range(self._at, self._at + 1), message)
+        if character not in ",}]":
+            self._at += 1
+
+    def _skip(self) -> str:
+        match = _SPACE.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return self._text[self._at : self._at + 1]
+
+    def _ends_value(self, at: int) -> bool:
+        match = _SPACE.match(self._text, at)
+        following = self._text[match.end() : match.end() + 1] if match is not None else ""
+        return not following or following in ",}]" or (match is not None and match.end() > at) or following == "<"
+
+    def _flag(self, rule: Rule, place: Range, message: str, hint: str | None = None, fix: Fix | None = None) -> None:
+        self._found.add(Fault(rule, place, message, hint, fix))
+        self._breaks += 1
+        self._hopeless += fix is None
 
 
 @cache

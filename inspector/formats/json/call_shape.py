@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, read_json
+from weaklink.inspector.json_scanner import MAX_DEPTH, JsonKind, JsonMember, JsonNode, read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.json_syntax import TRUNCATED_JSON
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 ARGUMENT_KEYS = ("arguments", "parameters")
 
@@ -96,11 +96,11 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
     found = list(_key_faults(node, arguments, keys, text))
-    decoded, as_string = decoded_arguments(arguments)
+    decoded, as_string = decoded_arguments(arguments.value, f"`{arguments.key}` is") if arguments else (None, None)
     if as_string is not None:
         found.append(as_string)
     elif arguments is not None and is_no_object(arguments.value):
-        found.append(_no_object(arguments.value))
+        found.append(not_an_object(arguments.value, arguments.value.range))
         return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
     return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
 
@@ -110,11 +110,11 @@ def is_no_object(value: JsonNode) -> bool:
     return value.kind not in (JsonKind.OBJECT, JsonKind.NULL, JsonKind.OTHER) and bool(len(value.range))
 
 
-def _no_object(value: JsonNode) -> Fault:
-    """The fault of arguments that are a value without names, which no server accepts as arguments."""
+def not_an_object(value: JsonNode, place: Range) -> Fault:
+    """The fault of arguments at `place` that are a value without names, which no server accepts as arguments."""
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
-    return Fault(rules.NOT_A_CALL, value.range, message, "Write each argument as a member with its name.")
+    return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
 
 
 def _is_call(node: JsonNode) -> bool:
@@ -185,7 +185,7 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         return _misnamed(other, keys)
     else:
-        held = ", ".join(f"`{_short(member.key)}`" for member in node.members[:4])
+        held = ", ".join(shown(member.key) for member in node.members[:4])
         more = ", …" if len(node.members) > 4 else ""
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
         message = (
@@ -228,34 +228,32 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
 
 def _stray_key(member: JsonMember, arguments: JsonMember | None) -> Fault:
     """A key beside the call's own: only the tool's schema says whether it is a parameter or made up."""
-    message = f"`{_short(member.key)}` appears next to the call's name and arguments, where servers ignore it."
+    message = f"{shown(member.key)} appears next to the call's name and arguments, where servers ignore it."
     if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
     hint = f"Move it into `{arguments.key}` if the tool has such a parameter; otherwise delete it."
     return Fault(rules.STRAY_KEY, member.key_range, message, hint)
 
 
-def decoded_arguments(arguments: JsonMember | None) -> tuple[Json, Fault | None]:
-    """The object in arguments that are a string of JSON, and the fault; None for both if they are not."""
-    if arguments is None or arguments.value.kind is not JsonKind.STRING or not isinstance(arguments.value.scalar, str):
+def decoded_arguments(value: JsonNode, subject: str) -> tuple[Json, Fault | None]:
+    """The object in arguments that are a string of JSON, and the fault; None for both if they are not.
+
+    `subject` is the beginning of its message, such as "The arguments are".
+    """
+    text = value.scalar
+    if value.kind is not JsonKind.STRING or not isinstance(text, str):
         return None, None
-    text = arguments.value.scalar
     reading = read_json(text)
     if text.strip() and not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
         return None, None
     fault = Fault(
         rules.ARGUMENTS_AS_STRING,
-        arguments.value.range,
-        f"`{arguments.key}` is a string of JSON; expected the object itself.",
+        value.range,
+        f"{subject} a string of JSON; expected the object itself.",
         "Remove the quotes and the backslashes.",
-        Fix((Edit(arguments.value.range, text.strip() or "{}"),), safe=True),
+        Fix((Edit(value.range, text.strip() or "{}"),), safe=True),
     )
     return (reading.nodes[0].value() if text.strip() else {}), fault
-
-
-def _short(text: str) -> str:
-    shown = text if len(text) <= 40 else text[:39] + "…"
-    return shown.encode("unicode_escape", "backslashreplace").decode("ascii") if not shown.isprintable() else shown
 
 
 def call_object(call: ToolCall, *, key: str = "arguments") -> str:
@@ -281,6 +279,21 @@ def is_json_call(call: ToolCall) -> bool:
 def is_call_without_id(call: ToolCall) -> bool:
     """Whether a format without ids whose calls are JSON can express the call."""
     return call.id is None and is_json_call(call)
+
+
+def is_shallow(value: Json) -> bool:
+    """Whether a value, with the call's object around it, is nested no deeper than the scanner reads."""
+    level = [value]
+    for _ in range(MAX_DEPTH - 1):
+        level = [
+            child
+            for parent in level
+            for child in (parent.values() if isinstance(parent, dict) else parent if isinstance(parent, list) else ())
+            if isinstance(child, dict | list)
+        ]
+        if not level:
+            return True
+    return False
 
 
 def is_finite(value: Json) -> bool:

@@ -7,10 +7,9 @@ and every fault, goes to the scanner, which alone decides.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +21,7 @@ from weaklink.inspector.formats.json.call_shape import (
     CallShape,
     has_arguments,
     is_schema_like,
+    is_shallow,
     shape_of,
     without_invention,
 )
@@ -36,6 +36,7 @@ from weaklink.inspector.json_scanner import (
     is_strict,
     read_json,
 )
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.rule import Severity
@@ -116,9 +117,9 @@ class JsonCallReader(Struct, frozen=True):
             if not self.is_array:
                 faults.append(array_of_calls(array, self.between))
         if self.is_array:
-            faults += (second_array(first, second) for first, second in pairwise(arrays))
+            faults += _seconds(text, arrays, _second_array, ", ", 1)
         elif not arrays and not self.is_row:
-            faults += (second_object(text, first, second, self.between) for first, second in pairwise(objects))
+            faults += _seconds(text, objects, _second_object, self.between, 0)
         calls = [
             self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
@@ -247,29 +248,26 @@ def array_of_calls(array: JsonNode, between: str) -> Fault:
     return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each call a separate tag.", fix)
 
 
-def second_array(first: JsonNode, second: JsonNode) -> Fault:
-    """The fault of a second array of calls where one belongs."""
-    edits = (Edit(Range(first.range.end - 1, second.range.start + 1), ", "),)
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second array of calls appears after the first; servers read only the first, or fail on both.",
-        "Put all calls into one array.",
-        Fix(edits, safe=True),
-    )
+_second_array = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second array of calls appears after the first; servers read only the first, or fail on both.",
+    "Put all calls into one array.",
+    safe=True,
+)
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second call appears in the same tag; servers read only the first, the last or none.",
+    "Give each call a separate tag.",
+    safe=True,
+)
 
 
-def second_object(text: str, first: JsonNode, second: JsonNode, between: str) -> Fault:
-    """The fault of a second call in the same span; `between` ends one call span and begins the next."""
-    gap = Range(first.range.end, second.range.start)
-    fix = Fix((Edit(gap, between),), safe=True) if between and len(gap.of(text).strip()) <= 1 else None
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        second.range,
-        "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a separate tag.",
-        fix,
-    )
+def _seconds(text: str, nodes: list[JsonNode], row: FaultMessage, between: str, inner: int) -> Iterator[Fault]:
+    """The faults of all values after the first; `between` belongs between two, without `inner` characters of each."""
+    for first, second in pairwise(nodes):
+        gap = Range(first.range.end - inner, second.range.start + inner)
+        is_repairable = between and (inner or len(gap.of(text).strip()) <= 1)
+        yield row(text, second.range, edits=(Edit(gap, between),) if is_repairable else ())
 
 
 _decode = msgspec.json.Decoder().decode
@@ -347,19 +345,4 @@ def strict_object(raw: str) -> dict[str, Json] | None:
     if type(value) is not dict or encoded.count(b'"') != raw.count('"'):
         return None
     is_flat = len(raw) < 2 * (MAX_DEPTH - 1) or _NEARLY_TOO_DEEP not in _format(encoded, indent=1)
-    return value if is_flat or _is_shallow(value) else None
-
-
-def _is_shallow(value: Any) -> bool:
-    """Whether a decoded value, with the call's object around it, is nested no deeper than the scanner reads."""
-    level = [value]
-    for _ in range(MAX_DEPTH - 1):
-        level = [
-            child
-            for parent in level
-            for child in (parent.values() if type(parent) is dict else parent)
-            if type(child) is dict or type(child) is list
-        ]
-        if not level:
-            return True
-    return False
+    return value if is_flat or is_shallow(value) else None

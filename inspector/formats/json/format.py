@@ -24,7 +24,7 @@ from weaklink.inspector.formats.dialect import (
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_json_call
+from weaklink.inspector.formats.json.call_shape import call_array, is_json_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
@@ -37,7 +37,6 @@ from weaklink.inspector.segmenter.table import (
     MarkerSplit,
     Repeat,
     State,
-    Table,
     Transition,
     unmarked,
 )
@@ -185,31 +184,6 @@ class JsonMarkers(Struct, frozen=True):
     tails: Mapping[str, str] = MappingProxyType({})
 
 
-def json_table(markers: JsonMarkers) -> Table:
-    """The table of a dialect whose calls are JSON between markers."""
-
-    def states(transitions: Transitions) -> Iterator[State]:
-        for call in markers.calls:
-            yield from _call(call, transitions)
-        yield CALL_END
-        if markers.bare is not None:
-            yield from bare_states(markers.bare, transitions)
-
-    return dialect_table(
-        calls=(_into_call(call, None if call.closer else markers.ahead) for call in markers.calls),
-        call_states=states,
-        call_closers=(call.closer for call in markers.calls if call.closer),
-        results=markers.results,
-        definitions=markers.definitions,
-        reasoning=markers.reasoning,
-        turns=(*TURN_TRANSITIONS, *markers.turns),
-        turn_states=(*TURN_STATES, *markers.turn_states),
-        homes=BARE_HOMES if markers.bare is not None else markers.homes,
-        default_home="start" if markers.bare is not None else "text",
-        tails=markers.tails,
-    )
-
-
 def _into_call(call: Enclosed, ahead: Lookahead | None) -> Transition:
     """The transition into a call. An opener that only another one follows opens nothing."""
     opener = call.opener
@@ -234,7 +208,7 @@ def json_format(
     markers: JsonMarkers,
     signs: DetectionPatterns,
     reader: SpanReader,
-    write_calls: Callable[[Sequence[ToolCall]], str],
+    write_calls: Callable[[Sequence[ToolCall]], str] | None = None,
     aliases: Iterable[str] = (),
     ids: bool = False,
     expresses: Callable[[ToolCall], bool] = is_json_call,
@@ -242,21 +216,41 @@ def json_format(
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
     calls_only: bool = False,
 ) -> Format:
-    """A format over `markers`, whose calls `reader` reads and `write_calls` writes.
+    """A format over `markers`, whose calls `reader` reads and `write_calls` writes, or else an array in the markers.
 
     `expresses` decides which calls it can express, ids aside; `text_reader` reads text spans; `near_calls` and
     `calls_only` are as in Format.
     """
-    table = json_table(markers)
-    drafts = ReasoningReader(
-        [call.opener for call in markers.calls],
-        [call.closer for call in markers.calls if call.closer],
-        bare=bare_calls(markers.bare) if markers.bare is not None else (),
-    )
+    calls, bare = markers.calls, markers.bare
+    closers = [call.closer for call in calls if call.closer]
+
+    def states(transitions: Transitions) -> Iterator[State]:
+        for call in calls:
+            yield from _call(call, transitions)
+        yield CALL_END
+        if bare is not None:
+            yield from bare_states(bare, transitions)
+
+    def write_array(group: Sequence[ToolCall]) -> str:
+        return f"{calls[0].opener}{call_array(group)}{calls[0].closer}"
 
     def expresses_all(call: ToolCall) -> bool:
         return (ids or call.id is None) and expresses(call)
 
+    table = dialect_table(
+        calls=(_into_call(call, None if call.closer else markers.ahead) for call in calls),
+        call_states=states,
+        call_closers=closers,
+        results=markers.results,
+        definitions=markers.definitions,
+        reasoning=markers.reasoning,
+        turns=(*TURN_TRANSITIONS, *markers.turns),
+        turn_states=(*TURN_STATES, *markers.turn_states),
+        homes=BARE_HOMES if bare is not None else markers.homes,
+        default_home="start" if bare is not None else "text",
+        tails=markers.tails,
+    )
+    drafts = ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ())
     return Format(
         name=name,
         summary=summary,
@@ -265,7 +259,7 @@ def json_format(
         confidence=signs,
         new_parser=table_parser(table),
         readers=reader_table(reader, drafts, text=text_reader),
-        write_calls=write_calls,
+        write_calls=write_calls or write_array,
         expresses=expresses_all,
         ids=ids,
         near_calls=near_calls,

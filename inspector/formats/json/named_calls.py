@@ -17,9 +17,16 @@ from weaklink.inspector.formats.dialect import (
     opening,
     table_parser,
 )
-from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_slip
+from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import has_arguments, is_json_call, json_of, without_invention
+from weaklink.inspector.formats.json.call_shape import (
+    decoded_arguments,
+    has_arguments,
+    is_json_call,
+    json_of,
+    not_an_object,
+    without_invention,
+)
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call, reader_table
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
@@ -63,9 +70,7 @@ class NamedCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader. A token of the header that appears twice in a row counts once."""
-        reading = self._read(closed)
-        slip = _doubled(closed.inner_text) if reading.faults else None
-        return reading if slip is None else read_slip(closed, self._read, slip)
+        return read_with_slips(closed, self._read, _doubled)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -146,9 +151,9 @@ class NamedCallReader(Struct, frozen=True):
         return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
 
 
-def _doubled(text: str) -> Slip | None:
+def _doubled(closed: SpanClosed) -> Slip | None:
     """The slip of tokens that follow themselves in the header, before the arguments."""
-    return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
+    return doubled_markers(closed.inner_text, MALFORMED_HEADER, end=closed.inner_text.find("{"))
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
@@ -200,15 +205,12 @@ def read_json_arguments(
         value = objects[0].value() if reading.strict or reading.repairable else place.of(closed.inner_text)
         recovered = reading.repairable and not reading.strict
         return (named_call(closed, header, place, value, valid=reading.strict, recovered=recovered),), faults
-    decoded = _decoded(reading)
-    if decoded is not None:
-        edit = Edit(reading.nodes[0].range, str(reading.nodes[0].scalar).strip() or "{}")
-        message = "The arguments are a string of JSON; expected the object itself."
-        fix = Fix((edit,), safe=True)
-        fault = Fault(rules.ARGUMENTS_AS_STRING, place, message, "Remove the quotes and the backslashes.", fix)
-        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, fault]
+    first = reading.nodes[0] if reading.nodes else None
+    decoded, as_string = decoded_arguments(first, "The arguments are") if first and reading.strict else (None, None)
+    if as_string is not None:
+        return (named_call(closed, header, place, decoded, valid=False, recovered=True),), [*faults, as_string]
     if not any(fault.rule.severity is Severity.ERROR for fault in faults):
-        faults.append(_no_object(place, reading))
+        faults.append(not_an_object(first or JsonNode(JsonKind.OTHER, place), place))
     return (named_call(closed, header, place, place.of(closed.inner_text), valid=False),), faults
 
 
@@ -251,22 +253,6 @@ def _one_of_several(
 def _second_object(node: JsonNode) -> Fault:
     message = "A second object appears after the arguments; servers read only the first, or none."
     return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a separate header.")
-
-
-def _decoded(reading: JsonReading) -> Json:
-    """The object in arguments that are a string of JSON; None if they are something else."""
-    if not reading.strict or not isinstance(reading.nodes[0].scalar, str):
-        return None
-    text = reading.nodes[0].scalar
-    if not text.strip():
-        return {}
-    inner = read_json(text)
-    return inner.nodes[0].value() if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT else None
-
-
-def _no_object(place: Range, reading: JsonReading) -> Fault:
-    kind = reading.nodes[0].kind.value if reading.nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"The arguments are a JSON {kind}; expected an object.")
 
 
 class Section(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import re
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.json.calls import JsonCallReader
@@ -155,19 +155,7 @@ def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
             calls.append(call)
             continue
         arguments = call.arguments if readable else call.raw_arguments
-        calls.append(
-            ToolCall(
-                call.name,
-                arguments,
-                call.raw_arguments,
-                valid=False,
-                range=call.range,
-                recovered=readable,
-                name_range=call.name_range,
-                arguments_range=call.arguments_range,
-                parameters=call.parameters,
-            )
-        )
+        calls.append(structs.replace(call, arguments=arguments, valid=False, recovered=readable))
     return calls
 
 

@@ -4,11 +4,11 @@ import ast
 import keyword
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 
-from weaklink.inspector.formats.json.call_shape import is_finite, json_of
-from weaklink.inspector.json_scanner import MAX_DEPTH
+from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow, json_of
+from weaklink.inspector.json_text import nested_text
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -54,24 +54,9 @@ def is_python_code(text: str) -> bool:
     return True
 
 
-def is_shallow(value: Json) -> bool:
-    """Whether a value is nested no deeper than readers go."""
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        if not level:
-            break
-        level = [
-            child
-            for parent in level
-            if isinstance(parent, dict | list)
-            for child in (parent.values() if isinstance(parent, dict) else parent)
-        ]
-    return not level
-
-
 def python_value(value: Json) -> str:
     """A value as a Python literal."""
-    return "".join(_pieces(value))
+    return nested_text(value, _scalar, lambda key: f"{key!r}: ")
 
 
 def json_in_dicts(value: Json) -> str:
@@ -83,28 +68,5 @@ def _names_argument(name: str) -> bool:
     return bool(_IDENTIFIER.fullmatch(name)) and not keyword.iskeyword(name)
 
 
-def _pieces(root: Json) -> Iterator[str]:
-    """The literal in pieces; an explicit stack has what is still to be written, as text or as a value."""
-    pending: list[tuple[str, Json]] = [("", root)]
-    while pending:
-        text, value = pending.pop()
-        if text:
-            yield text
-            continue
-        match value:
-            case dict():
-                members = [step for key, member in value.items() for step in ((f", {key!r}: ", None), ("", member))]
-                pending += reversed([("{", None), *_without_comma(members), ("}", None)])
-            case list():
-                items = [step for item in value for step in ((", ", None), ("", item))]
-                pending += reversed([("[", None), *_without_comma(items), ("]", None)])
-            case bool() | None | str() | float():
-                yield repr(value)
-            case _:
-                yield format(Decimal(value), "f")
-
-
-def _without_comma(steps: list[tuple[str, Json]]) -> list[tuple[str, Json]]:
-    """The steps without the comma at the beginning of the first one."""
-    first = steps[0][0].removeprefix(", ") if steps else ""
-    return [*([(first, None)] if first else []), *steps[1:]]
+def _scalar(value: float | str | Decimal | None) -> str:
+    return repr(value) if isinstance(value, bool | None | str | float) else format(Decimal(value), "f")

@@ -13,7 +13,7 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from weaklink.inspector.json_text import object_of, word_of
+from weaklink.inspector.json_text import object_of, properties_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 
 _CLAUDE_BLOCK = re.compile(
@@ -75,8 +75,7 @@ def _claude_tools(tools: Sequence[ToolDefinition]) -> str:
 
 
 def _definition(tool: ToolDefinition) -> dict[str, Json]:
-    schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
-    return {"description": tool.description, "name": tool.name, "parameters": schema}
+    return {"description": tool.description, **template.bare_tool(tool)}
 
 
 def _claude_results(results: Sequence[ToolResult]) -> str:
@@ -109,10 +108,8 @@ def _gemini_tools(tools: Sequence[ToolDefinition]) -> str:
 
 
 def _signature(tool: ToolDefinition) -> str:
-    schema = tool.parameters if isinstance(tool.parameters, dict) else {}
-    properties = schema.get("properties")
-    members = properties if isinstance(properties, dict) else {}
-    required = schema.get("required")
+    members = properties_of(tool.parameters)
+    required = object_of(tool.parameters).get("required")
     required_names = required if isinstance(required, list) else []
     ordered = sorted(members, key=lambda name: name not in required_names)
     arguments = ", ".join(_argument(name, members[name], required=name in required_names) for name in ordered)

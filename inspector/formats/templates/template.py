@@ -7,7 +7,7 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from weaklink.inspector.apis.openai.messages import tool_object
 from weaklink.inspector.formats.completion import CompletionPiece, write_completion
@@ -34,6 +34,11 @@ class TemplateMessage(Struct, frozen=True):
 Transcribe: TypeAlias = Callable[[Sequence[TemplateMessage], Sequence[ToolDefinition], Format], str]
 
 
+def after_words(words: str, tools: str) -> str:
+    """The tools after the words of the system prompt, if it has any."""
+    return f"{words}\n\n{tools}" if words else tools
+
+
 class Template(Struct, frozen=True):
     """How a family presents what its models do not write.
 
@@ -48,7 +53,7 @@ class Template(Struct, frozen=True):
     results: PresentResults
     transcript: Transcribe
     tools_block: re.Pattern[str] | None = None
-    join: Callable[[str, str], str] = lambda words, tools: f"{words}\n\n{tools}" if words else tools
+    join: Callable[[str, str], str] = after_words
     shares_turn: bool = False
     answer: Callable[[Sequence[CompletionPiece]], dict[str, Json]] | None = None
     returned: Callable[[Sequence[ToolResult]], dict[str, Json]] | None = None
@@ -75,7 +80,7 @@ def turn_template(
     tools: Present,
     results: PresentResults,
     tools_block: re.Pattern[str] | None = None,
-    join: Callable[[str, str], str] | None = None,
+    join: Callable[[str, str], str] = after_words,
     shares_turn: bool = False,
 ) -> Template:
     """A Template whose transcripts are consecutive turns."""
@@ -83,8 +88,7 @@ def turn_template(
     def transcript(messages: Sequence[TemplateMessage], offered: Sequence[ToolDefinition], format: Format) -> str:
         return turns.beginning + "".join(_rendered(template, turns, messages, offered, format))
 
-    template = Template(tools, results, transcript, tools_block, shares_turn=shares_turn)
-    template = structs.replace(template, join=join) if join is not None else template
+    template = Template(tools, results, transcript, tools_block, join, shares_turn)
     return template
 
 

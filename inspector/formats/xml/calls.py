@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Edit, Fault
-from weaklink.inspector.formats.edited_text import Slip, read_slip
+from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.json.call_shape import NATIVE_KEYS, shape_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import empty_call, nameless_call
@@ -54,16 +54,11 @@ class XmlCallReader(Struct, frozen=True):
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
-        reading = self._read_span(closed)
-        slip = self._slip(closed.inner_text) if reading.faults else None
-        if slip is None:
-            return reading
-        other = read_slip(closed, self._read_span, slip)
-        return other if len(other.faults) <= len(reading.faults) else reading
+        return read_with_slips(closed, self._read_span, self._slip)
 
-    def _slip(self, text: str) -> Slip | None:
+    def _slip(self, closed: SpanClosed) -> Slip | None:
         """The tags of a text that are not quite the format's; None if there are none."""
-        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(text)]
+        found = [(match, tag) for tag in self.syntax.slips for match in tag.pattern.finditer(closed.inner_text)]
         if not found:
             return None
         found.sort(key=lambda each: each[0].start(1))
@@ -90,13 +85,13 @@ class XmlCallReader(Struct, frozen=True):
         call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if is_plain else None
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
-        whole = self._read_completed(text) if is_cut and self.nested is not None else None
-        reading = whole if whole is not None else self._read(text, is_cut=is_cut)
+        whole = self._read_completed(closed, text, start) if is_cut and self.nested is not None else None
+        reading = whole or _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
         if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax):
             reading = _open_ended(reading)
-        return _moved(reading, start, closed.span.range)
+        return reading
 
-    def _read_completed(self, text: str) -> ParseResult | None:
+    def _read_completed(self, closed: SpanClosed, text: str, start: int) -> ParseResult | None:
         """Read a call with nested tags that the stream's end cuts off, as if its open tags were closed there.
 
         None if its tags do not nest, or if it has other faults too.
@@ -106,16 +101,17 @@ class XmlCallReader(Struct, frozen=True):
             return None
         names, end = opened
         closers = "".join(f"{self.syntax.parameter_end}{name}>" for name in reversed(names))
-        reading = self._read(text[:end] + closers, is_cut=False)
+        inner, last = closed.inner_text[: end + len(closed.inner_text) - len(text)], len(text.rstrip())
+        whole = msgspec.structs.replace(closed, inner_text=inner, wanted="")
+        reading = read_edited(whole, self._read_span, (Edit(Range(len(inner), len(inner)), closers),))
         if reading.faults or not reading.calls:
             return None
-        last, faults = len(text.rstrip()), []
+        place = Range(reading.calls[-1].range.start, last + start)
+        calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
+        reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
-            faults.append(messages.cut_value(names[-1], last, closers))
-        elif end < last:
-            faults.append(messages.cut_tag(text, Range(end, last)))
-        calls = [*reading.calls[:-1], _clipped(reading.calls[-1], end, last, is_cut=bool(faults))]
-        return ParseResult(calls=tuple(calls), faults=tuple(faults))
+            return reading.recovered(messages.cut_value(names[-1], last, closers).moved(start))
+        return reading.recovered(messages.cut_tag(text, Range(end, last)).moved(start)) if end < last else reading
 
     def _read(self, text: str, *, is_cut: bool) -> ParseResult:
         walked = walk(text, self.syntax)
@@ -129,9 +125,9 @@ class XmlCallReader(Struct, frozen=True):
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
         faults += (messages.second_call(first, second, text, self.syntax) for first, second in pairwise(walked.calls))
         if self.syntax.call is None and not walked.calls[0].name:
-            faults.append(messages.nameless(walked.calls[0].parameters[0].tag, self.syntax))
+            faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
         if self.nested is None:
-            faults += (messages.tag_in_value(place, text) for place in walked.data)
+            faults += (messages.tag_in_value(text, place) for place in walked.data)
         errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
@@ -145,8 +141,8 @@ class XmlCallReader(Struct, frozen=True):
         strict = bool(call.name) and not _holds_any(whole, errors)
         for found in call.parameters:
             parameter, value, wrong = self._parameter(text, found)
-            if parameter.name in arguments and parameter.name_range is not None:
-                faults.append(messages.repeated(parameter.name, parameter.name_range))
+            if parameter.name in arguments:
+                faults.append(messages.repeated(text, found.name_range, parameter.name))
             arguments[parameter.name] = value
             parameters.append(parameter)
             faults += wrong
@@ -174,7 +170,11 @@ class XmlCallReader(Struct, frozen=True):
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            return Parameter(found.name, written, place, found.name_range), written, (messages.unmatched_tags(found),)
+            return (
+                Parameter(found.name, written, place, found.name_range),
+                written,
+                (messages.unmatched_tags(text, found.tag, found.name),),
+            )
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
@@ -243,30 +243,6 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
         return names, at
     cut = next((n for n in range(len(begins) - 1, 0, -1) if text.endswith(begins[:n])), 0)
     return names, max(len(text) - cut, end)
-
-
-def _clipped(call: ToolCall, end: int, last: int, *, is_cut: bool) -> ToolCall:
-    """A call that was read with added closing tags, without the tags: they begin at `end`; the text ends at `last`."""
-    place = call.arguments_range
-    raw = call.raw_arguments[: max(end - place.start, 0)] if place is not None else call.raw_arguments
-    return msgspec.structs.replace(
-        call,
-        raw_arguments=raw,
-        valid=call.valid and not is_cut,
-        recovered=is_cut,
-        range=Range(call.range.start, last),
-        arguments_range=Range(place.start, min(place.end, end)) if place is not None else None,
-        parameters=tuple(
-            Parameter(
-                parameter.name,
-                parameter.text[: max(end - parameter.range.start, 0)],
-                Range(parameter.range.start, min(parameter.range.end, end)),
-                parameter.name_range,
-                parameter.typed,
-            )
-            for parameter in call.parameters
-        ),
-    )
 
 
 def _breaks_its_call(fault: Fault) -> bool:

@@ -6,7 +6,7 @@ opening tag counts only before another tag or at the end of a line, so that one 
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Self
 
 from msgspec import Struct, structs
 
@@ -23,6 +23,7 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
+from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
 from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import Json, SpanKind, ToolCall
@@ -270,31 +271,22 @@ class CallTemplate(Struct, frozen=True):
         return "".join(written) or self.empty
 
 
-class XmlTags(Protocol):
-    """The tags of a format."""
-
-    @property
-    def calls(self) -> XmlCalls:
-        """The ways to begin a call."""
-        ...
-
-    @property
-    def reader(self) -> SpanReader:
-        """Reads the spans of calls."""
-        ...
-
-    @property
-    def writer(self) -> Callable[[Sequence[ToolCall]], str]:
-        """Writes calls as the format's template does."""
-        ...
-
-
-class OwnTags(Struct, frozen=True):
-    """The XmlTags of a format whose tags no other shares, or with another reader."""
+class XmlTags(Struct, frozen=True):
+    """The tags of a format: the ways to begin a call, the reader of such spans, and what the template writes."""
 
     calls: XmlCalls
     reader: SpanReader
     writer: Callable[[Sequence[ToolCall]], str]
+
+    @classmethod
+    def of(cls, call: XmlCall, wrapper: Enclosed | None, writer: Callable[[Sequence[ToolCall]], str]) -> Self:
+        """The tags of a format that begins a call in one way."""
+        return cls(XmlCalls((call,), (wrapper,) if wrapper is not None else ()), XmlCallReader(call.syntax), writer)
+
+    @property
+    def call(self) -> XmlCall:
+        """The first way to begin a call."""
+        return self.calls.calls[0]
 
 
 def xml_format(

@@ -12,15 +12,16 @@ but a server with the parser of the model's own family reads no call.
 """
 
 import re
+from collections.abc import Iterator
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls
+from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls, XmlTags
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, TagSlip, XmlSyntax
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern
@@ -34,6 +35,7 @@ OPENER, CLOSER = "<tool_call>", "</tool_call>"
 
 _FUNCTION = lazy_pattern(r"\s*(<function=)[^<>\n=]{1,128}(?:>|[ \t]*\n|<)")
 _NAME_AND_KEY = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128})\s*<arg_key>")
+_TOOL_CALL = Enclosed(OPENER, CLOSER)
 _ARG_KEY, _ARG_VALUE = Enclosed("<arg_key>", "</arg_key>"), Enclosed("<arg_value>", "</arg_value>")
 _SEPARATOR = "<tool_sep>"
 _PLAIN_NAME = Repeat(r"[\w.\-]", 1, 128)
@@ -68,142 +70,99 @@ def _open_keys(key: Enclosed, value: Enclosed) -> tuple[TagSlip, ...]:
     )
 
 
-class FunctionTags(Struct, frozen=True):
-    """The markers, reader and writer of one family.
+def function_tags(opener: str, closer: str, *, own_lines: bool = True, between: str = "\n") -> XmlTags:
+    """The tags of a family that writes `<function=NAME>` between these markers.
 
     `own_lines` says that values are on separate lines; `between` is the text between two calls.
     """
-
-    opener: str
-    closer: str
-    own_lines: bool = True
-    between: str = "\n"
-
-    @property
-    def calls(self) -> XmlCalls:
-        """The ways to begin a call."""
-        tagged = XmlCall(self.opener, self.closer, self._syntax())
-        bare = XmlCall(
-            _BEGINS,
-            "</function>",
-            self._syntax(lead=_BEGINS),
-            label="bare_call",
-            rule=WRONG_OPENER,
-            ahead=Lookahead(NAME, (">", ""), Repeat(r"\s"), ("<parameter=", "</function>")),
-            tail=self.closer,
-            is_drafted=False,
-        )
-        return XmlCalls((tagged, bare))
-
-    @property
-    def reader(self) -> LabelledReader:
-        """Reads the spans of calls."""
-        return LabelledReader(
-            {
-                "tool_call": XmlCallReader(self._syntax()),
-                "bare_call": XmlCallReader(self._syntax(lead=_BEGINS)),
-            }
-        )
-
-    @property
-    def writer(self) -> CallTemplate:
-        """Writes calls as the family's template does."""
-        line = "\n" if self.own_lines else ""
-        return CallTemplate(
-            f"{self.opener}\n<function={{name}}>\n{{parameters}}</function>\n{self.closer}",
-            f"<parameter={{name}}>{line}{{value}}{line}</parameter>\n",
-            self.between,
-        )
-
-    def _syntax(self, lead: str = "") -> XmlSyntax:
-        return XmlSyntax(
-            call=Lookahead(_BEGINS, NAME, ">"),
-            call_begins=_BEGINS,
-            shown_call="<function=NAME>",
-            call_end="</function>",
-            parameter=Lookahead("<parameter=", NAME, ">"),
-            parameter_begins="<parameter=",
-            shown_parameter="<parameter=NAME>",
-            parameter_end="</parameter>",
-            opener=self.opener,
-            closer=self.closer,
-            lead=lead,
-            own_lines=self.own_lines,
-            slips=(_NO_EQUALS,),
-        )
+    line = "\n" if own_lines else ""
+    syntax = XmlSyntax(
+        call=Lookahead(_BEGINS, NAME, ">"),
+        call_begins=_BEGINS,
+        shown_call="<function=NAME>",
+        call_end="</function>",
+        parameter=Lookahead("<parameter=", NAME, ">"),
+        parameter_begins="<parameter=",
+        shown_parameter="<parameter=NAME>",
+        parameter_end="</parameter>",
+        opener=opener,
+        closer=closer,
+        own_lines=own_lines,
+        slips=(_NO_EQUALS,),
+    )
+    bare_syntax = replace(syntax, lead=_BEGINS)
+    bare = XmlCall(
+        _BEGINS,
+        "</function>",
+        bare_syntax,
+        label="bare_call",
+        rule=WRONG_OPENER,
+        ahead=Lookahead(NAME, (">", ""), Repeat(r"\s"), ("<parameter=", "</function>")),
+        tail=closer,
+        is_drafted=False,
+    )
+    writer = CallTemplate(
+        f"{opener}\n<function={{name}}>\n{{parameters}}</function>\n{closer}",
+        f"<parameter={{name}}>{line}{{value}}{line}</parameter>\n",
+        between,
+    )
+    readers = {"tool_call": XmlCallReader(syntax), "bare_call": XmlCallReader(bare_syntax)}
+    return XmlTags(XmlCalls((XmlCall(opener, closer, syntax), bare)), LabelledReader(readers), writer)
 
 
-class PairTags(Struct, frozen=True):
-    """The markers, reader and writer of a family that writes a bare name, then a key and a value for each argument.
+def pair_tags(
+    call: Enclosed = _TOOL_CALL,
+    key: Enclosed = _ARG_KEY,
+    value: Enclosed = _ARG_VALUE,
+    *,
+    separator: str = "",
+    wrapper: Enclosed | None = None,
+    value_type: Enclosed | None = None,
+    line: str = "\n",
+    label: str = "tool_call",
+) -> XmlTags:
+    """The tags of a family that writes a bare name, then a key and a value for each argument.
 
     `call` is around a call, `key` and `value` around the halves of a pair, `wrapper` around all calls; `separator` is
-    between the name and the pairs. `type` may be around the type of a value, between the halves of a pair.
+    between the name and the pairs. `value_type` may be around the type of a value, between the halves of a pair.
     `line` is the text between the parts of a call.
     """
-
-    call: Enclosed = Enclosed(OPENER, CLOSER)
-    key: Enclosed = _ARG_KEY
-    value: Enclosed = _ARG_VALUE
-    separator: str = ""
-    wrapper: Enclosed | None = None
-    type: Enclosed | None = None
-    line: str = "\n"
-    label: str = "tool_call"
-
-    @property
-    def calls(self) -> XmlCalls:
-        """The ways to begin a call."""
-        rule = WRONG_OPENER if self.wrapper is not None else None
-        wrappers = (self.wrapper,) if self.wrapper is not None else ()
-        return XmlCalls((XmlCall(self.call.opener, self.call.closer, self.syntax, self.label, rule),), wrappers)
-
-    @property
-    def reader(self) -> XmlCallReader:
-        """Reads the spans of calls."""
-        return XmlCallReader(self.syntax)
-
-    @property
-    def writer(self) -> CallTemplate:
-        """Writes calls as the family's template does."""
-        key, value, line = self.key, self.value, self.line
-        return CallTemplate(
-            f"{self.call.opener}{{name}}{self.separator}{line}{{parameters}}{self.call.closer}",
-            f"{key.opener}{{name}}{key.closer}{line * bool(key.closer)}{value.opener}{{value}}{value.closer}{line}",
-            line,
-            self.wrapper,
-        )
-
-    @property
-    def syntax(self) -> XmlSyntax:
-        """The tags of a call."""
-        name, opener, value = Repeat(r"[^<>\n]", 1, 128), self.call.opener, self.value.opener
-        between: tuple[LookaheadPiece, ...] = (self.key.closer, Repeat(r"\s"), value)
-        kind = ""
-        if self.type is not None:
-            typed = (self.type.opener, Repeat(r"[^<>\n]", 0, 64), self.type.closer, Repeat(r"\s"), value)
-            between = (self.key.closer, Repeat(r"\s"), OneOf((value,), typed))
-            kind = rf"(?:\s*{re.escape(self.type.opener)}[^<>\n]{{0,64}}{re.escape(self.type.closer)})?"
-        closes = re.escape(self.value.closer[1:])
-        key_opener, key_closer, value_opener = map(re.escape, (self.key.opener, self.key.closer, value))
-        pair = rf"{key_opener}([^<>\n]{{1,128}}){key_closer}(?:\s*({key_closer}))?{kind}\s*({value_opener})?"
-        return XmlSyntax(
-            call=Lookahead(opener, name, self.separator) if self.separator else None,
-            call_begins=opener,
-            shown_call=f"{opener}NAME{self.separator}",
-            call_end="",
-            parameter=Lookahead(self.key.opener, name, *between),
-            parameter_begins=self.key.opener,
-            shown_parameter=f"{self.key.opener}NAME{self.key.closer}{value}",
-            parameter_end=self.value.closer,
-            opener=opener,
-            closer=self.call.closer,
-            lead=opener if self.separator else "",
-            anywhere=True,
-            bad_is_empty=True,
-            key=lazy_pattern(pair) if key_closer else None,
-            slips=(*_NAME_IN_TAGS, *_open_keys(self.key, self.value)) if key_closer else _NAME_IN_TAGS,
-            bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
-        )
+    name, space = Repeat(r"[^<>\n]", 1, 128), Repeat(r"\s")
+    between: tuple[LookaheadPiece, ...] = (key.closer, space, value.opener)
+    kind = ""
+    if value_type is not None:
+        typed = (value_type.opener, Repeat(r"[^<>\n]", 0, 64), value_type.closer, space, value.opener)
+        between = (key.closer, space, OneOf((value.opener,), typed))
+        kind = rf"(?:\s*{re.escape(value_type.opener)}[^<>\n]{{0,64}}{re.escape(value_type.closer)})?"
+    closes = re.escape(value.closer[1:])
+    key_opener, key_closer, value_opener = map(re.escape, (key.opener, key.closer, value.opener))
+    pair = rf"{key_opener}([^<>\n]{{1,128}}){key_closer}(?:\s*({key_closer}))?{kind}\s*({value_opener})?"
+    syntax = XmlSyntax(
+        call=Lookahead(call.opener, name, separator) if separator else None,
+        call_begins=call.opener,
+        shown_call=f"{call.opener}NAME{separator}",
+        call_end="",
+        parameter=Lookahead(key.opener, name, *between),
+        parameter_begins=key.opener,
+        shown_parameter=f"{key.opener}NAME{key.closer}{value.opener}",
+        parameter_end=value.closer,
+        opener=call.opener,
+        closer=call.closer,
+        lead=call.opener if separator else "",
+        anywhere=True,
+        bad_is_empty=True,
+        key=lazy_pattern(pair) if key_closer else None,
+        slips=(*_NAME_IN_TAGS, *_open_keys(key, value)) if key_closer else _NAME_IN_TAGS,
+        bad_tag=rf"[^<>\n]*(?:<(?!{closes})/[\w:|]*>?)?(?:\s*<(?!{closes}|{key_opener[1:]})[\w:|]*>?(?![^<]*</))?",
+    )
+    writer = CallTemplate(
+        f"{call.opener}{{name}}{separator}{line}{{parameters}}{call.closer}",
+        f"{key.opener}{{name}}{key.closer}{line * bool(key.closer)}{value.opener}{{value}}{value.closer}{line}",
+        line,
+        wrapper,
+    )
+    rule = WRONG_OPENER if wrapper is not None else None
+    return XmlTags.of(XmlCall(call.opener, call.closer, syntax, label, rule), wrapper, writer)
 
 
 class _Family(Struct, frozen=True):
@@ -214,19 +173,19 @@ class _Family(Struct, frozen=True):
     reader: SpanReader
 
 
-FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", FunctionTags("<tool_call>", "</tool_call>").reader)
-ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", PairTags().reader)
-_read_separated = PairTags(separator=_SEPARATOR).reader
+FUNCTION_BODY = _Family(_FUNCTION, "qwen3_coder", function_tags(OPENER, CLOSER).reader)
+ARG_KEY_BODY = _Family(_NAME_AND_KEY, "glm45", pair_tags().reader)
+_read_separated = pair_tags(separator=_SEPARATOR).reader
 
 
 def _read_body_with_separator(closed: SpanClosed) -> ParseResult:
     """Read a body with a separator, without leading white space: its reader expects the name right after the marker."""
     span, text = closed.span, closed.inner_text.lstrip()
     inner = Range(span.inner.end - len(text), span.inner.end)
-    span = msgspec.structs.replace(span, inner=inner)
-    reading = _read_separated(msgspec.structs.replace(closed, span=span, inner_text=text))
-    calls = (msgspec.structs.replace(call, range=Range(inner.start, call.range.end)) for call in reading.calls)
-    return msgspec.structs.replace(reading, calls=tuple(calls))
+    span = replace(span, inner=inner)
+    reading = _read_separated(replace(closed, span=span, inner_text=text))
+    calls = (replace(call, range=Range(inner.start, call.range.end)) for call in reading.calls)
+    return replace(reading, calls=tuple(calls))
 
 
 SEPARATED_BODY = _Family(_NAME_AND_SEPARATOR, "hy_v3", _read_body_with_separator)
@@ -260,111 +219,74 @@ class SharedOpenerReader(Struct, frozen=True):
         return family.reader(closed).recovered(fault)
 
 
-def shared_function_reader(tags: FunctionTags) -> SharedOpenerReader:
-    """The reader of `<function=NAME>` in markers that other families share."""
-    return SharedOpenerReader(tags.reader, "`<function=NAME>`", (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY))
+def shared_function_tags(between: str = "\n") -> XmlTags:
+    """The tags `<function=NAME>` in markers that other families share."""
+    tags = function_tags(OPENER, CLOSER, between=between)
+    others = (ARG_KEY_BODY, SEPARATED_BODY, PYTHON_BODY)
+    return replace(tags, reader=SharedOpenerReader(tags.reader, "`<function=NAME>`", others))
 
 
-class InvokeTags(Struct, frozen=True):
+def invoke_tags(
+    wrapper: Enclosed | None,
+    prefix: str = "",
+    label: str = "tool_call",
+    *,
+    is_typed: bool = False,
+    anywhere: bool = False,
+    call_tag: str = "invoke",
+    parameter_tag: str = "parameter",
+) -> XmlTags:
     """The tags of one family: `prefix` is before each tag's name, `label` is the label of the calls' spans.
 
     `is_typed` says that a parameter's tag has `string="true"` or `"false"` for a value that is a text or JSON.
     `anywhere` is as in XmlSyntax. The tags are named `call_tag` and `parameter_tag`.
     """
+    call, parameter = f"{prefix}{call_tag}", f"{prefix}{parameter_tag}"
+    begins, parameter_begins = f'<{call} name="', f'<{parameter} name="'
+    typed: tuple[str | tuple[str, ...], ...] = ('" string="', ("true", "false"), '">') if is_typed else ('">',)
+    unquoted = lazy_pattern(rf"(?:\A|{re.escape(parameter_begins[:-1])})('?([\w.\-]+)'?)(?=>)")
+    syntax = XmlSyntax(
+        call=Lookahead(begins, QUOTED_NAME, '">'),
+        call_begins=begins,
+        shown_call=f'{begins}NAME">',
+        call_end="",
+        parameter=Lookahead(parameter_begins, QUOTED_NAME, *typed),
+        parameter_begins=parameter_begins,
+        shown_parameter=f'{parameter_begins}NAME"' + (' string="true">' if is_typed else ">"),
+        parameter_end=f"</{parameter}>",
+        opener=wrapper.opener if wrapper is not None else begins,
+        closer=f"</{call}>",
+        lead=begins,
+        text_type="true" if is_typed else "",
+        anywhere=anywhere,
+        slips=(
+            TagSlip(unquoted, r'"\2"', "The name {part} is not in double quotes"),
+            *(_bare_tags(prefix, call_tag, parameter_tag, wrapper) if prefix else ()),
+        ),
+    )
+    kind = ' string="{is_text}"' if is_typed else ""
+    writer = CallTemplate(
+        f'<{call} name="{{name}}">\n{{parameters}}</{call}>',
+        f'<{parameter} name="{{name}}"{kind}>{{value}}</{parameter}>\n',
+        wrapper=wrapper,
+        empty="\n" * is_typed,
+    )
+    rule, follows = WRONG_OPENER if wrapper is not None else None, Lookahead(QUOTED_NAME, '">', Repeat(r"\s"), "<")
+    return XmlTags.of(XmlCall(begins, f"</{call}>", syntax, label, rule, follows, unquoted=_UNQUOTED), wrapper, writer)
 
-    wrapper: Enclosed | None
-    prefix: str = ""
-    label: str = "tool_call"
-    is_typed: bool = False
-    anywhere: bool = False
-    call_tag: str = "invoke"
-    parameter_tag: str = "parameter"
 
-    @property
-    def calls(self) -> XmlCalls:
-        """The ways to begin a call."""
-        return XmlCalls((self.call,), (self.wrapper,) if self.wrapper is not None else ())
-
-    @property
-    def call(self) -> XmlCall:
-        """The way to begin a call."""
-        opener = f'<{self.prefix}{self.call_tag} name="'
-        return XmlCall(
-            opener,
-            f"</{self.prefix}{self.call_tag}>",
-            self.syntax,
-            self.label,
-            rule=WRONG_OPENER if self.wrapper is not None else None,
-            ahead=Lookahead(QUOTED_NAME, '">', Repeat(r"\s"), "<"),
-            unquoted=_UNQUOTED,
-        )
-
-    @property
-    def reader(self) -> XmlCallReader:
-        """Reads the spans of calls."""
-        return XmlCallReader(self.syntax)
-
-    @property
-    def syntax(self) -> XmlSyntax:
-        """The tags of a call."""
-        prefix = self.prefix
-        begins, parameter = f'<{prefix}{self.call_tag} name="', f'<{prefix}{self.parameter_tag} name="'
-        typed: tuple[str | tuple[str, ...], ...] = ('" string="', ("true", "false"), '">') if self.is_typed else ('">',)
-        return XmlSyntax(
-            call=Lookahead(begins, QUOTED_NAME, '">'),
-            call_begins=begins,
-            shown_call=f'{begins}NAME">',
-            call_end="",
-            parameter=Lookahead(parameter, QUOTED_NAME, *typed),
-            parameter_begins=parameter,
-            shown_parameter=f'{parameter}NAME"' + (' string="true">' if self.is_typed else ">"),
-            parameter_end=f"</{prefix}{self.parameter_tag}>",
-            opener=self.wrapper.opener if self.wrapper is not None else begins,
-            closer=f"</{prefix}{self.call_tag}>",
-            lead=begins,
-            text_type="true" if self.is_typed else "",
-            anywhere=self.anywhere,
-            slips=(
-                TagSlip(
-                    lazy_pattern(rf"(?:\A|{re.escape(parameter[:-1])})('?([\w.\-]+)'?)(?=>)"),
-                    r'"\2"',
-                    "The name {part} is not in double quotes",
-                ),
-                *self._bare_tags(),
-            ),
-        )
-
-    def _bare_tags(self) -> tuple[TagSlip, ...]:
-        """Tags that lack the family's prefix, or its spelling, where the whole ones belong."""
-        if not self.prefix:
-            return ()
-        tag, call = f"{self.prefix}{self.parameter_tag}", f"{self.prefix}{self.call_tag}"
-        words = [self.parameter_tag, self.call_tag]
-        if self.wrapper is not None:
-            words.append(self.wrapper.opener.removeprefix(f"<{self.prefix}").strip("<>"))
-        bare, end, *around = (rf"</?(?i:{re.escape(self.prefix)})?(?i:{re.escape(word)})\s*>" for word in words)
-        ends = rf"{end}(?:\s*{around[0]})?" if around else end
-        follows = rf"(?=\s*(?:<(?:{re.escape(self.prefix)})?{self.parameter_tag} |</?{re.escape(call)}|{end}|\Z))"
-        begins = rf"(?:\A\s*<?[^<>]{{1,160}}|{self.parameter_tag})>\s*(<{self.parameter_tag} name=)"
-        problem = f"{{part}} is not the closing tag `</{tag}>`"
-        return (
-            TagSlip(lazy_pattern(begins), f"<{tag} name=", f"{{part}} does not begin `<{tag}`"),
-            TagSlip(lazy_pattern(rf"(?!</{re.escape(tag)}>)({bare}){follows}"), f"</{tag}>", problem),
-            TagSlip(
-                lazy_pattern(rf"(?!</{re.escape(call)}>)({ends})\s*\Z"),
-                "",
-                f"{{part}} is not the closing tag `</{call}>`",
-            ),
-        )
-
-    @property
-    def writer(self) -> CallTemplate:
-        """Writes calls as the family's template does."""
-        tag, parameter = f"{self.prefix}{self.call_tag}", f"{self.prefix}{self.parameter_tag}"
-        kind = ' string="{is_text}"' if self.is_typed else ""
-        return CallTemplate(
-            f'<{tag} name="{{name}}">\n{{parameters}}</{tag}>',
-            f'<{parameter} name="{{name}}"{kind}>{{value}}</{parameter}>\n',
-            wrapper=self.wrapper,
-            empty="\n" * self.is_typed,
-        )
+def _bare_tags(prefix: str, call_tag: str, parameter_tag: str, wrapper: Enclosed | None) -> Iterator[TagSlip]:
+    """Tags that lack the family's prefix, or its spelling, where the whole ones belong."""
+    tag, call = f"{prefix}{parameter_tag}", f"{prefix}{call_tag}"
+    words = [parameter_tag, call_tag]
+    if wrapper is not None:
+        words.append(wrapper.opener.removeprefix(f"<{prefix}").strip("<>"))
+    bare, end, *around = (rf"</?(?i:{re.escape(prefix)})?(?i:{re.escape(word)})\s*>" for word in words)
+    ends = rf"{end}(?:\s*{around[0]})?" if around else end
+    follows = rf"(?=\s*(?:<(?:{re.escape(prefix)})?{parameter_tag} |</?{re.escape(call)}|{end}|\Z))"
+    begins = rf"(?:\A\s*<?[^<>]{{1,160}}|{parameter_tag})>\s*(<{parameter_tag} name=)"
+    no_closer = "{{part}} is not the closing tag `</{}>`"
+    yield TagSlip(lazy_pattern(begins), f"<{tag} name=", f"{{part}} does not begin `<{tag}`")
+    closes = lazy_pattern(rf"(?!</{re.escape(tag)}>)({bare}){follows}")
+    yield TagSlip(closes, f"</{tag}>", no_closer.format(tag))
+    yield TagSlip(lazy_pattern(rf"(?!</{re.escape(call)}>)({ends})\s*\Z"), "", no_closer.format(call))
