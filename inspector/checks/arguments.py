@@ -117,7 +117,7 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
     violations = schema.violations(value)
     formats = schema.format_mismatches(value)
     if isinstance(violations, UncheckedValue):
-        message = f"The arguments were not checked against the schema of `{tool.name}`: {found.why}."
+        message = f"The arguments were not checked against the schema of `{tool.name}`: {violations.why}."
         yield Fault(rules.SCHEMA_NOT_CHECKED, ArgumentPlaces(call).of(()), message, path="")
         return
     if schema.schema is None and schema.takes_objects and not isinstance(value, dict):
