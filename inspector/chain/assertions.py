@@ -131,7 +131,8 @@ _FAILING = (
         r"invalid|incorrect|wrong\w*|mismatch\w*|error(?:s|ed)?|"
         r"empty-handed|n/a|exit(?:s|ed)? (?:with )?(?:an? )?(?:code |status )?[1-9]\d*|non-?zero|problems?|trouble|"
         r"timed? ?out|time-?outs?|crash\w*|hangs?|"
-        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|been) (?:\w+ )?down|"
+        r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
+        r"been) (?:\w+ )?down(?! to\b)|"
         r"only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|my) \w+) only|"
         r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|"
         r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
@@ -299,7 +300,7 @@ _DONE = lazy_pattern(
     r"\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|er nu|er nå|færdig\w*|"
     r"ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|valmis|"
     r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
-    r"sekarang|đã|xong|تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
+    r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
     re.IGNORECASE,

@@ -44,7 +44,7 @@ _GENERAL = lazy_pattern(
     r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
     r"hotovo|"
     r"виконано|klaar|gereed|klart?|färdig\w*|færdig\w*|ferdig\w*|hazır|tamam(?:landı)?|bitti|gata|kész|valmis|έτοιμ\w+|"
-    r"selesai|xong|تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|"
+    r"selesai|xong|و?تم|جاهز\w*|מוכן\w*)\b|完成|搞定|完了|做完|弄好|終わり|終わった|"
     r"できました|出来ました|완료|끝났|끝냈|हो गया|เรียบร้อย|เสร็จ",
     re.IGNORECASE,
 )
@@ -247,6 +247,8 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         passes, _ = _check_patterns("test")
         if passes.search(clause.words) is not None:
             return True
+    if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
+        return _NOW.search(clause.words) is not None
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
@@ -370,7 +372,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|it|s)[ăei]?\b|"
     r"\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|"
     r"\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
-    r"\bتم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
+    r"\bو?تم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
     re.IGNORECASE,
 )
 """A completed action by its grammar, in the languages of `inspector.chain.assertions` other than English."""

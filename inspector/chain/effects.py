@@ -128,8 +128,8 @@ _TASK_RUNNERS_TABLE = (
 )
 _TASK_RUNNERS = frozenset(_TASK_RUNNERS_TABLE.split())
 _TASK_WORDS = _words(
-    test="test tests tst spec specs e2e unit integration check checks ci verify validate vet coverage t",
-    lint="lint lints clippy eslint style format fmt prettier stylecheck analyze analyse",
+    test="test tests tst spec specs e2e unit integration check checks ci verify validate coverage t",
+    lint="lint lints vet clippy eslint style format fmt prettier stylecheck analyze analyse",
     types="types type typecheck tsc mypy typing",
     build="build compile assemble package dist bundle typings kaniko all",
 )
@@ -196,6 +196,7 @@ _SUBCOMMANDS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 # Subcommands by which any command-line program of a service only looks: `gcloud run services describe`.
 _LOOKING_VERBS = frozenset(("list", "ls", "describe", "show", "status", "info", "logs", "whoami"))
 _STATES = frozenset(("status", "whoami"))
+_OBJECTS_OF_DOCKER = frozenset(("network", "volume", "image", "container", "context", "node", "service", "secret"))
 _LISTING_OPTIONS = frozenset(("-l", "--list", "--show-current", "-v", "-vv", "--get", "--dry-run"))
 PROBE_OPTIONS = frozenset(("--version", "-V", "-version", "--help", "-h"))
 _GIVE_UP = frozenset(("--abort", "--quit"))  # `git merge --abort` takes back what was begun
@@ -409,6 +410,8 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
     if program == "git" and words[:1] == ("diff",) and not {"--exit-code", "--quiet"}.isdisjoint(words):
         return EffectKind.PROBE, "git diff"
     verb = _verb(command)
+    if "-noout" in words or (verb in _OBJECTS_OF_DOCKER and command.operands[1:2] in (("inspect",), ("ls",))):
+        return EffectKind.PROBE, f"{program} {verb}"
     if not _STATES.isdisjoint(command.operands[1:3]) and program not in _TASK_RUNNERS:
         return EffectKind.PROBE, f"{program} {verb}"  # `gh auth status`
     if program == "gh" and not _GH_LOOKS.isdisjoint(command.operands[1:2]):
@@ -447,7 +450,14 @@ def _script(command: ShellCommand) -> str | None:
     if command.program not in _CODE_RUNNERS or command.program in _TASK_RUNNERS or inline_code(command.words):
         return None
     script = next(iter(command.operands), "")
+    name, tasks = script.rsplit("/", 1)[-1], command.operands[1:2]
+    if name in _CONSOLES and tasks:
+        return f"{name} {tasks[0]}"
     return script.rsplit("/", 1)[-1] if _PATH_LIKE.fullmatch(script) and not script.startswith("$") else None
+
+
+# Scripts of frameworks whose first word is the task: Laravel, Symfony, Django, Rails, Nextcloud, Craft.
+_CONSOLES = frozenset(("artisan", "console", "manage.py", "rails", "occ", "craft"))
 
 
 def inline_code(words: tuple[str, ...]) -> str | None:
@@ -498,7 +508,7 @@ def _family_of_script(command: ShellCommand) -> str:
         return ""
     if script == "manage.py":
         return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
-    return "test" if _CHECKING_SCRIPT.search(script) else ""
+    return _CHECKERS.get(script) or ("test" if _CHECKING_SCRIPT.search(script) else "")
 
 
 def _task_words(task: str) -> list[str]:

@@ -192,7 +192,7 @@ class FailedCall(Struct, frozen=True):
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
     worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
     `is_only_change` is whether this call was to change something and none that was worked; `shown` are the numbers in
-    the results of calls that worked.
+    the results of calls that worked; `wrote` are the arguments of those among them that changed something.
     """
 
     step: Step
@@ -214,6 +214,7 @@ class FailedCall(Struct, frozen=True):
     is_one_of_several: bool = False
     brought: str = ""
     shown: frozenset[str] = frozenset()
+    wrote: str = ""
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -248,6 +249,11 @@ class FailedCall(Struct, frozen=True):
         names = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
         return any(name not in known for name in names & _tokens(text))
 
+    def names_error(self, text: str) -> bool:
+        """Whether a text has a name of the line that tells what a check found, such as that of an exception."""
+        named = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
+        return not named.isdisjoint(_tokens(text))
+
     def describes(self, text: str) -> bool:
         """Whether a text says what a check found, or echoes an error: it has two words of it that the call has not.
 
@@ -259,7 +265,7 @@ class FailedCall(Struct, frozen=True):
             return self.echoes(text) > 1
         output = _tokens(self.step.result.content) - _tokens(self.step.call.raw_arguments) - self.written
         tokens = _tokens(text)
-        own = _tokens(self.brought[:_OWN_CHARS])
+        own = _tokens(self.wrote[:_OWN_CHARS])
         names = (token for token in tokens & output - own if "." in token.strip(".") or "_" in token)
         numbers = {token for token in tokens & output if token.isdigit() and len(token) > 2}
         least = 3 if numbers else 4
@@ -380,6 +386,7 @@ _LINE_NAMED = lazy_pattern(
     r"(?:\b(?:lines?|zeile|ligne|línea|linha|riga|строк\w+|linia|linii|řád\w+|rad|regel)|第) ?(\d{1,6})", re.IGNORECASE
 )
 _FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
+_MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
 _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
 _OTHER_SCRIPT = lazy_pattern(r"[\u0370-\U0001f000]")
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
@@ -458,7 +465,7 @@ def _names_of_target(target: str) -> Iterator[str]:
     if "." in target or ":" in target:
         host = _HOST.match(target)
         yield from host[1].split(".")[: -1 or None] if host is not None else ()
-    if "/" not in target:
+    if "/" not in target and len(target.split()) <= _MOST_NAME_WORDS:
         yield from (word for word in _TOKEN.findall(target) if len(word) > 3)
 
 

@@ -39,6 +39,12 @@ _UNITS = {"k": 1, "m": 2, "g": 3}
 _DATE = lazy_pattern(r"\d{4}-\d\d|\d{1,2}[:/.]\d\d")
 _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
+# A sentence on what could be done: "Changing the width to 128 would also help."
+_PROPOSAL = lazy_pattern(
+    r"[^.!?\n]*\b(?:would|could|might|würden?|könnten?|serait|pourrait|sería|podría|seria|poderia|sarebbe|potrebbe)\b"
+    r"[^.!?\n]*",
+    re.IGNORECASE,
+)
 _MAX_VALUES = 200
 _MAX_KNOWN = 60  # numbers of which two may give a third
 _MAX_CALLS = 8  # how many of the next turn's calls are examined
@@ -81,7 +87,7 @@ def distinctive_values(text: str) -> Sequence[str]:
 
 
 def _distinctive(text: str) -> Iterator[str]:
-    for word in [name for name in folded_names(_THOUSANDS.sub("", text)) if not name.isalpha()]:
+    for word in [name for name in dict.fromkeys(folded_names(_THOUSANDS.sub("", text))) if not name.isalpha()]:
         if word.isdigit():
             yield word
         elif runs := _RUN.findall(word):
@@ -234,7 +240,7 @@ class InventedValues:
 
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
-        return tuple(numbers(self._facts.answer.text)) if self._facts.answer else ()
+        return tuple(numbers(_PROPOSAL.sub(" ", self._facts.answer.text))) if self._facts.answer else ()
 
     @cached_property
     def _rounded_sizes(self) -> frozenset[str]:

@@ -149,7 +149,7 @@ class Necessity:
 
         The wish is what stands between the last "and" before the condition and the end of its sentence.
         """
-        words = self._words_of(failed)
+        words = {word for word in self._words_of(failed) if not self._facts.is_word_of_good_call(word)}
         request = self._facts.request_before(failed)
         for sentence in _SENTENCE_END.split(request):
             condition = _IF_POSSIBLE.search(sentence)

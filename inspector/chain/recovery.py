@@ -99,6 +99,7 @@ class RecoveryAnalysis:
             brought=facts.good_arguments,
             is_one_of_several=facts.is_one_of_several(failed),
             shown=facts.shown_numbers,
+            wrote=facts.changing_arguments,
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
@@ -254,6 +255,7 @@ def with_recoveries(
         recovered = recovered or analysis.without_replacement(step, intents[step.number], judged)
         if recovered is not None:
             found[step.number] = recovered
+    _share_last(failed, found, said)
     kinds = (
         structs.replace(
             step,
@@ -268,6 +270,18 @@ def with_recoveries(
         for step in steps
     )
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
+
+
+def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:
+    """What the agent said of the last of several attempts that were all lost, it said of those before, too."""
+    last: dict[tuple[str | None, str], Judged] = {}
+    for step in reversed(failed):
+        effect = main_effect(effects_of(step.call))
+        if step.number in found or effect is None or effect.command is None:
+            continue
+        judged = last.setdefault((step.call.name, " ".join(effect.command.words)), said[step.number])
+        if said[step.number].said is Said.SILENT and judged.said is not None:
+            said[step.number] = judged
 
 
 def _replacements(

@@ -344,7 +344,8 @@ def _kind(
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     last = _deciding(effects)
     decides = _decides_alone(effects) or _finds_nothing(last, text)
-    is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not _is_refused(text)
+    is_barred = _is_refused(text) or _could_not_ask(last, text)
+    is_answer = code == 1 and last.kind is EffectKind.PROBE and decides and not is_barred
     is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not body_of(text).strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
@@ -382,13 +383,30 @@ def _of_probe(
     if code == _DIFFERS and effect.command is not None and effect.command.program == "ansible":
         code = 1 if "| rc=1 |" in text else code  # of the command on one of the hosts
     is_missing = code == 3 or _MISSING.search(text[:_HEAD]) is not None or _asks_for_programs(effect)
-    if _is_refused(text):
+    if _is_refused(text) or _could_not_ask(effect, text):
         return ResultKind.FAILURE
     if code in (None, 1, 2, 3, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+
+
+def _could_not_ask(effect: Effect, text: str) -> bool:
+    """Whether the client of a service was not let in, or did not reach it: that is no answer."""
+    command = effect.command
+    if command is None or command.program not in _CLIENTS or not _STATES.isdisjoint(command.operands):
+        return False
+    return _NOT_REACHED.search(body_of(text)[:300]) is not None
+
+
+_STATES = frozenset(("status", "whoami", "can-i", "ping"))  # they ask whether one is let in
+_CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
+_NOT_REACHED = lazy_pattern(
+    r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
+    r"cannot connect|connection (?:to the server|refused|reset)|timed? ?out|no such host|auth login",
+    re.IGNORECASE,
+)
 
 
 def _finds_nothing(effect: Effect, text: str) -> bool:
@@ -436,6 +454,8 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     """Whether a program that no table knows reports faults at lines of files, as a checker does."""
     if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
         return False
+    if effect.subject == "git commit":
+        return False  # a hook found faults, and nothing was committed
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
@@ -518,8 +538,11 @@ def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
 
 def _is_shell_error(text: str, effect: Effect) -> bool:
     """Whether the shell did not find the program."""
-    match = _NOT_FOUND_PROGRAM.search(text[:400])
-    return match is not None and effect.command is not None and effect.command.own_name in match[0]
+    head = text[:400]
+    if effect.command is None or effect.command.own_name not in head:
+        return False
+    match = _NOT_FOUND_PROGRAM.search(head)
+    return match is not None and effect.command.own_name in match[0]
 
 
 def _asks_for_programs(effect: Effect) -> bool:
@@ -617,7 +640,7 @@ _LONGEST_NO = 200
 # ... and what a check of a service answers: `{"eligible": false, "reason": "more than 30 days"}`.
 _NO_WITH_REASON = lazy_pattern(
     r'\s*\{\s*"(?!success|ok\b|succeeded|error)\w{1,40}"\s*:\s*false\s*(?:,\s*"(?:reason|why|message|detail|note|\w{0,3}code)"'
-    r'\s*:\s*"[^"]{0,150}"\s*)?\}\s*'
+    r'\s*:\s*"[^"]{0,150}"\s*(?:,\s*"(?!error)\w{1,40}"\s*:\s*(?:"[^"]{0,60}"|[\w.-]{1,30})\s*)?)?\}\s*'
 )
 _ASKING_VERBS = frozenset(("check", "is", "can", "has", "may", "verify", "validate", "test", "exists"))
 _NO_VALUES = frozenset(("false", "none", "no"))
@@ -652,7 +675,8 @@ def hidden_finding(call: ToolCall, result: ToolResult) -> str | None:
     effect = main_effect(effects)
     if effect is None or effect.kind is not EffectKind.CHECK:
         return None
-    if effects[-1] is effect and (result.is_error is False or _known_code(result) is not None):
+    is_known = effects[-1] is effect and (result.is_error is False or _known_code(result) is not None)
+    if is_known or _ends_built(effect, result.content):
         return None
     for end in (result.content[-_TAIL:], result.content[:_HEAD]):
         match = _FINDINGS.search(end) or _LOCATED_FAULT.search(end)
@@ -778,13 +802,12 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     text = result.content
     if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
         return first_line(text)
-    if len(text) <= 600:
-        head = text[:300].strip()
-        folded = head.casefold()
-        if " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded)):
-            return head.partition("\n")[0]
+    if (refused := _refusal_told(text)) is not None:
+        return refused
     effects = effects_of(call)
     effect = main_effect(effects)
+    if _ends_built(effect, text):
+        return None
     if any(part.command is not None for part in effects):
         text = body_of(text)
         if (line := _program_error(effects, text)) is not None:
@@ -804,6 +827,28 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     return line if is_short and not _is_traceback_of_file(text, line, effect) else None
 
 
+def _refusal_told(text: str) -> str | None:
+    """The line with which a short result begins that somebody refused or stopped the call; None if none does."""
+    if len(text) > 600:
+        return None
+    head = _WALL_TIME.sub("", text[:300]).strip()
+    folded = head.casefold()
+    is_told = " " in head and (_REJECTED.match(folded, _begin_of_refusal(folded)) or _NOT_RUN.match(folded))
+    return head.partition("\n")[0] if is_told else None
+
+
+def _ends_built(effect: Effect | None, text: str) -> bool:
+    """Whether the last line of a build says that it is complete: what stands before it is a warning."""
+    is_build = effect is not None and effect.kind is EffectKind.CHECK and effect.subject == "build"
+    return is_build and _IS_BUILT.search(last_line(text)) is not None
+
+
+_IS_BUILT = lazy_pattern(
+    r"^\W*(?:build (?:is )?(?:complete\w*|succe\w+|finished)|(?:compiled|built|finished) successfully|"
+    r"successfully built)\b",
+    re.IGNORECASE,
+)
+_WALL_TIME = lazy_pattern(r"\AWall time: [\d.]+ seconds\n")  # Codex
 _VIEWERS = frozenset(("open", "goto"))  # SWE-agent's, in a shell
 _NO_FILE = lazy_pattern(r"File \S+ (?:was )?not found\.?")
 

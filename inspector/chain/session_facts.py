@@ -152,6 +152,12 @@ class SessionFacts:
         results = (step.result.content[:MAX_READ_CHARS] for step in self.steps if step.is_good and step.result)
         return frozenset(number for content in results for number in _NUMBER.findall(content))
 
+    @cached_property
+    def changing_arguments(self) -> str:
+        """The arguments of the calls that worked and changed or ran something, in lower case."""
+        good = (step for step in self.steps if step.is_good and changes(step))
+        return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in good)
+
     def is_word_of_good_call(self, word: str) -> bool:
         """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
         return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None

@@ -38,7 +38,9 @@ _SORRY_WORDS = 3  # "I'm sorry, but ...": a clause so short denies what the sent
 _FENCE = lazy_pattern(r"^[ \t]{0,8}(?:```|~~~)[^\n]*\n[\s\S]*?(?:^[ \t]{0,8}(?:```|~~~)[^\n]*$|\Z)", re.MULTILINE)
 _NO_SENTENCE = lazy_pattern(r"[ \t]*(?:>|#{1,6} |\||\*\*[^*\n]{1,60}\*\*:?\s*$)")
 _SENTENCE = lazy_pattern(r"[^\n]+")
-_SENTENCE_END = lazy_pattern(r"(?<=[.!?])\s+(?=[A-Z`\"'(*\[]|\d)|(?<=[。！？])|;\s+|(?<!\s)\s+[—–]\s+", re.IGNORECASE)
+_SENTENCE_END = lazy_pattern(
+    r"(?<=[.!?؟।])\s+(?=[^\W_]|[`\"'(*\[¿¡«„“])|(?<=[。！？])|;\s+|(?<!\s)\s+[—–]\s+", re.IGNORECASE
+)
 # In the reply to a failure, which goes on with another call, any statement is about it, but a plan states nothing...
 _PLAN = lazy_pattern(
     r"\W*(?:thought:\s*)?(?:ok(?:ay)?|alright|sure|good|great|perfect)?\W*(?:now|next|then|first|finally|"
@@ -51,7 +53,17 @@ _PLAN = lazy_pattern(
     r"ing)?\b[^.]{0,80}[.:…]?\s*$|"
     r"现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|versuche)|ahora\b|voy a|luego|"
     r"maintenant\b|"
-    r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では)",
+    r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|"
+    r"mă uit|caut|încerc|verific|acum|acuma|să vedem|sprawdz\w+|patrzę|szukam|próbuję|teraz|zobacz\w+|podívám|zkusím|"
+    r"zkontroluj\w*|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed\w+|jag (?:tittar|kollar|provar|kör|"
+    r"läser)|"
+    r"nu |ik (?:kijk|probeer|zoek|controleer|lees)|jeg (?:ser|prøver|tjekker|sjekker|leser|læser)|megnéz\w+|"
+    r"megpróbál\w+|"
+    r"most |katson|kokeilen|etsin|tarkistan|nyt |saya (?:cek|lihat|coba|periksa|akan)|sekarang|mari|дивлюся|подивлюся|"
+    r"спробую|перевіряю|тепер|зараз|смотрю|посмотрю|проверяю|проверю|ищу|пробую|попробую|guardo|provo|cerco|controllo|"
+    r"verifico|ora |adesso|vediamo|vejo|procuro|tento|miro|busco|pruebo|veamos|reviso|je (?:cherche|lis|vérifie|teste)|"
+    r"voyons|ich (?:suche|teste|öffne|starte)|سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|để tôi|tôi sẽ|bây giờ|"
+    r"κοιτάω|κοιτάζω|ψάχνω|τώρα|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
     re.IGNORECASE,
 )
 # ... and neither does what is being done.
@@ -75,6 +87,7 @@ _STATES = lazy_pattern(
     r"requires|"
     r"contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|depends|points|"
     r"(?<!the )(?<!a )(?<!an )\w{3,}ed|"
+    r"\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|from|for|on|in|with|at|as|\d+)\b)|"
     r"\w{3,}['’]s)\b",
     re.IGNORECASE,
 )
@@ -347,8 +360,6 @@ class Statements:
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
             return True
-        if failed.is_only_lost and is_question and failed.is_lost and failed.terms.names_target(sentence):
-            return True
         if failed.is_lost and (failed.gives_code(sentence) or failed.quotes_error(sentence)):
             return True
         if failed.is_lost and says_already(failed.step, sentence):
@@ -369,6 +380,8 @@ class Statements:
             return True
         if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
+        if sentence.rstrip().endswith(("?", "？")) and failed.terms.names_target(sentence):
+            return True  # "May I have read rights on config.yaml?"
         denials = [clause for clause in self._clauses(sentence, failed) if clause.denies and not _only_counts(clause)]
         return any(
             clause.admits

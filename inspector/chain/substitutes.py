@@ -19,13 +19,22 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import islice, pairwise
 from operator import itemgetter
 from sys import intern
 
 from weaklink.inspector.chain.assertions import clauses_of
-from weaklink.inspector.chain.effects import Effect, EffectKind, effects_of, has_known_effect, main_effect, only_asks
+from weaklink.inspector.chain.effects import (
+    Effect,
+    EffectKind,
+    effects_of,
+    has_known_effect,
+    inline_code,
+    main_effect,
+    only_asks,
+)
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
 from weaklink.inspector.chain.session_facts import (
@@ -40,12 +49,13 @@ from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
-from weaklink.inspector.memoized import memoized
+from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.scanning import lazy_pattern
 
 _MAX_CANDIDATES = 4
 _MIN_WORDS = 4
 _MAX_OTHER_WAYS = 6
+_MAX_SEARCHED_WORDS = 16  # to search a text for more words takes longer than to split it into its words
 _WORD = lazy_pattern(r"\w+")
 _HAVE_OTHER_WAYS = (EffectKind.READ, EffectKind.PROBE, EffectKind.RUN)
 
@@ -60,7 +70,7 @@ class Substitutes:
         self._by_word: defaultdict[str, list[int]] = defaultdict(list)
         for step in steps if keys else ():
             if step.is_good and step.result is not None and not is_terminal(step.call.name):
-                for word in keys.intersection(_names_in(step.call.raw_arguments, _result_of(step))):
+                for word in _keys_in(step, keys):
                     self._by_word[word].append(step.number)
 
     def of(self, failed: Step, intent: Intent) -> Recovered | None:
@@ -325,7 +335,8 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             )
             return Recovery.WORKED_AROUND if is_held else None
         case EffectKind.WRITE:
-            writes = target in arguments and later.kind in (EffectKind.RUN, EffectKind.WRITE)
+            is_held = target in (" ".join(later.targets) if later.command is None else arguments)
+            writes = is_held and later.kind in (EffectKind.RUN, EffectKind.WRITE)
             return Recovery.WORKED_AROUND if writes and _WRITES.search(arguments) else None
         case EffectKind.RUN | EffectKind.CHECK:
             is_held = target in (arguments if "*" in target else _ARGUMENT.findall(arguments))
@@ -346,8 +357,14 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
 
 def _operand_names(effect: Effect) -> frozenset[str]:
     """The names, without folder and suffix, of what a command is given."""
-    operands = effect.command.operands if effect.command is not None else ()
+    if effect.command is None:
+        return frozenset()
+    code = inline_code(effect.command.words)
+    operands = effect.command.operands if code is None else tuple(_FILE_IN_CODE.findall(code[:MAX_READ_CHARS]))
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
+
+
+_FILE_IN_CODE = lazy_pattern(r"['\"]([^'\"\s]{1,200}\.[a-z]\w{0,5})['\"]")
 
 
 def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
@@ -432,6 +449,15 @@ def _text(step: Step) -> str:
 
 def _joined(arguments: str, result: str) -> str:
     return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
+
+
+def _keys_in(step: Step, keys: set[str]) -> AbstractSet[str]:
+    """The keys among the names in a call's arguments and result."""
+    if is_memoizing():
+        return keys & _names_in(step.call.raw_arguments, _result_of(step))
+    text = _text(step)
+    may_be_there = len(keys) > _MAX_SEARCHED_WORDS or any(key in text for key in keys)
+    return keys.intersection(folded_names(text)) if may_be_there else frozenset()
 
 
 @memoized
@@ -567,8 +593,13 @@ class NamedWays:
         texts = [speech.text for speech in self._facts.speeches if speech.turn == reply]
         last = judged.statement.text if judged.statement is not None else ""
         texts += [clause.text for clause in clauses_of(last) if not clause.denies and _INSTEAD.search(last)]
+        texts = [_SCRIPT_END.sub(" ", text) for text in texts]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+# Where a Latin word ends and a Korean or Japanese ending begins: "md5sum\uc73c\ub85c".
+_SCRIPT_END = lazy_pattern(r"(?<=[A-Za-z0-9])(?=[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af])")
 
 
 def _may_look(step: Step, effect: Effect) -> bool:

@@ -55,7 +55,8 @@ _TABLE = (
             r"unavailable|no route"
         ),
         (
-            r"\b(?:unreachable|reachable|offline|down|network|timeouts?|verbindung\w*|erreichbar\w*|netz(?:werk)?|"
+            r"\b(?:unreachable|reachable|offline|(?:is|are|was|were|be|went|seems) (?:\w+ )?down(?! to\b)|network|"
+            r"timeouts?|verbindung\w*|erreichbar\w*|netz(?:werk)?|"
             r"antworte\w*|"
             r"zeitüberschreitung|connexions?|réseau|joignable|injoignable|répond\w*|conexi(?:ón|ones)|red|responde\w*|"
             r"conexão|"
@@ -71,9 +72,13 @@ _TABLE = (
         ),
     ),
     (
-        r"protected|pull request|merge request",
+        r"pull request|merge request",
+        r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b",
+    ),
+    (
+        r"protected",
         (
-            r"\b(?:protected|pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?|geschützt\w*|protég\w+|protegid\w+|"
+            r"\b(?:protected|geschützt\w*|protég\w+|protegid\w+|"
             r"protett[oa]|"
             r"защищ\w+|захищ\w+|chronion\w+|chráněn\w+|beschermd\w*|skyddad\w*|beskytt\w+|korumal\w+|protejat\w*|"
             r"védett|"

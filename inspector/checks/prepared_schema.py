@@ -1,70 +1,62 @@
-"""Prepares a tool's `parameters` for checking arguments, once per schema, and checks within bounds.
+"""A tool's `parameters`, repaired into the JSON Schema that was meant, and ready to check arguments within bounds.
 
-An invalid JSON Schema is repaired into the one that was meant: keywords that break the meta-schema, bare maps of
-parameters, reference cycles, references without a target.
+    {"city": {"type": "str"}}  ->  {"type": "object", "properties": {"city": {"type": "string"}}}, and two faults
 
-Each fault becomes a fault with its place; it is corrected if its meaning is clear, and removed if it is not.
+1. A bare map of parameters, or parameters beside `type: object`, go under `properties`.
+2. References that lead back to themselves for the same value are reported; a validator takes them for no constraint.
+3. The work that the schema may cause is counted, and jsonschema-rs builds the validator. If it refuses, the keywords
+   that break the meta-schema are corrected where their meaning is clear, else removed; then ids and a dialect that are
+   not known, then references without a target; and it tries again.
+
+All of it happens once per schema. `PreparedSchema` then checks values; it counts the work for each one first.
 """
 
 import copy
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
-from typing import Any
-from urllib.parse import unquote
+from graphlib import CycleError, TopologicalSorter
 
 from msgspec import Struct
 
 from weaklink.inspector.checks import json_schema
-from weaklink.inspector.checks.json_schema import DefinitionFault, Path, Violation, parent, places, short, violation_of
-from weaklink.inspector.checks.schema_complexity import SchemaWork, TooMuchWorkError
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.checks.json_schema import Path, Violation, value_at
+from weaklink.inspector.checks.schema_complexity import (
+    REFERENCES,
+    WITH_SCHEMAS,
+    SchemaWork,
+    TooMuchWorkError,
+    at_pointer,
+    objects,
+    subschemas,
+)
+from weaklink.inspector.checks.wording import quoted, shown, type_of
+from weaklink.inspector.json_text import object_of, write_json
 from weaklink.inspector.model import Json
 from weaklink.inspector.rules import schema as rules
+from weaklink.inspector.rules.rule import Rule
 
-MOST_VIOLATIONS = 50
+MAX_VIOLATIONS = 50
 """The maximum number of violations reported for one call."""
 
-_LARGEST_SCHEMA = 100_000  # steps that a schema may take on a single value
-_LARGEST_EXPLAINED = 10_000  # reasons copy parts of the schema
+_MAX_EXPLAINED_STEPS = 10_000  # reasons copy parts of the schema
 _VERDICT_STEPS = 2_000_000  # about 0.1 us each
 _RECURSIVE_STEPS = 100_000  # recursive schemas multiply with the depth of the value
 _REASON_STEPS = 20_000  # a reason costs about 15 us, and the library collects all of them before it returns the first
 _RECURSIVE_WORK = "the schema refers to itself in a way that multiplies with the depth of the arguments"
 _TOO_MUCH_WORK = f"checking arguments of this size by a schema of this size takes more than {_VERDICT_STEPS:,} steps"
 _FORMAT = '"format": "'  # in the text of every schema that names a format
-_KEYWORDS_OF_SCHEMAS = frozenset({"properties", "items", "additionalProperties", "not", "if", "then", "else", "$defs"})
 
-_KEYWORDS = _KEYWORDS_OF_SCHEMAS | {
-    *("type", "required", "enum", "const", "description", "title", "default", "examples", "format", "pattern", "anyOf"),
-    *(
-        "allOf",
-        "oneOf",
-        "$ref",
-        "$id",
-        "$schema",
-        "$comment",
-        "$anchor",
-        "$dynamicRef",
-        "$dynamicAnchor",
-        "definitions",
-    ),
-    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "minItems"),
-    *("maxItems", "uniqueItems", "contains", "minContains", "maxContains", "prefixItems", "minProperties", "strict"),
-    *("maxProperties", "patternProperties", "propertyNames", "dependencies", "dependentRequired", "dependentSchemas"),
-    *("unevaluatedProperties", "unevaluatedItems", "additionalItems", "$recursiveRef", "$recursiveAnchor", "id"),
-    *("$vocabulary", "readOnly", "writeOnly", "deprecated", "contentEncoding", "contentMediaType", "contentSchema"),
-}
-
+# Keywords whose value may be an object; beside `type: object` any other object that looks like a schema is a parameter.
+_WITH_OBJECTS = frozenset((*WITH_SCHEMAS, "contentSchema", "const", "default"))
+_NEVER_PARAMETERS = ("properties", "items", "additionalProperties", "not", "if", "then", "else", "$defs")
+_SIGNS_OF_SCHEMAS = ("type", "description", "enum", "anyOf", "oneOf", "$ref", "properties", "items", "default")
 _COMPOSED = ("$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not", "const", "enum")
 
-_SCHEMA_KEYWORDS = frozenset(
-    {"type", "description", "enum", "anyOf", "oneOf", "$ref", "properties", "items", "default"}
-)
-
-_LARGEST = 50_000
-_ROUNDS = 12
+_MAX_SCHEMA_VALUES = 50_000
+_MAX_MEANT_CHARS = 100_000  # larger schemas get no repair by jsonschema, which takes a second for 20,000 values
+_MAX_IDS = 200  # jsonschema-rs takes cubic time for a chain of references to ids: 200 take 0.2 s, 800 half a minute
+_MAX_ROUNDS = 12
+_MAX_CYCLES = 10
 
 _TYPES = {
     **dict.fromkeys(("str", "string", "text", "char", "date", "datetime"), "string"),
@@ -76,8 +68,14 @@ _TYPES = {
     **dict.fromkeys(("none", "nonetype", "null"), "null"),
 }
 
-_IN_PLACE = ("allOf", "anyOf", "oneOf")
-_QUOTED = re.compile(r"'([^']*)'")
+
+class DefinitionFault(Struct, frozen=True):
+    """A fault in a schema: the rule, the place in `parameters`, one sentence, and the smallest repair."""
+
+    rule: Rule
+    path: Path
+    message: str
+    hint: str | None = None
 
 
 class UncheckedValue(Struct, frozen=True):
@@ -95,7 +93,7 @@ class PreparedSchema(Struct, frozen=True):
 
     faults: tuple[DefinitionFault, ...]
     takes_objects: bool
-    schema: Json
+    schema: Json = None
     _validator: json_schema.Validator | None = None
     _formats: json_schema.Validator | None = None
     _work: SchemaWork | None = None
@@ -110,7 +108,7 @@ class PreparedSchema(Struct, frozen=True):
                 return ()
             if not self._is_explainable(self._work, value):
                 return (Violation("schema", (), None),)
-            violations = tuple(self._violations_from(islice(self._validator.iter_errors(value), MOST_VIOLATIONS)))
+            violations = tuple(json_schema.violations(self._validator, value, self.schema, MAX_VIOLATIONS))
         except TooMuchWorkError:
             return UncheckedValue(_RECURSIVE_WORK if self._work.is_recursive else _TOO_MUCH_WORK)
         except ValueError as error:
@@ -125,8 +123,8 @@ class PreparedSchema(Struct, frozen=True):
             self._work.check(value, _VERDICT_STEPS)
             if self._formats.is_valid(value) or not self._is_explainable(self._work, value):
                 return ()
-            found = islice(self._formats.iter_errors(value), MOST_VIOLATIONS)
-            return tuple(one for one in self._violations_from(found) if one.keyword == "format")
+            violations = json_schema.violations(self._formats, value, self.schema, MAX_VIOLATIONS)
+            return tuple(violation for violation in violations if violation.keyword == "format")
         except (TooMuchWorkError, ValueError):
             return ()
 
@@ -137,84 +135,62 @@ class PreparedSchema(Struct, frozen=True):
             work.check(value, _REASON_STEPS)
         except TooMuchWorkError:
             return False
-        return work.size <= _LARGEST_EXPLAINED
-
-    def _violations_from(self, errors: Iterable[Any]) -> Iterator[Violation]:
-        return (violation_of(error, self.schema) for error in errors)
+        return work.size <= _MAX_EXPLAINED_STEPS
 
 
 def prepared_schema(parameters: Json) -> PreparedSchema:
     """The schema ready for use. Cached: by identity first, then by content."""
-    return _by_identity(_Identity(parameters))
+    return _by_identity(_CacheKey(parameters))
 
 
-class _Identity:
-    """A schema as a cache key that compares by identity; it keeps the schema, so that its id is not reused."""
+class _CacheKey:
+    """A schema as a key: equal by its JSON text if that is given, else by identity, which takes a fiftieth."""
 
-    __slots__ = ("value",)
+    __slots__ = ("schema", "text")
 
-    def __init__(self, value: Json) -> None:
-        self.value = value
-
-    def __hash__(self) -> int:
-        return id(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Identity) and other.value is self.value
-
-
-class _Content(_Identity):
-    """A schema as a cache key by its JSON text."""
-
-    __slots__ = ("text",)
-
-    def __init__(self, value: Json) -> None:
-        super().__init__(value)
-        self.text = write_json(value)
+    def __init__(self, schema: Json, text: str = "") -> None:
+        self.schema, self.text = schema, text
 
     def __hash__(self) -> int:
-        return hash(self.text)
+        return hash(self.text) if self.text else id(self.schema)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Content) and other.text == self.text
+        if not isinstance(other, _CacheKey):
+            return NotImplemented
+        return other.text == self.text if self.text else other.schema is self.schema
 
 
 @lru_cache(maxsize=512)
-def _by_identity(key: _Identity) -> PreparedSchema:
-    return _by_content(_Content(key.value))
+def _by_identity(key: _CacheKey) -> PreparedSchema:
+    return _by_content(_CacheKey(key.schema, write_json(key.schema)))
 
 
 @lru_cache(maxsize=256)
-def _by_content(key: _Content) -> PreparedSchema:
-    return _prepare(key.value, key.text)
+def _by_content(key: _CacheKey) -> PreparedSchema:
+    return _prepare(key.schema, key.text)
 
 
 def _prepare(parameters: Json, text: str) -> PreparedSchema:
     if parameters is None:
-        return PreparedSchema((), takes_objects=True, schema=None)
-    refusal = screen_schema(parameters)
+        return PreparedSchema((), takes_objects=True)
+    refusal = _refusal(parameters)
     if refusal is not None:
-        return PreparedSchema(
-            (DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), refusal),), takes_objects=False, schema=None
-        )
-    reading = repair_schema(parameters)
-    if reading.validator is None:
-        return PreparedSchema(reading.faults, reading.takes_objects, schema=None)
-    work = _bounded_work(reading.schema)
-    if work is None:
-        why = "its references multiply or nest too deep, so checking might never finish"
-        fault = DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), f"The schema was ignored: {why}.")
-        return PreparedSchema((*reading.faults, fault), reading.takes_objects, schema=None)
-    formats = json_schema.build_for_formats(reading.schema) if _FORMAT in text else None
-    return PreparedSchema(reading.faults, reading.takes_objects, reading.schema, reading.validator, formats, work)
+        return PreparedSchema((DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), refusal),), takes_objects=False)
+    if not isinstance(parameters, dict | bool):
+        message = f"`parameters` is {type_of(parameters)}, not a schema; weaklink cannot check arguments against it."
+        fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
+        return PreparedSchema((fault,), takes_objects=True)
+    schema, faults = _as_object_schema(parameters) if isinstance(parameters, dict) else (parameters, [])
+    return _repaired(schema, [*faults, *_reference_cycles(schema)], text)
 
 
-def _bounded_work(schema: Json) -> SchemaWork | None:
-    try:
-        work = SchemaWork(schema)
-    except TooMuchWorkError:
-        return None
-    return work if work.size <= _LARGEST_SCHEMA else None
+def _refusal(parameters: Json) -> str | None:
+    """Why a schema may not reach a validator at all; None if it may."""
+    unsafe = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_MAX_SCHEMA_VALUES)
+    if unsafe is not None:
+        return f"The schema was ignored: {unsafe.why}."
+    ids = sum(isinstance(node.get(keyword), str) for node in objects(parameters) for keyword in ("$id", "id"))
+    return f"The schema was ignored: it contains more than {_MAX_IDS} ids." if ids > _MAX_IDS else None
 
 
 def takes_objects(schema: Json) -> bool:
@@ -225,7 +201,38 @@ def takes_objects(schema: Json) -> bool:
     return named == "object" or (isinstance(named, list) and "object" in named)
 
 
-def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[DefinitionFault]]:
+def _repaired(schema: Json, faults: list[DefinitionFault], text: str) -> PreparedSchema:
+    """The schema, an object or boolean, repaired until a validator accepts it; `schema` is not modified."""
+    original, is_usual = schema, takes_objects(schema)
+    for _ in range(_MAX_ROUNDS):
+        try:
+            work = SchemaWork(schema)
+            validator = json_schema.build(schema)
+            if work.unresolved is not None:
+                raise TooMuchWorkError(f"it is not clear where its reference {quoted(work.unresolved)} leads")
+            formats = json_schema.build(schema, formats=True) if _FORMAT in text else None
+            return PreparedSchema((*dict.fromkeys(faults),), is_usual, schema, validator, formats, work)
+        except TooMuchWorkError as error:
+            return _unusable(faults, f"The schema was ignored: {error}.", takes_objects=is_usual)
+        except json_schema.RejectedSchemaError as error:
+            rejection = error
+        schema = copy.deepcopy(schema) if schema is original else schema
+        steps = (_repair_keywords(schema, rejection.path, text), _remove_names(schema), _remove_references(schema))
+        repairs = next(filter(None, map(list, steps)), None)
+        if repairs is None:
+            reason = f"The schema was ignored: the schema library rejects it ({rejection})."
+            return _unusable(faults, reason, takes_objects=is_usual)
+        faults += repairs
+    reason = "The schema has too many faults; weaklink does not check arguments against it."
+    return _unusable(faults, reason, takes_objects=is_usual)
+
+
+def _unusable(faults: Iterable[DefinitionFault], reason: str, *, takes_objects: bool) -> PreparedSchema:
+    fault = DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), reason)
+    return PreparedSchema((*dict.fromkeys(faults), fault), takes_objects)
+
+
+def _as_object_schema(schema: dict[str, Json]) -> tuple[dict[str, Json], list[DefinitionFault]]:
     """The object schema that a definition means, unchanged if it declares its dialect by `$schema`.
 
     `schema` itself is not modified.
@@ -233,9 +240,9 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[DefinitionFaul
     if "$schema" in schema:
         return schema, []
     if _is_bare_map(schema):
-        names = ", ".join(f"`{short(name)}`" for name in list(schema)[:4]) + (", …" if len(schema) > 4 else "")
         message = (
-            f"`parameters` is a bare map of parameters ({names}); expected `type: object` with these as `properties`."
+            f"`parameters` is a bare map of parameters ({_first_names(schema)}); expected `type: object` with these as "
+            "`properties`."
         )
         hint = "Put them under `properties`, next to `type: object`."
         return {"type": "object", "properties": schema}, [DefinitionFault(rules.INVALID_TOOL_SCHEMA, (), message, hint)]
@@ -251,128 +258,87 @@ def as_object_schema(schema: dict[str, Json]) -> tuple[Json, list[DefinitionFaul
         )
         return {"type": "object", **schema} if "properties" in schema else schema, [fault]
     if schema.get("type") == "object" and "properties" not in schema:
-        stray = [key for key, inner in schema.items() if key not in _KEYWORDS and _looks_like_schema(inner)]
+        stray = {key: inner for key, inner in schema.items() if key not in _WITH_OBJECTS and _looks_like_schema(inner)}
         if stray:
-            names = ", ".join(f"`{short(name)}`" for name in stray[:4])
-            message = f"Parameters appear next to `type: object` ({names}); expected them under `properties`."
-            kept = {key: inner for key, inner in schema.items() if key not in stray}
-            fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (stray[0],), message, "Put them under `properties`.")
-            return {**kept, "properties": {key: schema[key] for key in stray}}, [fault]
+            message = (
+                f"Parameters appear next to `type: object` ({_first_names(stray)}); expected them under `properties`."
+            )
+            hint = "Put them under `properties`."
+            fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (next(iter(stray)),), message, hint)
+            rest = {key: inner for key, inner in schema.items() if key not in stray}
+            return {**rest, "properties": stray}, [fault]
     return schema, []
+
+
+def _first_names(parameters: Iterable[str], most: int = 4) -> str:
+    names = [quoted(name) for name in parameters]
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def _is_bare_map(schema: dict[str, Json]) -> bool:
     """Whether these are parameters and not a schema: no key is a keyword with a value that fits it."""
     return bool(schema) and all(
-        _looks_like_schema(inner) and (key not in _KEYWORDS or key not in _KEYWORDS_OF_SCHEMAS)
-        for key, inner in schema.items()
+        _looks_like_schema(inner) and key not in _NEVER_PARAMETERS for key, inner in schema.items()
     )
 
 
 def _looks_like_schema(inner: Json) -> bool:
-    return isinstance(inner, dict) and (not inner.keys().isdisjoint(_SCHEMA_KEYWORDS))
+    return isinstance(inner, dict) and any(key in inner for key in _SIGNS_OF_SCHEMAS)
 
 
-class RepairedSchema(Struct, frozen=True):
-    """A schema with its validator, both None if there is none, and its faults.
+def _objects_with_paths(schema: Json) -> Iterator[tuple[Path, dict[str, Json]]]:
+    """Every object within `schema`, itself included, with its path; in the order in which they are written."""
+    pending: list[tuple[Path, Json]] = [((), schema)]
+    while pending:
+        path, node = pending.pop()
+        if isinstance(node, dict):
+            yield path, node
+            pending += (((*path, key), inner) for key, inner in reversed(node.items()))
+        elif isinstance(node, list):
+            pending += (((*path, index), inner) for index, inner in reversed([*enumerate(node)]))
 
-    `takes_objects` is true for a usual tool schema, whose arguments are an object.
+
+def _repair_keywords(schema: Json, rejected: Path, text: str) -> Iterator[DefinitionFault]:
+    """Repair or remove the values that break the meta-schema, in place, the deepest first.
+
+    `rejected` is the path of one of them; if it is empty there are none, but a reference or a dialect is not known.
     """
-
-    faults: tuple[DefinitionFault, ...]
-    takes_objects: bool
-    schema: Json = None
-    validator: json_schema.Validator | None = None
-
-
-def screen_schema(parameters: Json) -> str | None:
-    """Why a schema may not reach a validator at all; None if it may."""
-    found = json_schema.unsafe_part(parameters, deepest=json_schema.DEPTH_OF_SCHEMAS, largest=_LARGEST)
-    return f"The schema was ignored: {found.why}." if found else None
-
-
-def repair_schema(parameters: Json) -> RepairedSchema:
-    """Repair `parameters`, which are screened, into a schema that a validator accepts.
-
-    `parameters` are not modified, and are returned as the schema if nothing is wrong with them.
-    """
-    if not isinstance(parameters, dict | bool):
-        message = f"`parameters` is {_article(parameters)}, not a schema; weaklink cannot check arguments against it."
-        fault = DefinitionFault(rules.INVALID_TOOL_SCHEMA, (), message, "Write a JSON Schema with `type: object`.")
-        return RepairedSchema((fault,), takes_objects=True)
-    faults: list[DefinitionFault] = []
-    schema: Json = parameters
-    if isinstance(parameters, dict):
-        schema, faults = as_object_schema(parameters)
-    faults += reference_cycles(schema)
-    is_usual = takes_objects(schema)
-    for at in range(_ROUNDS):
-        built = json_schema.build(schema)
-        if not isinstance(built, json_schema.SchemaFaults):
-            return RepairedSchema(tuple(dict.fromkeys(faults)), is_usual, schema, built)
-        schema = copy.deepcopy(schema) if at == 0 else schema
-        found, is_lost = _remove_faulty(schema, built)
-        faults += found
-        if is_lost:
-            return RepairedSchema(tuple(faults), is_usual)
-    message = "The schema has too many faults; weaklink does not check arguments against it."
-    return RepairedSchema((*faults, DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), message)), is_usual)
-
-
-def _remove_faulty(schema: Json, faults: json_schema.SchemaFaults) -> tuple[list[DefinitionFault], bool]:
-    """Remove the faults from `schema`. Returns them as faults of the definition, and whether no schema is left."""
-    if faults.refused:
-        message = f"The schema was ignored: the schema library rejects it ({faults.refused})."
-        return [DefinitionFault(rules.SCHEMA_NOT_CHECKED, (), message)], True
-    if faults.paths:
-        return list(repair_keywords(schema, faults.paths)), faults.paths == ((),)
-    dropped = list(without_reference(schema, faults.unresolved))
-    return dropped or [
-        DefinitionFault(rules.UNRESOLVABLE_REFERENCE, (), unresolvable_reference(faults.unresolved))
-    ], not dropped
-
-
-def _article(value: Json) -> str:
-    names = {str: "a string", list: "a list", int: "a number", float: "a number"}
-    return "null" if value is None else names.get(type(value), "a number")
-
-
-def repair_keywords(schema: Json, paths: Sequence[Path]) -> Iterator[DefinitionFault]:
-    """Repair or remove the keywords at these places of `schema`, in place; deepest first."""
-    for path in sorted(paths, key=lambda path: (-len(path), [str(step) for step in path])):
-        if not path:
-            if len(paths) == 1:
-                yield DefinitionFault(
-                    rules.INVALID_TOOL_SCHEMA, (), "`parameters` as a whole violates the JSON Schema meta-schema."
-                )
-            continue
-        holder, keyword = parent(schema, path)
+    if not rejected:
+        return
+    expected = {rejected: "", **(json_schema.meta_schema_errors(schema) if len(text) <= _MAX_MEANT_CHARS else {})}
+    lists_of_names: list[list[Json]] = []
+    for path in sorted(expected, key=lambda path: (-len(path), [str(step) for step in path])):
+        holder, keyword = value_at(schema, path[:-1]), path[-1]
         if isinstance(holder, dict) and keyword in holder:
-            yield _repair_keyword(schema, holder, str(keyword), path)
+            yield _repair_keyword(schema, holder, str(keyword), path, expected[path])
         elif isinstance(holder, list) and isinstance(keyword, int) and keyword < len(holder):
-            yield DefinitionFault(
-                rules.INVALID_TOOL_SCHEMA,
-                path,
-                f"`{short(holder[keyword])}` is not allowed here in a schema; it is ignored.",
-            )
-            holder[keyword] = _harmless(path)
+            message = f"{shown(holder[keyword])} is not allowed here in a schema{_but(expected[path])}; it is ignored."
+            yield DefinitionFault(rules.INVALID_TOOL_SCHEMA, path, message)
+            is_name = "required" in path[-2:] or "dependentRequired" in path[-3:]
+            holder[keyword] = None if is_name else True
+            if is_name:
+                lists_of_names.append(holder)
+    for names in lists_of_names:
+        names[:] = [name for name in names if name is not None]
 
 
-def _harmless(path: Path) -> Json:
-    return "" if len(path) > 1 and path[-2] in ("required", "dependentRequired") else True
+def _but(expected: str) -> str:
+    return f" (expected {expected})" if expected else ""
 
 
-def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path) -> DefinitionFault:
+def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: Path, expected: str) -> DefinitionFault:
     value = holder.pop(keyword)
-    message = f"`{short(keyword)}` cannot be `{short(value)}` in a schema; it is ignored."
+    message = f"{quoted(keyword)} cannot be {shown(value)} in a schema{_but(expected)}; it is ignored."
     hint = None
-    if keyword == "type" and (meant := _intended_type(value)) is not None:
+    is_name = expected.startswith("an ")  # an object or array is expected: a parameter has the name of the keyword
+    if keyword == "type" and not is_name and (meant := _intended_type(value)) is not None:
         holder["type"] = meant
-        message = f"`{short(value)}` is not a JSON type; read as `{short(meant)}`."
-        hint = f"Write `{short(meant)}`."
+        read = quoted(meant) if isinstance(meant, str) else shown(meant)
+        message = f"{quoted(value) if isinstance(value, str) else shown(value)} is not a JSON type; read as {read}."
+        hint = f"Write {read}."
     elif keyword == "required" and isinstance(value, bool):
         if value and len(path) >= 3 and path[-3] == "properties":
-            _require(schema, path)
+            _require(value_at(schema, path[:-3]), str(path[-2]))
         message = "`required` belongs to the object as a list of names, not to a property."
         hint = "List the names under the object's `required`."
     elif keyword in ("exclusiveMinimum", "exclusiveMaximum") and isinstance(value, bool):
@@ -388,122 +354,98 @@ def _repair_keyword(schema: Json, holder: dict[str, Json], keyword: str, path: P
     return DefinitionFault(rules.INVALID_TOOL_SCHEMA, path, message, hint)
 
 
-def _require(schema: Json, path: Path) -> None:
-    """Add the property at `path[-2]` to the required names of the object that contains it."""
-    owner, _ = parent(schema, path[:-2])
-    if isinstance(owner, dict):
-        names = owner.setdefault("required", [])
-        if isinstance(names, list) and path[-2] not in names:
-            names.append(str(path[-2]))
+def _require(owner: Json, name: str) -> None:
+    """Add a property to the required names of the object that contains it."""
+    names = owner.setdefault("required", []) if isinstance(owner, dict) else None
+    if isinstance(names, list) and name not in names:
+        names.append(name)
 
 
 def _intended_type(value: Json) -> Json:
     if isinstance(value, str):
-        if value.lower() in ("any", "*", ""):
-            return None
         return _TYPES.get(value.lower().partition("[")[0].partition("<")[0].strip())
     if isinstance(value, list):
-        meant = [_TYPES[one.lower()] for one in value if isinstance(one, str) and one.lower() in _TYPES]
-        return [*dict.fromkeys(meant)] if len(meant) == len(value) and meant else None
+        meant = [_TYPES.get(name.lower()) for name in value if isinstance(name, str)]
+        return [*dict.fromkeys(meant)] if meant and None not in meant and len(meant) == len(value) else None
     return None
 
 
-def reference_cycles(schema: Json) -> Iterator[DefinitionFault]:
-    """One fault for each cycle, at one of its `$ref`s; each place of the schema is visited once.
+def _reference_cycles(schema: Json) -> Iterator[DefinitionFault]:
+    """The first cycles of references that apply to one and the same value, each at its first `$ref`.
 
     JSON Schema leaves the meaning of such a schema open (core, section 9.4.1); for a validator it is no constraint.
     """
-    if not isinstance(schema, dict):
-        return
-    paths = {id(node): path for path, node in places(schema)}
-    done: set[int] = set()
-    for _, start in places(schema):
-        for node in _closing(schema, start, done):
-            reference = node["$ref"]
-            message = (
-                f"`$ref` is `{short(reference)}`, which refers back to itself for the same value: it adds "
-                "no constraint, so nothing is checked."
-            )
-            hint = "Point it to a schema with a `type`."
-            yield DefinitionFault(rules.UNRESOLVABLE_REFERENCE, (*paths[id(node)], "$ref"), message, hint)
-
-
-def _closing(schema: dict[str, Json], start: dict[str, Json], done: set[int]) -> Iterator[dict[str, Json]]:
-    """One schema with `$ref` of each cycle, found by a depth-first walk over the schemas that apply to one value."""
-    if id(start) in done:
-        return
-    path, branches = [start], [_applied(schema, start)]
-    on_path = {id(start)}
-    while path:
-        node = next(branches[-1], None)
-        if node is None:
-            left = path.pop()
-            branches.pop()
-            on_path.discard(id(left))
-            done.add(id(left))
-        elif id(node) in on_path:
-            yield next(one for one in reversed(path) if isinstance(one.get("$ref"), str))
-        elif id(node) not in done:
-            path.append(node)
-            branches.append(_applied(schema, node))
-            on_path.add(id(node))
-
-
-def _applied(schema: dict[str, Json], node: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """The schemas that `node` applies to the same value."""
-    reference = node.get("$ref")
-    if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
-        target = _at(schema, reference[1:])
-        if isinstance(target, dict):
-            yield target
-    for keyword in _IN_PLACE:
-        branches = node.get(keyword)
-        yield from (branch for branch in branches if isinstance(branch, dict)) if isinstance(branches, list) else ()
-
-
-def _at(schema: Json, pointer: str) -> Json:
-    """The target of a JSON Pointer, None if there is none."""
-    for step in _steps(pointer):
-        if isinstance(schema, dict):
-            schema = schema.get(str(step))
-        elif isinstance(schema, list) and str(step).isdecimal() and int(step) < len(schema):
-            schema = schema[int(step)]
+    applied: dict[int, list[int]] = {}
+    schemas = [schema] if isinstance(schema, dict) else []
+    for node in schemas:
+        if id(node) not in applied:
+            in_place = list(_applied(schema, node))
+            applied[id(node)] = [id(inner) for inner in in_place]
+            schemas += (*in_place, *subschemas(node, WITH_SCHEMAS))
+    for _ in range(_MAX_CYCLES):
+        try:
+            TopologicalSorter(applied).prepare()
+        except CycleError as error:
+            cycle = set(error.args[1])
         else:
-            return None
-    return schema
+            return
+        path, node = next(
+            (path, node) for path, node in _objects_with_paths(schema) if id(node) in cycle and "$ref" in node
+        )
+        applied[id(node)] = []
+        message = (
+            f"`$ref` is {quoted(str(node['$ref']))}, which refers back to itself for the same value: it adds "
+            "no constraint, so nothing is checked."
+        )
+        hint = "Point it to a schema with a `type`."
+        yield DefinitionFault(rules.UNRESOLVABLE_REFERENCE, (*path, "$ref"), message, hint)
 
 
-def _steps(pointer: str) -> Path:
-    steps = unquote(pointer).split("/")[1:]
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+def _applied(schema: Json, node: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """The schemas that `node` applies to the same value, whatever that is."""
+    reference = node.get("$ref")
+    target = at_pointer(schema, reference) if isinstance(reference, str) else None
+    if isinstance(target, dict):
+        yield target
+    yield from subschemas(node, ("allOf", "anyOf", "oneOf"))
 
 
-def without_reference(schema: Json, words: str) -> Iterator[DefinitionFault]:
-    """Remove the references (or the dialect) that the library's message names from `schema`."""
-    named = [name for name in _QUOTED.findall(words) if name]
-    for path, node in list(places(schema)):
-        for keyword in ("$schema", "$ref", "$dynamicRef", "$recursiveRef", "$id", "id"):
+def _remove_names(schema: Json) -> Iterator[DefinitionFault]:
+    """Remove the dialect and the ids that are not known, or no URI, from a schema that fits its meta-schema."""
+    references = json_schema.References(schema)
+    for path, node in _objects_with_paths(schema):
+        for keyword in ("$schema", "$id", "id") if node in references else ():
             value = node.get(keyword)
-            if isinstance(value, str) and any(_is_named(value, name) for name in named):
+            alone: dict[str, Json] = {"not": {keyword: value}} if path else {keyword: value}
+            if isinstance(value, str) and not json_schema.is_accepted({**_dialect(schema), **alone}):
                 del node[keyword]
-                rule = rules.INVALID_TOOL_SCHEMA if keyword == "$schema" else rules.UNRESOLVABLE_REFERENCE
-                yield DefinitionFault(rule, (*path, keyword), *_about(keyword, value))
+                message = f"`{keyword}` cannot be {quoted(value)}, which is no URI reference; it is ignored."
+                if keyword == "$schema":
+                    message = f"`$schema` names {quoted(value)}, an unknown dialect; read as draft 2020-12."
+                yield DefinitionFault(rules.INVALID_TOOL_SCHEMA, (*path, keyword), message)
 
 
-def unresolvable_reference(words: str) -> str:
-    """The sentence for a reference that the library's message reports, but that is not found in the schema."""
-    return f"A reference of the schema has no target, so arguments are not checked: {short(words, 160)}."
+def _remove_references(schema: Json) -> Iterator[DefinitionFault]:
+    """Remove the references that lead to no schema, neither within this one nor to a meta-schema."""
+    references = json_schema.References(schema)
+    for path, node in _objects_with_paths(schema):
+        for keyword in REFERENCES if node in references else ():
+            value = node.get(keyword)
+            if not isinstance(value, str) or references.target(node, value) is not None:
+                continue
+            if json_schema.is_accepted({**_dialect(schema), keyword: value}):
+                continue
+            del node[keyword]
+            message = f"`{keyword}` points to {quoted(value)}, which weaklink never fetches; it is not checked."
+            hint = "Put the schema into `$defs` and refer to it there."
+            if value.startswith("#"):
+                message = f"`{keyword}` is {quoted(value)}, which has no target in this schema; it is not checked."
+            yield DefinitionFault(
+                rules.UNRESOLVABLE_REFERENCE, (*path, keyword), message, None if value.startswith("#") else hint
+            )
 
 
-def _is_named(reference: str, name: str) -> bool:
-    place, _, fragment = reference.partition("#")
-    return reference == name or (bool(place) and name.endswith(place)) or (not place and fragment == name)
-
-
-def _about(keyword: str, value: str) -> tuple[str, str | None]:
-    if keyword == "$schema":
-        return f"`$schema` names `{short(value)}`, an unknown dialect; read as draft 2020-12.", None
-    if value.startswith("#") or keyword in ("$id", "id"):
-        return f"`{keyword}` is `{short(value)}`, which has no target in this schema; it is not checked.", None
-    hint = "Put the schema into `$defs` and refer to it there."
-    return f"`{keyword}` points to `{short(value)}`, which weaklink never fetches; it is not checked.", hint
+def _dialect(schema: Json) -> dict[str, Json]:
+    """The `$schema` of a schema as a schema of its own; empty if it names no known one."""
+    named: dict[str, Json] = {"$schema": object_of(schema).get("$schema")}
+    return named if json_schema.is_accepted(named) else {}

@@ -4,50 +4,74 @@
 and a `contains` with 1,000 alternatives costs 40 million on an array of 40,000 numbers. The count here is at least the
 number of checks that a validator makes: every subschema as often as references lead to it, on each value that it
 applies to. One step is one subschema on one value; required names, constants and long strings add their share.
+
+    {"items": {"anyOf": [{"type": "integer"}, {"enum": [<20 strings>]}]}}    size 1 + 1 + 1 + (1 + 20 / 10) = 6
+    on {"a": [1, 2, 3]}, which has 5 values: at most 6 * 5 steps, so no value is looked at further
+
+Only if that product is beyond the limit, or says nothing because the schema is recursive, the steps are counted value
+by value: the schemas that apply to a value lead to those beside them (`anyOf`, `$ref`) and below (`properties`).
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from itertools import islice
+from collections.abc import Collection, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.json_text import write_json
+from weaklink.inspector.checks.json_schema import References, value_at
+from weaklink.inspector.json_text import list_of, object_of, write_json
 from weaklink.inspector.model import Json, ToolDefinition
 
-# Keywords whose schemas apply to the same value, and those whose schemas apply to a part of it.
-_BESIDE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf")
-_BESIDE_BY_NAME = ("dependentSchemas", "dependencies")
+_Schema: TypeAlias = dict[str, Json]
 
-_BELOW = (
-    "additionalProperties",
-    "unevaluatedProperties",
-    "items",
-    "prefixItems",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-)
-
-_BELOW_BY_NAME = ("properties", "patternProperties")
-_DEFINED = ("$defs", "definitions")
-_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-DEPTH = 300
-"""How deep references and subschemas may be nested."""
-
-_SINGLE = frozenset(("not", "if", "then", "else"))
-_LISTS_AND_MAPS = frozenset(("allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"))
-_ANY_PROPERTY = ("additionalProperties", "unevaluatedProperties", "propertyNames")
+# Keywords whose schemas apply to the same value, and those whose schemas apply to its members, items or names.
+_IN_PLACE = frozenset(("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas", "dependencies"))
+_ANY_PROPERTY = ("additionalProperties", "unevaluatedProperties", "propertyNames", "patternProperties")
 _ANY_ITEM = ("items", "additionalItems", "unevaluatedItems", "contains", "prefixItems")
-_ANY = frozenset((*_ANY_PROPERTY, *_ANY_ITEM))
-_BELOW_SCHEMA_WORK = _ANY | {"properties", "patternProperties"}
-_REFERENCES_SCHEMA_WORK = frozenset(("$ref", "$dynamicRef", "$recursiveRef"))
+_BELOW = frozenset((*_ANY_PROPERTY, *_ANY_ITEM, "properties"))
+_BY_NAME = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies", "$defs", "definitions"))
+WITH_SCHEMAS = _IN_PLACE | _BELOW | _BY_NAME
+"""Keywords that contain schemas."""
+
+REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+"""Keywords whose value leads to another schema, for the same value."""
+
+_MAX_DEPTH = 300  # of references and subschemas in each other
+_MAX_SIZE = 100_000  # steps that a schema may take on a single value
+_NEVER_ENDING = "its references multiply or nest too deep, so checking might never finish"
 _CONSTANTS_A_STEP = 10  # comparing a constant costs about a tenth of applying a subschema
 _CHARACTERS_A_STEP = 100  # a pattern or a comparison reads a string this fast
-_MOST_LOOKS = 100_000  # subschemas that the exact count itself visits: about a tenth of a second
+_MAX_LOOKS = 100_000  # subschemas that the exact count itself visits: about a tenth of a second
 _WALKED_AGAIN = 3  # `unevaluated...` visits everything beside it again, measured as 2.6 times
-_Schema: TypeAlias = dict[str, Json]
+_META_SCHEMAS = ("http://json-schema.org/draft-", "https://json-schema.org/draft/")
+_META_SCHEMA: _Schema = {"allOf": [{} for _ in range(300)]}  # stands for one that a reference names
+
+
+def subschemas(node: _Schema, keywords: Collection[str]) -> Iterator[_Schema]:
+    """The schemas under these keywords of a schema, as far as they are objects."""
+    for key, inner in node.items():
+        if key in keywords:
+            if isinstance(inner, dict) and key not in _BY_NAME:
+                yield inner
+            else:
+                listed = inner.values() if isinstance(inner, dict) else list_of(inner)
+                yield from (schema for schema in listed if isinstance(schema, dict))
+
+
+def at_pointer(root: Json, reference: str) -> Json:
+    """The value within `root` at a reference of the form `#/a/b`, None if there is none."""
+    head, *tokens = reference.split("/")
+    if head != "#":
+        return None
+    for token in tokens:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(root, dict):
+            root = root.get(key)
+        elif isinstance(root, list) and key.isdecimal() and int(key[:9]) < len(root):
+            root = root[int(key[:9])]
+        else:
+            return None
+    return root
 
 
 class SchemaComplexity(Struct, frozen=True):
@@ -71,32 +95,23 @@ def schema_complexity(definition: ToolDefinition) -> SchemaComplexity:
     schema = definition.parameters
     if not isinstance(schema, dict):
         return SchemaComplexity()
-    nodes = list(_all(schema))
+    nodes = [schema]
+    for node in nodes:
+        nodes += subschemas(node, WITH_SCHEMAS - {"propertyNames"})
     return SchemaComplexity(
         _depth(schema),
-        sum(len(found) for node in nodes if isinstance(found := node.get("properties"), dict)),
-        sum(isinstance(node.get(key), str) for node in nodes for key in _REFERENCES),
-        sum(len(found) for node in nodes for key in ("anyOf", "oneOf") if isinstance(found := node.get(key), list)),
+        sum(len(object_of(node.get("properties"))) for node in nodes),
+        sum(isinstance(node.get(key), str) for node in nodes for key in REFERENCES),
+        sum(len(list_of(node.get(key))) for node in nodes for key in ("anyOf", "oneOf")),
         len(write_json(schema, ascii_only=False)),
     )
-
-
-def _all(root: _Schema) -> Iterator[_Schema]:
-    """Every schema that is written within `root`, itself included."""
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending += _beside(node)
-        pending += _below(node)
-        pending += (schema for key in _DEFINED for schema in _schemas(node.get(key), by_name=True))
 
 
 def _depth(root: _Schema) -> int:
     """The longest path down from `root`; each schema is visited once, and one that is still open adds nothing."""
     depths: dict[int, int] = {id(root): 1}
     closed: set[int] = set()
-    path = [(root, 0, _steps(root, root))]
+    path = [(root, 0, _next_schemas(root, root))]
     while path:
         node, _, steps = path[-1]
         step = next(steps, None)
@@ -110,49 +125,21 @@ def _depth(root: _Schema) -> int:
         inner, down = step
         if id(inner) not in depths:
             depths[id(inner)] = 1
-            path.append((inner, down, _steps(inner, root)))
+            path.append((inner, down, _next_schemas(inner, root)))
         elif id(inner) in closed:
             depths[id(node)] = max(depths[id(node)], down + depths[id(inner)])
     return depths[id(root)]
 
 
-def _steps(node: _Schema, root: _Schema) -> Iterator[tuple[_Schema, int]]:
+def _next_schemas(node: _Schema, root: _Schema) -> Iterator[tuple[_Schema, int]]:
     """The next schemas after a schema, each with the number of levels of the value that it is deeper."""
-    yield from ((inner, 0) for inner in _beside(node))
-    yield from ((inner, 1) for inner in _below(node))
-    for key in _REFERENCES:
+    yield from ((inner, 0) for inner in subschemas(node, _IN_PLACE))
+    yield from ((inner, 1) for inner in subschemas(node, _BELOW - {"propertyNames"}))
+    for key in REFERENCES:
         reference = node.get(key)
-        if isinstance(reference, str) and reference.startswith("#"):
-            target = at_pointer(root, reference[1:])
-            if isinstance(target, dict):
-                yield target, 0
-
-
-def _beside(node: _Schema) -> Iterator[_Schema]:
-    for key in _BESIDE:
-        yield from _schemas(node.get(key))
-    for key in _BESIDE_BY_NAME:
-        yield from _schemas(node.get(key), by_name=True)
-
-
-def _below(node: _Schema) -> Iterator[_Schema]:
-    for key in _BELOW:
-        yield from _schemas(node.get(key))
-    for key in _BELOW_BY_NAME:
-        yield from _schemas(node.get(key), by_name=True)
-
-
-def _schemas(found: Json, *, by_name: bool = False) -> Iterator[_Schema]:
-    """The schemas in a keyword's value: one, a list of them, or a map from names to them."""
-    if isinstance(found, dict) and not by_name:
-        yield found
-    else:
-        listed = found.values() if isinstance(found, dict) else found if isinstance(found, list) else ()
-        yield from (one for one in listed if isinstance(one, dict))
-
-
-Schema: TypeAlias = dict[str, Json]
-_ELSEWHERE: Schema = {"allOf": [{} for _ in range(300)]}  # stands for a meta-schema, which the validator includes
+        target = at_pointer(root, reference) if isinstance(reference, str) else None
+        if isinstance(target, dict):
+            yield target, 0
 
 
 class TooMuchWorkError(Exception):
@@ -162,11 +149,11 @@ class TooMuchWorkError(Exception):
 class _Reached(Struct, frozen=True):
     """A schema that applies to a value, how many times, and the schema that led to it."""
 
-    schema: Schema
+    schema: _Schema
     times: int
     by: "_Reached | None" = None
 
-    def is_within(self, schema: Schema) -> bool:
+    def is_within(self, schema: _Schema) -> bool:
         """Whether `schema` already applies to this value on the way here: validators end such a cycle."""
         here: _Reached | None = self
         while here is not None:
@@ -177,7 +164,10 @@ class _Reached(Struct, frozen=True):
 
 
 class SchemaWork:
-    """The work that a schema causes. Raises TooMuchWorkError if it nests deeper than DEPTH.
+    """The work that a schema causes. Raises TooMuchWorkError if that has no bound.
+
+    A validator is built only after that: jsonschema-rs crashes the process on a chain of 1,200 references between
+    schemas with `unevaluatedProperties`.
 
     `size` is the number of steps for one value if every subschema applies to it, with every reference expanded,
     recursive ones once. `is_recursive` means that there are recursive ones, so that the product of `size` and the
@@ -186,17 +176,19 @@ class SchemaWork:
 
     def __init__(self, schema: Json) -> None:
         self._root = schema
-        self._named: dict[str, list[Schema]] = {}
+        self._targets = _Targets(schema)
         self._sizes: dict[int, int] = {}
         self._own: dict[int, int] = {}
         self._open: set[int] = set()
         self.is_recursive = False
-        for node in _objects(schema):
-            for key in ("$id", "id", "$anchor", "$dynamicAnchor"):
-                name = node.get(key)
-                if isinstance(name, str):
-                    self._named.setdefault(name.removeprefix("#"), []).append(node)
-        self.size = self._size(schema, 0)
+        self.size = self._size(schema, 0) if isinstance(schema, dict) else 1
+        if self.size > _MAX_SIZE:
+            raise TooMuchWorkError(_NEVER_ENDING)
+
+    @property
+    def unresolved(self) -> str | None:
+        """A reference that leads nowhere by referencing; if a validator accepts it, there is no bound."""
+        return self._targets.unresolved
 
     def check(self, value: Json, limit: int) -> None:
         """Raise TooMuchWorkError if checking `value` takes more than `limit` steps, or counting them takes too long."""
@@ -206,83 +198,110 @@ class SchemaWork:
     def _count(self, value: Json, limit: int) -> None:
         """Count the steps exactly, value by value, up to `limit`."""
         steps = looks = 0
-        pending: list[tuple[Json, Counter[int], dict[int, Schema]]] = [
-            (value, Counter({id(self._root): 1}), {id(self._root): self._root} if isinstance(self._root, dict) else {})
-        ]
+        root = object_of(self._root)
+        schemas: dict[int, _Schema] = {id(root): root}
+        pending: list[tuple[Json, Counter[int]]] = [(value, Counter(schemas.keys()))]
         while pending:
-            here, counts, nodes = pending.pop()
-            reached = [_Reached(node, counts[key]) for key, node in nodes.items()]
-            members, items = (here if isinstance(here, dict) else {}), (here if isinstance(here, list) else [])
+            here, counts = pending.pop()
             length = _own_size(here)
-            below: dict[str | int, tuple[Counter[int], dict[int, Schema]]] = {}
-            for one in reached:
+            below: dict[str | int, Counter[int]] = {}
+            reached = [_Reached(schemas[key], times) for key, times in counts.items()]
+            for step in reached:
                 looks += 1
-                steps += one.times * self._own_work(one.schema) * length
-                if steps > limit or looks > _MOST_LOOKS:
-                    raise TooMuchWorkError
-                for inner in self._in_place(one.schema):
-                    if not one.is_within(inner):
-                        reached.append(_Reached(inner, one.times, one))
-                for label, inner in islice(_below_schema_work(one.schema, members, len(items)), _MOST_LOOKS):
+                steps += step.times * self._own_work(step.schema) * length
+                reached += [
+                    _Reached(inner, step.times, step)
+                    for inner in self._in_place(step.schema)
+                    if not step.is_within(inner)
+                ]
+                for key, inner in _applied_below(step.schema, here):
                     looks += 1
-                    counter, known = below.setdefault(label, (Counter(), {}))
-                    counter[id(inner)] += one.times
-                    known[id(inner)] = inner
-            for label, (counter, known) in below.items():
-                child = members[label] if isinstance(label, str) else items[label]
-                pending.append((child, counter, known))
+                    schemas[id(inner)] = inner
+                    below.setdefault(key, Counter())[id(inner)] += step.times
+                    if looks > _MAX_LOOKS:
+                        break
+                if steps > limit or looks > _MAX_LOOKS:
+                    raise TooMuchWorkError
+            pending += ((value_at(here, (key,)), counter) for key, counter in below.items())
 
-    def _own_work(self, node: Schema) -> int:
+    def _own_work(self, node: _Schema) -> int:
         """The steps of a subschema itself, without its own subschemas."""
         key = id(node)
         if key not in self._own:
             self._own[key] = 1 + _names_required(node) + _constants(node) // _CONSTANTS_A_STEP
         return self._own[key]
 
-    def _size(self, node: Json, depth: int) -> int:
-        if not isinstance(node, dict):
-            return 1
+    def _size(self, node: _Schema, depth: int) -> int:
         key = id(node)
         if key in self._open:
             self.is_recursive = True
             return 1
         if key in self._sizes:
             return self._sizes[key]
-        if depth > DEPTH:
-            raise TooMuchWorkError
+        if depth > _MAX_DEPTH:
+            raise TooMuchWorkError(_NEVER_ENDING)
         self._open.add(key)
-        here = self._own_work(node)
-        for inner in self._in_place(node):
-            here += self._size(inner, depth + 1)
+        size = self._own_work(node) + sum(self._size(inner, depth + 1) for inner in self._in_place(node))
         if "unevaluatedProperties" in node or "unevaluatedItems" in node:
-            here *= _WALKED_AGAIN
-        for below in _all_below(node):
-            here += self._size(below, depth + 1)
+            size *= _WALKED_AGAIN
+        size += sum(self._size(inner, depth + 1) for inner in subschemas(node, _BELOW))
         self._open.discard(key)
-        self._sizes[key] = here
-        return here
+        self._sizes[key] = size
+        return size
 
-    def _in_place(self, node: Schema) -> Iterator[Schema]:
+    def _in_place(self, node: _Schema) -> Iterator[_Schema]:
         """The subschemas that apply to the same value."""
-        for key, inner in node.items():
-            if key in _SINGLE and isinstance(inner, dict):
-                yield inner
-            elif key in _LISTS_AND_MAPS:
-                yield from _schemas_in(inner)
-            elif key in _REFERENCES_SCHEMA_WORK and isinstance(inner, str):
-                yield from self._targets(inner)
+        yield from subschemas(node, _IN_PLACE)
+        for keyword in REFERENCES:
+            reference = node.get(keyword)
+            if isinstance(reference, str):
+                yield from self._targets.of(node, keyword, reference)
 
-    def _targets(self, reference: str) -> list[Schema]:
-        """The possible targets of a reference: all schemas of that name, if there are several."""
-        place, _, fragment = reference.partition("#")
-        if not place and (not fragment or fragment.startswith("/")):
-            target = at_pointer(self._root, fragment)
-            if isinstance(target, dict):
-                return [target]
-        name = fragment if fragment and not fragment.startswith("/") else place
-        ending = name.rpartition("/")[2]
-        found = [node for known, nodes in self._named.items() if known.endswith(ending) for node in nodes]
-        return found if name and found else [_ELSEWHERE] if place else []
+
+class _Targets:
+    """The schemas to which references may lead: plain pointers are looked up here, the others by referencing."""
+
+    def __init__(self, root: Json) -> None:
+        self._root = root
+        self._nodes = list(objects(root))
+        self._references = None if all(map(self._is_plain, self._nodes)) else References(root)
+        self.unresolved: str | None = None
+
+    def of(self, node: _Schema, keyword: str, reference: str) -> list[_Schema]:
+        """The targets of a reference in `node`: several if the keyword decides at run time."""
+        if self._references is None:
+            target = at_pointer(self._root, reference)
+        elif reference.startswith(_META_SCHEMAS):
+            target = self._references.target(node, reference) or _META_SCHEMA
+        else:
+            target = self._references.target(node, reference)
+            self.unresolved = self.unresolved or (reference if target is None else None)
+        targets = [target] if isinstance(target, dict) else []
+        if keyword == "$dynamicRef":
+            anchor = reference.rpartition("#")[2]
+            targets += (other for other in self._nodes if other.get("$dynamicAnchor") == anchor and other is not target)
+        elif keyword == "$recursiveRef":
+            targets += (other for other in self._nodes if other.get("$recursiveAnchor") is True and other is not target)
+        return targets
+
+    def _is_plain(self, node: _Schema) -> bool:
+        """Whether the base URI of a schema is that of its root, and its references are plain pointers."""
+        if node is not self._root and (isinstance(node.get("$id"), str) or isinstance(node.get("id"), str)):
+            return False
+        references = [reference for keyword in REFERENCES if isinstance(reference := node.get(keyword), str)]
+        return all(word == "#" or (word.startswith("#/") and "%" not in word) for word in references)
+
+
+def objects(root: Json) -> Iterator[_Schema]:
+    """Every object within `root`, itself included."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, dict):
+            yield node
+            pending += node.values()
+        elif isinstance(node, list):
+            pending += node
 
 
 def _value_size(value: Json, enough: int) -> int:
@@ -305,70 +324,28 @@ def _own_size(value: Json) -> int:
     return 1 + sum(map(len, value)) // _CHARACTERS_A_STEP if isinstance(value, dict) else 1
 
 
-def _names_required(node: Schema) -> int:
+def _names_required(node: _Schema) -> int:
     """The names that `required` and its conditional forms list: each is looked up, and reported if it is missing."""
-    required, dependent = node.get("required"), node.get("dependentRequired", node.get("dependencies"))
-    listed = [required, *(dependent.values() if isinstance(dependent, dict) else ())]
-    return sum(len(one) for one in listed if isinstance(one, list)) + (
-        len(dependent) if isinstance(dependent, dict) else 0
-    )
+    dependent = object_of(node.get("dependentRequired", node.get("dependencies")))
+    return len(dependent) + sum(len(list_of(names)) for names in (node.get("required"), *dependent.values()))
 
 
-def _constants(node: Schema) -> int:
+def _constants(node: _Schema) -> int:
     """The size of the values of `enum` and `const`."""
     return sum(_value_size(node[key], 1_000_000) for key in ("enum", "const") if key in node)
 
 
-def at_pointer(root: Json, pointer: str) -> Json:
-    """The value at a JSON Pointer within `root`, None if there is none."""
-    for token in pointer.split("/")[1:]:
-        key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(root, dict):
-            root = root.get(key)
-        elif isinstance(root, list) and key.isdecimal() and int(key[:9]) < len(root):
-            root = root[int(key[:9])]
-        else:
-            return None
-    return root
-
-
-def _objects(root: Json) -> Iterator[Schema]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, dict):
-            yield node
-            pending += node.values()
-        elif isinstance(node, list):
-            pending += node
-
-
-def _all_below(node: Schema) -> Iterator[Schema]:
-    for key, inner in node.items():
-        if key in _BELOW_SCHEMA_WORK:
-            yield from (inner,) if key in _ANY and isinstance(inner, dict) else _schemas_in(inner)
-
-
-def _schemas_in(inner: Json) -> Iterator[Schema]:
-    """The schemas among the members or entries of a keyword's value."""
-    listed = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
-    return (one for one in listed if isinstance(one, dict))
-
-
-def _below_schema_work(node: Schema, members: Mapping[str, Json], items: int) -> Iterator[tuple[str | int, Schema]]:
+def _applied_below(node: _Schema, value: Json) -> Iterator[tuple[str | int, _Schema]]:
     """The subschemas that apply to parts of the value, each with the key or index of the part."""
-    for key in _ANY_PROPERTY:  # propertyNames applies to the names, of which there are as many
-        inner = node.get(key)
-        if isinstance(inner, dict):
-            yield from ((name, inner) for name in members)
-    properties, patterns = node.get("properties"), node.get("patternProperties")
-    if isinstance(properties, dict):
-        yield from ((name, inner) for name in members if isinstance(inner := properties.get(name), dict))
-    if isinstance(patterns, dict):
-        yield from ((name, inner) for inner in patterns.values() if isinstance(inner, dict) for name in members)
-    for key in _ANY_ITEM:
-        inner = node.get(key)
-        if isinstance(inner, dict):
-            yield from ((index, inner) for index in range(items))
-        elif isinstance(inner, list):
-            yield from ((index, one) for index, one in zip(range(items), inner, strict=False) if isinstance(one, dict))
+    if isinstance(value, dict):
+        properties = object_of(node.get("properties"))
+        yield from ((name, inner) for name in value if isinstance(inner := properties.get(name), dict))
+        for inner in subschemas(node, _ANY_PROPERTY):  # propertyNames applies to the names, of which there are as many
+            yield from ((name, inner) for name in value)
+    elif isinstance(value, list):
+        for keyword in _ANY_ITEM:
+            inner = node.get(keyword)
+            for index in range(len(value)):
+                at_index = inner if isinstance(inner, dict) else value_at(inner, (index,))
+                if isinstance(at_index, dict):
+                    yield index, at_index

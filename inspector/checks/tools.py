@@ -4,8 +4,8 @@ from collections.abc import Container, Iterable, Iterator
 from difflib import get_close_matches
 
 from weaklink.inspector.apis.openai.tool_lists import callable_tools, has_unnamed_tools
-from weaklink.inspector.checks.json_schema import DefinitionFault, Path
-from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
+from weaklink.inspector.checks.json_schema import Path
+from weaklink.inspector.checks.prepared_schema import DefinitionFault, PreparedSchema, prepared_schema
 from weaklink.inspector.checks.wording import pointer, quoted
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import JsonNode, read_json

@@ -32,6 +32,30 @@ def listed(values: Sequence[Json], *, most: int = 8) -> str:
     return ", ".join(map(shown, values[:most])) + more
 
 
+def type_of(value: Json) -> str:
+    """A value's JSON type with its article."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "a boolean"
+        case str():
+            return "a string"
+        case list():
+            return "an array"
+        case dict():
+            return "an object"
+        case int():
+            return "an integer"
+    return "a number"
+
+
+def either(types: Sequence[str]) -> str:
+    """JSON types with their articles, joined by "or"."""
+    named = [f"an {name}" if name[:1] in "aio" else name if name == "null" else f"a {name}" for name in types]
+    return " or ".join(named) or "another type"
+
+
 def _json(value: Json) -> str:
     if isinstance(value, str):
         return write_json(value[: _MAX_VALUE_CHARS + 1], ascii_only=False)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.checks.json_schema import SchemaFaults, build, unsafe_part
+from weaklink.inspector.checks.json_schema import RejectedSchemaError, build, unsafe_part
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.json_text import list_of, object_of, objects_of, word_of, write_json
 from weaklink.inspector.model import Json
@@ -145,8 +145,10 @@ def _is_valid_call(function: Mapping[str, Json], schemas: Mapping[str, Json]) ->
         value: Json = json.loads(arguments) if isinstance(arguments, str) else arguments
     except (ValueError, RecursionError):
         return False
-    validator = build(schema)
-    return not isinstance(validator, SchemaFaults) and unsafe_part(value) is None and validator.is_valid(value)
+    try:
+        return unsafe_part(value) is None and build(schema).is_valid(value)
+    except RejectedSchemaError:
+        return False
 
 
 def result_line(record: ProbeRecord, answer: ProbeAnswer, at: datetime) -> str:

@@ -106,13 +106,7 @@ _BY_SIGN = {
     sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
 }
 
-_SHORTEST_SIGNS = tuple(
-    sign
-    for sign in sorted(map(bytes.decode, _BY_SIGN))
-    if not any(one.decode() in sign for one in _BY_SIGN if one.decode() != sign)
-)
-"""A text with any sign contains one of these."""
-_ANY_SIGN = lazy_pattern(one_of(_SHORTEST_SIGNS))
+_ANY_SIGN = lazy_pattern(one_of(map(bytes.decode, _BY_SIGN)))
 _LETTERS = lazy_pattern("[a-z]{2,}")
 _WORD_SIGNS: dict[bytes, list[bytes]] = {}
 """The longest words of signs, each with its signs."""
@@ -294,14 +288,9 @@ class Finder:
         surplus = min(self.released, self._scan.at) - CONTEXT
         if surplus > 0:
             self.text = self.text[surplus:]
-            self.released -= surplus
-            self.certain -= surplus
             self._open = self._open and _moved(self._open, -surplus)
-            self._alert_to -= surplus
-            self._calm_to -= surplus
-            self._marked_to -= surplus
-            self._searched_to -= surplus
-            self._wait_to -= surplus
+            for position in ("released", "certain", "_alert_to", "_calm_to", "_marked_to", "_searched_to", "_wait_to"):
+                setattr(self, position, getattr(self, position) - surplus)
             self._scan = self._scan.moved(-surplus)
 
     def _may_begin_secret(self, piece: str, known: int, *, is_plain: bool) -> bool:

@@ -31,9 +31,37 @@ def unevaluated(levels: int) -> Json:
     return schema
 
 
+def chained(levels: int, reference: str, name: str = "", **root: Json) -> Json:
+    """Schemas that apply the next one twice; `reference` and `name` have a number in them."""
+    links: dict[str, Any] = {
+        f"d{at}": {"allOf": [{"$ref": reference.format(at + 1)}] * 2, **({name: f"n{at}"} if name else {})}
+        for at in range(levels)
+    }
+    links[f"d{levels}"] = {"type": "integer", **({name: f"n{levels}"} if name else {})}
+    return {"type": "object", "properties": {"a": {"$ref": reference.format(0)}}, "$defs": links, **root}
+
+
+def unevaluated_chain(levels: int) -> Json:
+    links: dict[str, Any] = {
+        f"d{at}": {"unevaluatedProperties": False, "allOf": [{"$ref": f"#/$defs/d{at + 1}"}]} for at in range(levels)
+    }
+    return {"type": "object", "$defs": {**links, f"d{levels}": {}}, "$ref": "#/$defs/d0"}
+
+
 TWICE = {"properties": {"a": {"$ref": "#/$defs/n"}}}
 NOT_CHECKED = [
     *(pytest.param(doubled(60, word), '{"a": 1}', id=word) for word in ("allOf", "anyOf", "oneOf")),
+    pytest.param(chained(60, "#/%24defs/d{}"), '{"a": 1}', id="percent-encoded"),
+    pytest.param(chained(60, "r#/$defs/d{}", **{"$id": "http://x.org/r"}), '{"a": 1}', id="id and pointer"),
+    pytest.param(chained(60, "n{}", "$id", **{"$id": "http://x.org/r"}), '{"a": 1}', id="ids"),
+    pytest.param(chained(60, "#n{}", "$anchor"), '{"a": 1}', id="anchors"),
+    pytest.param(chained(60, "#n{}", "$dynamicAnchor"), '{"a": 1}', id="dynamic anchors"),
+    pytest.param(unevaluated_chain(5_000), '{"a": 1}', id="a chain with unevaluatedProperties"),
+    pytest.param(
+        {"type": "object", "properties": {f"p{at}": {"$id": f"n{at}", "$ref": f"n{at + 1}"} for at in range(2_000)}},
+        '{"a": 1}',
+        id="2,000 ids",
+    ),
     pytest.param(nested(30_000, "not"), '{"a": 1}', id="30,000 levels"),
     pytest.param(nested(200, "additionalProperties"), '{"a": 1}', id="200 levels"),
     pytest.param(unevaluated(60), '{"b": 1}', id="unevaluated"),
@@ -98,6 +126,17 @@ def test_many_rows_are_checked_however_many_there_are() -> None:
     schema: Json = {"type": "object", "properties": {"a": {"items": {"type": "object"}}}}
     found = found_in(schema, '{"a": [' + "{}, " * 600 + "1]}")
     assert [(one.rule.code, one.fault.path) for one in found.diagnostics] == [("S202", "/a/600")]
+
+
+def test_a_faulty_schema_of_any_size_is_explained_within_bounds() -> None:
+    faulty: Json = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "type": "object",
+        "minimum": "x",
+        "enum": [{"a": number} for number in range(9_000)],
+        "properties": {f"p{number}": {"description": "x"} for number in range(500)},
+    }
+    assert "S207" in {one.rule.code for one in found_in(faulty, "{}").diagnostics}
 
 
 LARGE = 20_000

@@ -30,6 +30,7 @@ else:
 _ZSTD, _GZIP, _ZIP = b"\x28\xb5\x2f\xfd", b"\x1f\x8b", b"PK\x03\x04"
 _SQLITE = b"SQLite format 3\0"
 _TELLING = re.compile(r"[A-Za-z0-9]{8,}")
+_WORD = re.compile(rb"[A-Za-z0-9]+")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d|HTTP/")
 _JSON_IN_LINE = re.compile(r"^[^{\[]*?(?=[{\[])")
 
@@ -54,7 +55,13 @@ class Needles:
     def left(self, *written: bytes) -> list[str]:
         """The names of secrets of which a piece is in what was written."""
         whole = b"\n".join(dict.fromkeys(written))
-        return sorted({name for piece, name in self._names.items() if piece in whole})
+        words = b"\n".join(set(_WORD.findall(whole)))  # a few percent of all that commands give out
+        return sorted({name for piece, name in self._names.items() if _core(piece) in words and piece in whole})
+
+
+def _core(piece: bytes) -> bytes:
+    """The longest part of a piece that is in one word of any text which has the piece."""
+    return max(_WORD.findall(piece), key=len, default=b"")
 
 
 def _pieces(one: Planted) -> Iterator[str]:

@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.widgets import Input
+from textual.widgets import Input, Label, Select
 
 from weaklink.inspector.capture.resending import SpendingBounds
 from weaklink.inspector.errors import WeaklinkError
@@ -17,7 +18,7 @@ from weaklink.ui.experiments.ask_views import AskForm, experiment_of, plan_lines
 from weaklink.ui.experiments.serving import serving, serving_lines
 from weaklink.ui.tui.commands import Command, bindings
 from weaklink.ui.tui.dialogs import UpperScreen
-from weaklink.ui.tui.line_bar import KeyFooter, LineBar, StatusLine
+from weaklink.ui.tui.line_bar import KeyFooter, StatusLine
 from weaklink.ui.tui.line_view import LineInput, LineList, LineView
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence, start_work
 from weaklink.ui.views.styled_text import Line, Run, Style, wrapped
@@ -36,7 +37,6 @@ _FIELDS = (
     ("times", "number of requests", "20 if empty"),
     ("model", "model", "the recorded one if empty"),
     ("settings", "settings", "the recorded ones if empty; for example temperature=0 top_p=1"),
-    ("advice", "advice against the fault", "no if empty; yes adds it"),
     ("bounds", "maximum number of requests and tokens", "no limit if empty; for example 40 100000"),
 )
 _POLL_S = 0.5
@@ -50,6 +50,8 @@ class AskScreen(UpperScreen):
     DEFAULT_CSS = """
     AskScreen { background: $background; }
     AskScreen Input { border: none; height: 1; padding: 0 1; background: $surface; }
+    AskScreen Label { color: $dim; }
+    AskScreen Select:focus Static { background: $panel; text-style: bold underline; }
     AskScreen #table { height: 1fr; margin: 1 0 0 0; }
     """
 
@@ -63,10 +65,10 @@ class AskScreen(UpperScreen):
         """The fields, each below its name, and the table."""
         yield StatusLine()
         for name, label, hint in _FIELDS:
-            bar = LineBar(id=f"label-{name}")
-            bar.say([(Run(f" {label}", Style.DIM),)])
-            yield bar
+            yield Label(f" {label}", markup=False)
             yield LineInput(placeholder=hint, id=name, compact=True)
+        yield Label(" advice against the fault", markup=False)
+        yield Select([("no", False), ("yes", True)], allow_blank=False, compact=True)  # words: a box is only coloured
         yield LineView(id="table")
         yield KeyFooter()
 
@@ -74,8 +76,7 @@ class AskScreen(UpperScreen):
     def form(self) -> AskForm:
         """The form as it was typed."""
         text = {name: self.query_one(f"#{name}", Input).value for name, _, _ in _FIELDS}
-        is_advised = text.pop("advice").strip().lower() in ("y", "yes")
-        return AskForm(**text, is_advised=is_advised)
+        return AskForm(**text, is_advised=self.query_one(Select).value is True)
 
     def on_mount(self) -> None:
         """Focus the server."""
@@ -87,7 +88,9 @@ class AskScreen(UpperScreen):
         """Show what would be sent."""
         self.action_preview()
 
-    def on_input_changed(self) -> None:
+    @on(Input.Changed)
+    @on(Select.Changed)
+    def discard_preview(self) -> None:
         """Discard the preview: the form has changed."""
         self._previewed = None
 

@@ -15,22 +15,23 @@ from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, Screen, ScreenResultType
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList
 
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import Store
-from weaklink.ui.tui.commands import Command, bindings, keymap_path
+from weaklink.ui.tui.commands import LINE_COMMANDS, Command, bindings, keymap_path
 from weaklink.ui.tui.line_bar import LineBar, StatusLine, StatusText
-from weaklink.ui.tui.line_view import LineInput, LineList, LineView, fit_cell_width
+from weaklink.ui.tui.line_view import LineInput, LineList, LineView, content_of, fit_cell_width
+from weaklink.ui.tui.palette import paint_of
 from weaklink.ui.tui.store_access import StoreAccess, error_sentence
 from weaklink.ui.views.minimap import LEGEND
-from weaklink.ui.views.styled_text import Line, Run, Style, clipped, padded, quoted, visible_line, visible_runs, wrapped
+from weaklink.ui.views.styled_text import Line, Run, Style, padded, quoted, visible_line, visible_runs, wrapped
 
 CLOSE = Command("dialog.close", "Close", "Close the dialog without changes.", ("escape", "q"))
 """The command that closes a dialog."""
 _KEYS = 20
 _NAME = 16
-_SHOWN = 200
+_MAX_CHARS = 400  # of what a choice is: more than a line has
 _Answer = TypeVar("_Answer")
 
 
@@ -79,7 +80,6 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         width: 90%; max-width: 120; height: 90%;
         background: $background; border: round $border; padding: 0 1;
     }
-    HelpScreen Static { height: 1; color: $dim; }
     """
 
     def __init__(self, commands: Sequence[Command], keys: Mapping[str, tuple[str, ...]]) -> None:
@@ -88,11 +88,10 @@ class HelpScreen(ClosesOnce[None], ModalScreen[None]):
         self._keys = keys
 
     def compose(self) -> ComposeResult:
-        """The lines, and the key that closes them."""
+        """The lines."""
         with Vertical() as box:
-            box.border_title = "help"
+            box.border_title, box.border_subtitle = "help", "esc closes"
             yield LineView()
-            yield Static("esc closes", markup=False)
 
     def on_mount(self) -> None:
         """Focus the lines."""
@@ -120,7 +119,23 @@ class DialogChoice(Struct, frozen=True):
 
 def copy_choice(name: str, value: str) -> DialogChoice:
     """A choice to copy a text unchanged; only lone surrogates, which no terminal accepts, become question marks."""
-    return DialogChoice(name, visible_line(value[:_SHOWN]), value.encode("utf-8", "replace").decode("utf-8"))
+    return DialogChoice(name, visible_line(value[:_MAX_CHARS]), value.encode("utf-8", "replace").decode("utf-8"))
+
+
+class ChoiceList(OptionList, inherit_bindings=False):
+    """Textual's list of options with the keys of a `LineView`; each option has one line."""
+
+    ACTIONS: ClassVar[tuple[Command, ...]] = tuple(
+        command for command in LINE_COMMANDS if command.id not in ("lines.left", "lines.right")
+    )
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
+    DEFAULT_CSS = """
+    ChoiceList { background: $surface; text-wrap: nowrap; text-overflow: ellipsis; }
+    ChoiceList:focus { background-tint: transparent; }
+    """
+    action_down = OptionList.action_cursor_down
+    action_up = OptionList.action_cursor_up
+    action_choose = OptionList.action_select
 
 
 class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
@@ -134,7 +149,7 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         width: 90%; max-width: 100; height: auto; max-height: 80%;
         background: $surface; border: round $border; padding: 0 1;
     }
-    ChoiceDialog LineView { height: auto; max-height: 16; background: $surface; }
+    ChoiceDialog ChoiceList { max-height: 16; }
     """
 
     def __init__(self, title: str, choices: Sequence[DialogChoice]) -> None:
@@ -147,40 +162,19 @@ class ChoiceDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         with Vertical() as box:
             box.border_title = Content(fit_cell_width(visible_line(self._title)))
             box.border_subtitle = "enter chooses, esc closes"
-            yield LineView()
+            yield ChoiceList(*map(self._prompt, self._choices), compact=True)
 
-    def on_mount(self) -> None:
-        """Show the choices."""
-        view = self.query_one(LineView)
-        view.show(_Choices(self._choices))
-        view.styles.height = len(self._choices)
-        view.focus()
-
-    def on_line_view_chosen(self, event: LineView.Chosen) -> None:
+    def on_option_list_option_selected(self, event: ChoiceList.OptionSelected) -> None:
         """Close with the choice."""
-        self.dismiss(self._choices[event.index].value)
+        self.dismiss(self._choices[event.option_index].value)
 
     def action_close(self) -> None:
         """Close without a choice."""
         self.dismiss(None)
 
-
-class _Choices:
-    """Choices as a source of lines, each truncated with `…` at the dialog's edge."""
-
-    def __init__(self, choices: Sequence[DialogChoice]) -> None:
-        self._choices = choices
-
-    @property
-    def count(self) -> int:
-        """One line per choice."""
-        return len(self._choices)
-
-    def line(self, index: int, width: int) -> Line:
-        """A choice."""
-        one = self._choices[index]
-        name = padded((Run(one.name, Style.KEY),), _NAME)
-        return clipped((*name, Run(" "), *visible_runs(one.about[:400])), width)
+    def _prompt(self, choice: DialogChoice) -> Content:
+        name = padded((Run(choice.name, Style.KEY),), _NAME)
+        return content_of((*name, Run(" "), *visible_runs(choice.about[:_MAX_CHARS])), paint_of(self.app))
 
 
 def jump_labels(count: int) -> list[str]:
@@ -253,7 +247,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         self._title = title
         self._typed = typed
         self._wrong = wrong
-        self._sentence: Line = quoted(about, Style.DIM)
+        self._about = about
 
     def compose(self) -> ComposeResult:
         """The line, and a sentence below it."""
@@ -261,15 +255,12 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
             box.border_title = Content(fit_cell_width(visible_line(self._title)))
             box.border_subtitle = "enter accepts, esc closes"
             yield LineInput(self._typed, compact=True)
-            yield LineBar()
+            yield LineBar(classes="wrapped")
 
     def on_mount(self) -> None:
         """Focus the line."""
+        self.query_one(LineBar).say([quoted(self._about, Style.DIM)])
         self.query_one(Input).focus()
-
-    def on_resize(self) -> None:
-        """Wrap sentences at the box's edge."""
-        self.call_after_refresh(self._say)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Accept the line, if it is valid."""
@@ -277,8 +268,7 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
         if wrong is None:
             self.dismiss(event.value)
         else:
-            self._sentence = (Run("✖ ", Style.ERROR), *quoted(wrong))
-            self._say()
+            self.query_one(LineBar).say([(Run("✖ ", Style.ERROR), *quoted(wrong))])
 
     async def action_accept(self) -> None:
         """Accept the line."""
@@ -287,12 +277,6 @@ class LineDialog(ClosesOnce[str | None], ModalScreen[str | None]):
     def action_close(self) -> None:
         """Close without a line."""
         self.dismiss(None)
-
-    def _say(self) -> None:
-        for bar in self.query(LineBar):  # none while the dialog closes
-            lines = list(wrapped(self._sentence, max(bar.size.width, 20)))
-            bar.styles.height = max(len(lines), 1)
-            bar.say(lines)
 
 
 class UpperScreen(ClosesOnce[None]):

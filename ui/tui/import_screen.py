@@ -42,7 +42,6 @@ from weaklink.ui.views.styled_text import (
     Line,
     Run,
     Style,
-    clipped,
     counted,
     quoted,
     table_lines,
@@ -66,22 +65,20 @@ IMPORT_COMMANDS = (
 )
 """The scope `import`."""
 
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 _POLL_S = 0.1
 _BAR = 20
 _KEYS = "enter imports, tab completes, esc leaves"
 _LIST_KEYS = "enter imports, tab returns to the path, esc leaves"
 _MAX_LOG_LINES = 8
 _LOG_HEADS = LOG_COLUMNS[:-1]  # a folder needs more room than a dialog has
-_HINTS = 3  # lines of them
 
 _ABOUT = (
     "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is saved."
 )
 
-_MOST = 200
-_LOOKED_AT = 5_000
-_GAP = 2
+_MAX_COMPLETIONS = 200
+_MAX_ENTRIES = 5_000
 
 
 class FileProgress(Struct):
@@ -111,7 +108,7 @@ def import_files(
     def count_trace() -> None:
         progress.traces += 1
 
-    with open_store(where, busy_timeout_s=_PATIENCE_S) as store:
+    with open_store(where, busy_timeout_s=_TIMEOUT_S) as store:
         with closing(import_in_turn(store, paths, on_file=begin, on_trace=count_trace)) as imported:
             for reports in imported:
                 progress.reports.extend(reports)
@@ -143,7 +140,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
     # The input handles enter itself.
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in IMPORT_COMMANDS if one.id != "import.start"])]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings([command for command in IMPORT_COMMANDS if command.id != "import.start"])
+    ]
     DEFAULT_CSS = """
     ImportScreen { align: center middle; }
     ImportScreen > Vertical {
@@ -152,20 +151,19 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     }
     ImportScreen Input { border: none; height: 1; padding: 0; background: $background; }
     ImportScreen LineBar { background: $surface; }
-    ImportScreen #hints { height: 3; }
+    ImportScreen #hints { max-height: 3; }
     ImportScreen #heads { display: none; }
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """
 
-    def __init__(self, where: str | None, place: str, imported: Callable[[], None]) -> None:
+    def __init__(self, where: str | None, database: str, imported: Callable[[], None]) -> None:
         super().__init__()
         self._where = where
-        self._place = place
+        self._database = database
         self._imported = imported
         self._progress: FileProgress | None = None
         self._offered: list[str] = []
         self._at = 0
-        self._hinted: Line | list[str] = quoted(_ABOUT, Style.DIM)
         self._groups: Sequence[LogGroup] = ()
         self._lead: list[Line] = []
         self._reports: Sequence[FileReport] = ()
@@ -174,9 +172,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         """The path, its completions, the progress, and the report."""
         with Vertical() as box:
             box.border_subtitle = _KEYS
-            box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
+            box.border_title = f"import into {visible_line(self._database.rpartition('/')[2])}"
             yield PathInput(compact=True, placeholder="path")
-            yield LineBar(id="hints")
+            yield LineBar(id="hints", classes="wrapped")
             yield LineBar(id="heads")
             yield LineView(id="logs")
             yield LineBar(id="progress")
@@ -189,6 +187,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Focus the path, and look for the logs of agents."""
+        self._hint(*quoted(_ABOUT, Style.DIM))
         self.query_one(PathInput).focus()
         start_work(self, self._discover, "discover")
 
@@ -205,7 +204,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         """Discard the completions of another path."""
         if self.query_one(PathInput).value not in self._offered:
             self._offered = []
-            self._hint(quoted(_ABOUT, Style.DIM))
+            self._hint(*quoted(_ABOUT, Style.DIM))
 
     def on_input_submitted(self) -> None:
         """Import."""
@@ -218,7 +217,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             return
         wrong = _wrong_with(typed)
         if wrong is not None:
-            self._hint((Run("✖ ", Style.ERROR), *quoted(wrong)))
+            self._hint(Run("✖ ", Style.ERROR), *quoted(wrong))
         else:
             self._import(files_below([str(Path(typed).expanduser())]))
 
@@ -248,16 +247,17 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._at = (self._offered.index(line.value) + 1) % len(self._offered)
             self._put(self._offered[self._at])
             return
-        found = await asyncio.to_thread(completions, line.value)
-        if not found:
-            self._hint((Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`.")))
+        paths = await asyncio.to_thread(completions, line.value)
+        if not paths:
+            self._hint(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))
             return
-        common = common_start(found)
-        if len(found) > 1:
-            self._offered = [common, *found]
-            self._hint([_last(one) for one in found])
+        common = common_start(paths)
+        if len(paths) > 1:
+            self._offered = [common, *paths]
+            names = "  ".join(map(_last, paths))
+            self._hint(Run(f"{counted(len(paths), 'path')}:  ", Style.STRONG), Run(names, Style.DIM))
         else:
-            self._hint(quoted(_ABOUT, Style.DIM))
+            self._hint(*quoted(_ABOUT, Style.DIM))
         self._put(common)
 
     def action_leave(self) -> None:
@@ -275,16 +275,10 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             line.value = path
         line.cursor_position = len(path)
 
-    def _hint(self, hint: Line | list[str]) -> None:
-        """Show a sentence, or these names."""
-        self._hinted = hint
-        self._say_hint()
-
-    def _say_hint(self) -> None:
+    def _hint(self, *line: Run) -> None:
         for hints in self.query("#hints").results(LineBar):  # none while the dialog closes
-            width, hint = max(hints.size.width, 20), self._hinted
-            hints.display = bool(hint)
-            hints.say(names_in_rows(hint, width, _HINTS) if isinstance(hint, list) else list(wrapped(hint, width)))
+            hints.display = bool(line)
+            hints.say([line])
 
     def _import(self, paths: Iterable[str]) -> None:
         start_work(self, partial(self._read, paths), "import")
@@ -313,7 +307,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     async def _read(self, paths: Iterable[str]) -> None:
         progress = self._progress = FileProgress()
         self.query_one(PathInput).disabled = True
-        self._hint(())
+        self._hint()
         self._say_keys("esc stops after the current file")
         work = asyncio.create_task(asyncio.to_thread(import_files, self._where, paths, progress))
         work.add_done_callback(lambda task: task.cancelled() or task.exception())  # even if no task awaits it
@@ -338,7 +332,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._say_keys(_KEYS)
         lead: list[Line] = []
         if error is not None:
-            lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._place))))
+            lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._database))))
         if progress.done < progress.files:
             kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; nothing of the others was saved."
             lead.append((Run("… ", Style.WARNING), Run(kept)))
@@ -352,7 +346,6 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             view.focus()
 
     def _say_all(self) -> None:
-        self._say_hint()
         self._say_logs()
         if self._lead or self._reports:
             self._say_report()
@@ -408,41 +401,23 @@ def _wrong_with(path: str) -> str | None:
 def completions(typed: str) -> list[str]:
     """The paths that begin with `typed`, folders first and with a final `/`; hidden ones only after a typed dot."""
     folder, _, begun = typed.rpartition("/")
-    place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+    directory = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
     lead = typed[: len(typed) - len(begun)]
-    found = sorted(_entries(place, begun), key=lambda entry: (not entry.endswith("/"), entry))
-    return [f"{lead}{entry}" for entry in found[:_MOST]]
+    entries = sorted(_entries(directory, begun), key=lambda entry: (not entry.endswith("/"), entry))
+    return [f"{lead}{entry}" for entry in entries[:_MAX_COMPLETIONS]]
 
 
 def common_start(paths: list[str]) -> str:
     """The longest common prefix of these paths, of which there is at least one."""
     first, last = min(paths), max(paths)
     shorter = min(len(first), len(last))
-    return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
+    return first[: next((index for index in range(shorter) if first[index] != last[index]), shorter)]
 
 
-def names_in_rows(names: Sequence[str], width: int, rows: int) -> list[Line]:
-    """As many names as fit into `rows` rows of `width` cells, and how many more there are."""
-    cells = [clipped((Run(visible_line(name), Style.DIM),), width) for name in names]
-    lines: list[Line] = [()]
-    for number, cell in enumerate(cells):
-        last = lines[-1]
-        more = f"… {len(cells) - number:,} more"
-        room = width - (_GAP + len(more) if len(lines) == rows and number + 1 < len(cells) else 0)
-        if last and width_of(last) + _GAP + width_of(cell) > room:
-            if len(lines) == rows:
-                lines[-1] = clipped((*last, Run(" " * _GAP), Run(more, Style.DIM)), width)
-                return lines
-            lines.append(cell)
-        else:
-            lines[-1] = (*last, Run(" " * _GAP), *cell) if last else cell
-    return lines
-
-
-def _entries(place: Path, begun: str) -> Iterator[str]:
+def _entries(directory: Path, begun: str) -> Iterator[str]:
     try:
-        with os.scandir(place) as entries:
-            for _, entry in zip(range(_LOOKED_AT), entries, strict=False):
+        with os.scandir(directory) as entries:
+            for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False):
                 if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
                     yield f"{entry.name}/" if entry.is_dir() else entry.name
     except (OSError, ValueError):  # ValueError: a name that no file can have

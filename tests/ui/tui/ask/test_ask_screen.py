@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 
 from tests.capture.upstream import running_upstream
 from tests.ui.experiments.asking import database, server
-from tests.ui.tui.apps import press, running, settled, shown
+from tests.ui.tui.apps import press, running, settled, shown, told
 from weaklink.storage import open_store
 from weaklink.ui.tui.app import WeaklinkApp
 from weaklink.ui.tui.ask_screen import AskScreen
@@ -67,6 +67,19 @@ async def test_fields_that_cannot_be_read_are_named_and_nothing_is_sent(tmp_path
             _type(app, **fields)
             await press(pilot, "enter")
             assert said in shown(app)
+
+
+async def test_advice_is_chosen_and_what_was_previewed_without_it_is_not_sent(tmp_path: Path) -> None:
+    async with running(database(tmp_path), size=(80, 24), named="1") as (app, pilot):
+        await press(pilot, "a")
+        screen = _type(app, server="http://127.0.0.1:1", times="3")
+        await press(pilot, "enter")
+        assert "will be sent 3 times" in shown(app)
+        await press(pilot, *["tab"] * 5, "enter", "down", "enter")
+        assert "yes" in shown(app)
+        assert screen.form.is_advised
+        await press(pilot, "ctrl+s")
+        assert "Preview the requests first" in told(app)
 
 
 async def test_a_trace_is_served_until_it_is_stopped(tmp_path: Path) -> None:

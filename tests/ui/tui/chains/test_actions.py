@@ -12,7 +12,7 @@ from weaklink.inspector.model import ExternalId
 from weaklink.inspector.text import Range
 from weaklink.storage import Order, open_store
 from weaklink.ui.tui.chains.filter_bar import FilterBar, FilterInput, has_words, toggled
-from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice
+from weaklink.ui.tui.dialogs import ChoiceDialog, DialogChoice, LineDialog
 from weaklink.ui.tui.dissector.screen import DissectorScreen
 from weaklink.ui.tui.line_bar import LineBar
 
@@ -183,7 +183,7 @@ async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path)
         seen = []
         for _ in range(4):
             assert isinstance(app.screen, DissectorScreen)
-            place = app.screen.place
+            place = app.screen.location
             assert place is not None
             seen.append((place.turn, place.range))
             await press(pilot, "n")
@@ -321,7 +321,7 @@ async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) 
 async def test_a_database_that_another_program_holds_locked_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weaklink.ui.tui.store_access._PATIENCE_S", 0.05)
+    monkeypatch.setattr("weaklink.ui.tui.store_access._TIMEOUT_S", 0.05)
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
         connection = sqlite3.connect(where, isolation_level=None)
@@ -359,6 +359,33 @@ async def test_what_is_too_long_for_a_dialog_is_cut_with_a_sign(tmp_path: Path) 
         await settled(pilot)
         line = next(line for line in shown(app).splitlines() if "long long" in line)
         assert line.rstrip(" │").endswith("…")
+
+
+async def test_a_dialog_is_chosen_from_with_the_keys_of_a_list_or_a_click(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db")) as (app, pilot):
+        choices = [DialogChoice(name, "", name) for name in ("first", "second", "third", "last")]
+        answers: list[str | None] = []
+        for keys in (("enter",), ("j", "enter"), ("G", "k", "enter"), ("G", "g", "down", "up", "enter"), ("j", "q")):
+            app.push_screen(ChoiceDialog("copy", choices), answers.append)
+            await press(pilot, *keys)
+        assert answers == ["first", "second", "third", "first", None]
+        app.push_screen(ChoiceDialog("copy", choices), answers.append)
+        await settled(pilot)
+        await pilot.click("ChoiceList", offset=(2, 3))
+        assert answers[-1] == "last"
+
+
+async def test_a_sentence_that_is_longer_than_its_dialog_is_wrapped(tmp_path: Path) -> None:
+    async with running(filled(tmp_path / "runs.db"), size=(40, 24)) as (app, pilot):
+        app.push_screen(LineDialog("name", about="words " * 12, wrong=lambda _: "wrong " * 12 + "end"))
+        await settled(pilot)
+        assert shown(app).count("words") == 12
+        await press(pilot, "enter")
+        assert shown(app).count("wrong") == 12
+        assert "end" in shown(app)
+        await pilot.resize_terminal(100, 24)
+        await settled(pilot)
+        assert any(line.count("wrong") == 12 for line in shown(app).splitlines())
 
 
 async def test_a_database_that_could_not_be_read_is_given_no_number_of_chains(tmp_path: Path) -> None:

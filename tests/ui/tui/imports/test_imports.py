@@ -16,7 +16,6 @@ from weaklink.ui.tui.import_screen import (
     common_start,
     completions,
     import_files,
-    names_in_rows,
 )
 from weaklink.ui.tui.line_view import LineView
 from weaklink.ui.views.styled_text import plain, width_of
@@ -114,19 +113,11 @@ async def test_tab_completes_a_path_and_goes_through_what_could_stand_there(tmp_
             await press(pilot, "tab")
             seen.append(line.value.removeprefix(f"{place}/"))
         assert seen == ["", "", "deeper/", "run-0.jsonl"]
-        assert "run-2.jsonl" in shown(app)
+        assert "4 paths:  deeper/  run-0.jsonl  run-1.jsonl  run-2.jsonl" in shown(app)
         line.value = f"{place}/nothing"
         await settled(pilot)
         await press(pilot, "tab")
         assert "No path begins with" in shown(app)
-
-
-def test_as_many_names_are_offered_as_there_is_room_for_and_the_rest_is_counted() -> None:
-    names = ["aaaa", "bbbb", "cccc", "dddd", "eeee", "ffff"]
-    assert [plain(line) for line in names_in_rows(names, 40, 2)] == ["  ".join(names)]
-    assert [plain(line) for line in names_in_rows(names, 18, 2)] == ["aaaa  bbbb  cccc", "dddd  … 2 more"]
-    assert [plain(line) for line in names_in_rows(names, 18, 3)] == ["aaaa  bbbb  cccc", "dddd  eeee  ffff"]
-    assert [plain(line) for line in names_in_rows(["a" * 30], 10, 1)] == ["aaaaaaaaa…"]
 
 
 def test_hidden_files_are_offered_where_a_point_is_typed(tmp_path: Path) -> None:
