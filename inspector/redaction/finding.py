@@ -580,8 +580,8 @@ def _signs_in(lowered: bytes) -> list[bytes]:
         lowered = _without_frames(lowered)
     found: dict[bytes, None] = {}
     for word in set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split())):
-        if signs := _signs_of(word):
-            found.update(signs)
+        if of_word := _signs_of(word):
+            found.update(of_word)
         else:
             _CLEAN_WORDS.add(word)
     signs = [sign for sign in sorted(found) if sign.isalpha() or sign in lowered]
