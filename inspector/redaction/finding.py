@@ -16,7 +16,7 @@ Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one i
 search finds a long one, and each sign of a detector is a search for a literal. Patterns are tried only if one was
 found. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long text, such as a request
 with all messages so far, is searched by blocks, and a block that had no secret in an earlier text is passed over
-(`secrets_but_of`): of a recorder's CPU, that takes redaction's share from 0.60 to 0.37 (an agent of 25 steps,
+(`secrets_but_of`): of a recorder's CPU, that takes redaction's share from 0.60 to 0.35 (an agent of 25 steps,
 2026-11-30; measured as `benchmarks.redaction` does).
 """
 
