@@ -65,7 +65,7 @@ async def _measured(path: str) -> Measured:
         await _settled(pilot)
         found[OPENED] = process_time() - start
         assert isinstance(app.screen, DissectorScreen)
-        assert app.screen.found is not None
+        assert app.screen.opened is not None
         await pilot.press("2", "g")
         for name, keys in _KEYS.items():
             await _settled(pilot)

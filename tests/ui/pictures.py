@@ -148,7 +148,7 @@ async def _drawn(app: WeaklinkApp, view: SideKind | None = None, place: Location
             await pilot.pause(0.1)
         if view is not None and place is not None and isinstance(app.screen, DissectorScreen):
             app.screen.panes.side.turn_to(view)
-            app.screen.panes.side.post_message(SidePane.Led(place))
+            app.screen.panes.side.post_message(SidePane.LinkActivated(place))
             await pilot.pause(0.5)
         return app.export_screenshot(title="weaklink tui")
 

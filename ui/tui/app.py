@@ -80,24 +80,30 @@ class CommandPaletteProvider(Provider):
 
     async def discover(self) -> Hits:
         """All available commands."""
-        for one in self._available:
-            yield DiscoveryHit(self._shown(one), partial(self._run, one), help=one.command.help)
+        for available in self._available:
+            yield DiscoveryHit(self._shown(available), partial(self._run, available), help=available.command.help)
 
     async def search(self, query: str) -> Hits:
         """The available commands whose title, id or help match."""
         matcher = self.matcher(query)
-        for one in self._available:
-            words = f"{one.command.title} {one.command.id} {one.command.help}"
+        for available in self._available:
+            words = f"{available.command.title} {available.command.id} {available.command.help}"
             score = matcher.match(words)
             if score > 0:
-                yield Hit(score, self._shown(one), partial(self._run, one), text=words, help=one.command.help)
+                yield Hit(
+                    score,
+                    self._shown(available),
+                    partial(self._run, available),
+                    text=words,
+                    help=available.command.help,
+                )
 
-    def _shown(self, one: AvailableCommand) -> Content:
-        keys = " ".join(self._keys.get(one.command.id, ()))
-        return Content.assemble(one.command.title, (f"  {keys}  {one.command.id}", "$text-muted"))
+    def _shown(self, available: AvailableCommand) -> Content:
+        keys = " ".join(self._keys.get(available.command.id, ()))
+        return Content.assemble(available.command.title, (f"  {keys}  {available.command.id}", "$text-muted"))
 
-    async def _run(self, one: AvailableCommand) -> None:
-        await self.app.run_action(one.command.action, one.node)
+    async def _run(self, available: AvailableCommand) -> None:
+        await self.app.run_action(available.command.action, available.node)
 
 
 class WeaklinkApp(App[None]):
@@ -130,8 +136,8 @@ class WeaklinkApp(App[None]):
     ) -> None:
         name = chosen_theme(theme)  # before Textual removes NO_COLOR from the environment
         super().__init__(ansi_color=True if name == "ansi" else None)
-        for one in themes():
-            self.register_theme(one)
+        for registered in themes():
+            self.register_theme(registered)
         self.theme = name
         self._access = StoreAccess(where)
         self._opener = ScreenOpener(self, self._access, self.open_trace, self._show_chains)
@@ -184,9 +190,9 @@ class WeaklinkApp(App[None]):
 
     def on_notify(self, event: Notify) -> None:
         """Replace the previous toast: there is room for only one."""
-        for one in list(self._notifications):
-            if one is not event.notification:
-                self._unnotify(one, refresh=False)
+        for notification in list(self._notifications):
+            if notification is not event.notification:
+                self._unnotify(notification, refresh=False)
 
     async def run_action(
         self,
@@ -214,7 +220,7 @@ class WeaklinkApp(App[None]):
         """Show the help of the focused widget and its screen."""
         if isinstance(self.screen, HelpScreen):
             return
-        commands = [one.command for one in available_commands(self.screen)]
+        commands = [available.command for available in available_commands(self.screen)]
         self.push_screen(HelpScreen(commands, key_names(self.screen)))
 
     def action_keys(self) -> None:
@@ -224,8 +230,8 @@ class WeaklinkApp(App[None]):
 
     def action_theme(self) -> None:
         """Switch to the next theme."""
-        at = THEMES.index(self.theme) if self.theme in THEMES else 0
-        self.theme = THEMES[(at + 1) % len(THEMES)]
+        index = THEMES.index(self.theme) if self.theme in THEMES else 0
+        self.theme = THEMES[(index + 1) % len(THEMES)]
 
     def action_help_quit(self) -> None:
         """Show which key quits, for users who press ctrl+c."""
@@ -289,7 +295,7 @@ class ScreenOpener:
         """The callbacks for a trace."""
         return TraceCallbacks(diff=self.diff, reread=self.reread, rule=self.rules, live=self.live_above, ask=self.ask)
 
-    def diff(self, id: int, place: Location | None = None) -> None:
+    def diff(self, id: int, location: Location | None = None) -> None:
         """Compare a trace with the marked ones."""
         start_work(self._app, partial(self._diff, id), "diff")
 
@@ -297,9 +303,9 @@ class ScreenOpener:
         """Compare these traces."""
         self._push(DiffScreen(self._access, ids, self._open_trace))
 
-    def reread(self, id: int, place: Location | None = None) -> None:
+    def reread(self, id: int, location: Location | None = None) -> None:
         """Open the lab, which reads the stream of a trace again: at a place, else at its break."""
-        self._push(LabScreen(self._access, id, place))
+        self._push(LabScreen(self._access, id, location))
 
     def ask(self, id: int, turn: int | None = None) -> None:
         """Send the request of a turn again, or serve the trace."""
@@ -321,14 +327,14 @@ class ScreenOpener:
 
     async def _live(self, id: int | None) -> None:
         try:
-            found = id if id is not None else await self._access.query(newest_running)
+            running = id if id is not None else await self._access.query(newest_running)
         except WeaklinkError as error:
             self._toast(error_sentence(error, self._access.name), is_error=True)
             return
-        if found is None:
+        if running is None:
             self._toast("Nothing is being recorded now. `weaklink record` and the logger record into this database.")
         else:
-            self._push(LiveScreen(self._access, found, lambda ended: self._open_trace(ended, None)))
+            self._push(LiveScreen(self._access, running, lambda ended: self._open_trace(ended, None)))
 
     def open_import(self) -> None:
         """Open the import dialog; the list is reloaded after an import."""

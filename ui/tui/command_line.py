@@ -180,24 +180,26 @@ class LineCommands:
     def open(self) -> None:
         """Show the line over the current screen."""
         screen = self._app.screen
-        self._available = {one.command.id.partition(".")[2]: one for one in available_commands(screen)}
+        self._available = {
+            available.command.id.partition(".")[2]: available for available in available_commands(screen)
+        }
         self._app.push_screen(CommandLine(self.complete, self.wrong), self._run)
 
     async def complete(self, typed: str) -> Completions:
         """The completions of a line as typed so far, as whole lines."""
         verb, blank, rest = typed.lstrip().partition(" ")
         if not blank:
-            names = sorted(one for one in {**_VERBS, **self._available} if one.startswith(verb))
+            names = sorted(name for name in {**_VERBS, **self._available} if name.startswith(verb))
             about = self._about(names[0]) if len(names) == 1 or verb in names else ""
-            return Completions([f"{one} " if one in _VERBS else one for one in names], about)
+            return Completions([f"{name} " if name in _VERBS else name for name in names], about)
         about = self._about(verb)
         if verb == "filter":
             return await self._filters(rest, about)
         begun, word = rest[: rest.rfind(" ") + 1], rest.rpartition(" ")[2]
         if verb in ("view", "save-view"):
             begun, word = "", rest
-        found = [one for one in self._arguments(verb) if one.startswith(word)]
-        return Completions([f"{verb} {begun}{one}" for one in found], about)
+        arguments = [argument for argument in self._arguments(verb) if argument.startswith(word)]
+        return Completions([f"{verb} {begun}{argument}" for argument in arguments], about)
 
     def wrong(self, line: str) -> str | None:
         """A sentence on what is wrong with a line; None if it is valid."""
@@ -214,7 +216,7 @@ class LineCommands:
                 return _link_problem(rest)
             case "export":
                 return export_problem(self._export_path(rest.split()))
-            case "view" if rest not in {one.name for one in _views()}:
+            case "view" if rest not in {view.name for view in _views()}:
                 return f"There is no view `{rest}`; `save-view NAME` saves one."
             case "save-view" if not rest:
                 return "A view needs a name."
@@ -232,7 +234,7 @@ class LineCommands:
             case "sort":
                 return tuple(ORDERS_BY_WORD)
             case "view" | "save-view":
-                return tuple(one.name for one in _views())
+                return tuple(view.name for view in _views())
             case "export":
                 return (*_TARGETS, *_SUFFIXES)
             case _:
@@ -240,11 +242,14 @@ class LineCommands:
 
     async def _filters(self, typed: str, about: str) -> Completions:
         try:
-            found = await self._access.query(lambda store: store.complete(typed, len(typed)))
+            completions = await self._access.query(lambda store: store.complete(typed, len(typed)))
         except WeaklinkError:
             return Completions(about=about)  # the status line shows problems of the store
-        lines = [f"filter {typed[: one.start]}{one.text}{typed[one.end :]}" for one in found]
-        return Completions(lines, found[0].what if found else about)
+        lines = [
+            f"filter {typed[: completion.start]}{completion.text}{typed[completion.end :]}"
+            for completion in completions
+        ]
+        return Completions(lines, completions[0].what if completions else about)
 
     def _run(self, line: str | None) -> None:
         verb, _, rest = (line or "").partition(" ")
@@ -265,18 +270,18 @@ class LineCommands:
             case _ if verb in _OF_TRACES:
                 start_work(self._app, partial(self._run_on_traces, verb, rest.split()), "line", supersedes=False)
             case _:
-                one = self._available[verb]
-                start_work(self._app, partial(self._run_available, one), "line", supersedes=False)
+                available = self._available[verb]
+                start_work(self._app, partial(self._run_available, available), "line", supersedes=False)
 
-    async def _run_available(self, one: AvailableCommand) -> None:
-        await self._app.run_action(one.command.action, one.node)
+    async def _run_available(self, available: AvailableCommand) -> None:
+        await self._app.run_action(available.command.action, available.node)
 
     def _sort(self, order: Order) -> None:
         self._chains.order = order
         self._destinations.show_list(self._chains.filter_text)
 
     def _show_view(self, name: str) -> None:
-        view = next((one for one in _views() if one.name == name), None)
+        view = next((view for view in _views() if view.name == name), None)
         if view is not None:
             order = view.state.get("order", "")
             self._chains.order = Order(order) if order in tuple(Order) else Order.TIME
@@ -322,22 +327,23 @@ class LineCommands:
 
     def _here(self) -> Sequence[str]:
         """The open trace, else the one under the list's cursor."""
-        opened = next((one for one in reversed(self._app.screen_stack) if isinstance(one, TraceActions)), None)
-        if opened is not None:
-            return (str(opened.found.id),) if opened.found is not None else ()
+        screens = (screen for screen in reversed(self._app.screen_stack) if isinstance(screen, TraceActions))
+        trace_screen = next(screens, None)
+        if trace_screen is not None:
+            return (str(trace_screen.opened.id),) if trace_screen.opened is not None else ()
         current = self._chains.chains.current
         return (str(current.id),) if current is not None else ()
 
     def _ids(self, store: Store, *, words: Sequence[str]) -> list[int]:
         """The traces that words name, each once, in their order. Raises StoreError if a word names none."""
-        found: list[int] = []
+        ids: list[int] = []
         for word in words:
             if word in _TARGETS:
                 filter_text = "marked:yes" if word == MARKED else self._chains.chains.filter_text
-                found += sorted(one.id for one in store.traces(filter_text, limit=_MAX_TRACES))
+                ids += sorted(trace.id for trace in store.traces(filter_text, limit=_MAX_TRACES))
             else:
-                found.append(store.summary(word).id)
-        return list(dict.fromkeys(found))
+                ids.append(store.summary(word).id)
+        return list(dict.fromkeys(ids))
 
     def _export_path(self, words: Sequence[str]) -> str:
         """The path to export to: the last word; a suffix alone stands for an unused file name with it."""
@@ -346,7 +352,7 @@ class LineCommands:
             return last
         targets = words[:-1] or self._here()
         name = f"trace-{targets[0]}" if len(targets) == 1 and targets[0] not in _TARGETS else "traces"
-        paths = (f"{name}{number}.{last}" for number in ("", *(f"-{at}" for at in range(2, 1_000))))
+        paths = (f"{name}{suffix}.{last}" for suffix in ("", *(f"-{number}" for number in range(2, 1_000))))
         return next(path for path in paths if not Path(path).exists())
 
     def _toast(self, message: str, *, is_error: bool = False) -> None:
@@ -373,14 +379,14 @@ def _link_problem(text: str) -> str | None:
 
 def _views() -> list[SavedView]:
     with suppress(WeaklinkError):  # `V` reports what is wrong with the file
-        return [one for one in saved_views() if one.page == VIEWS_PAGE]
+        return [view for view in saved_views() if view.page == VIEWS_PAGE]
     return []
 
 
 def _marked(store: Store, *, ids: Sequence[int]) -> int:
     """Mark the traces that have no mark as a whole; return how many."""
     before = store.marks.of(ids)
-    left = [id_ for id_ in ids if not any(one.turn is None and one.step is None for one in before.get(id_, ()))]
+    left = [id_ for id_ in ids if not any(mark.turn is None and mark.step is None for mark in before.get(id_, ()))]
     for id_ in left:
         store.marks.put(id_)
     return len(left)
@@ -389,8 +395,8 @@ def _marked(store: Store, *, ids: Sequence[int]) -> int:
 def _unmarked(store: Store, *, ids: Sequence[int]) -> int:
     """Remove the marks of traces as a whole, except those with a note; return how many."""
     before = store.marks.of(ids)
-    whole_marks = {id_: one for id_ in ids for one in before.get(id_, ()) if one.turn is None and one.step is None}
-    bare = [id_ for id_, one in whole_marks.items() if not one.note]
+    whole_marks = {id_: mark for id_ in ids for mark in before.get(id_, ()) if mark.turn is None and mark.step is None}
+    bare = [id_ for id_, mark in whole_marks.items() if not mark.note]
     for id_ in bare:
         store.marks.remove(id_, own_only=True)
     return len(bare)

@@ -25,7 +25,7 @@ VARIABLE = "WEAKLINK_KEYMAP"
 """The environment variable with the path of the keymap file; default: `keymap.toml` in the config folder."""
 
 _MODIFIERS = ("ctrl", "shift", "alt", "super")
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 class Command(Struct, frozen=True):
@@ -65,15 +65,22 @@ class AvailableCommand(Struct, frozen=True):
 def bindings(commands: Sequence[Command]) -> list[Binding]:
     """The commands as the `BINDINGS` of their class; a keymap finds them by id."""
     return [
-        Binding(",".join(one.keys), one.action, one.title, show=one.in_footer, tooltip=one.help, id=one.id)
-        for one in commands
+        Binding(
+            ",".join(command.keys),
+            command.action,
+            command.title,
+            show=command.in_footer,
+            tooltip=command.help,
+            id=command.id,
+        )
+        for command in commands
     ]
 
 
 def commands_of(node: DOMNode | type[DOMNode]) -> tuple[Command, ...]:
     """The commands that a node's class declares in `ACTIONS` or inherits."""
-    found: tuple[Command, ...] = getattr(node, "ACTIONS", ())
-    return found
+    commands: tuple[Command, ...] = getattr(node, "ACTIONS", ())
+    return commands
 
 
 def available_commands(screen: Screen[Any]) -> Iterator[AvailableCommand]:
@@ -94,14 +101,14 @@ def key_names(screen: Screen[Any]) -> dict[str, tuple[str, ...]]:
 
     Omits keys that a focused input takes as text.
     """
-    found: dict[str, tuple[str, ...]] = {}
+    names: dict[str, tuple[str, ...]] = {}
     focused = screen.focused
     for key, active in screen.active_bindings.items():
         typed = focused is not None and focused.check_consume_key(key, key_to_character(REPLACED_KEYS.get(key, key)))
         if active.binding.id and not typed:
             shown = screen.app.get_key_display(active.binding)
-            found[active.binding.id] = (*found.get(active.binding.id, ()), shown)
-    return found
+            names[active.binding.id] = (*names.get(active.binding.id, ()), shown)
+    return names
 
 
 LINE_COMMANDS = (
@@ -137,7 +144,7 @@ def read_keymap(path: Path, commands: Sequence[Command]) -> Keymap:
     """The keymap of a file. It is empty if the file does not exist, with a problem if the user named the file."""
     try:
         with path.open("rb") as file:
-            text = file.read(_MOST_BYTES).decode()
+            text = file.read(_MAX_BYTES).decode()
         return keymap_of(tomllib.loads(text), commands)
     except FileNotFoundError:
         named = VARIABLE in os.environ
@@ -155,11 +162,11 @@ def keymap_of(table: Mapping[str, object], commands: Sequence[Command]) -> Keyma
     problems: list[str] = []
     for id_, value in _flat(table):
         listed = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        names = [one for one in listed if isinstance(one, str) and is_key(one)]
+        names = [key for key in listed if isinstance(key, str) and is_key(key)]
         if id_ not in known:
             problems.append(f"There is no command `{id_}`{_nearest(id_, known)}")
         elif not listed or len(names) < len(listed):
-            wrong = next((one for one in listed if one not in names), value)
+            wrong = next((key for key in listed if key not in names), value)
             problems.append(f"`{wrong}` is not a key for `{id_}`{_nearest(str(wrong), _NAMED)}")
         else:
             keys[id_] = ",".join("comma" if name == "," else name for name in names)

@@ -42,9 +42,9 @@ DIFF_COMMANDS = (
 )
 """The scope `diff`."""
 
-_PATIENCE_S = 0.06  # texts are compared only once the cursor rests on a row
+_DEBOUNCE_S = 0.06  # texts are compared only once the cursor rests on a row
 _BROAD = 116  # cells; on wider screens the legend is shown
-_MOST_LINES = 20_000
+_MAX_LINES = 20_000
 MOST = 6
 """The maximum number of runs side by side."""
 
@@ -182,11 +182,11 @@ class DiffScreen(UpperScreen):
 
     async def _read(self) -> None:
         async with self.working("comparing the runs"):
-            found = await self.fetch(partial(read_runs, ids=self._ids, layer=self._layer), of_traces=True)
-        if found is None:
+            diff = await self.fetch(partial(read_runs, ids=self._ids, layer=self._layer), of_traces=True)
+        if diff is None:
             return
-        self._diff = found
-        parted = found.alignment.divergence
+        self._diff = diff
+        parted = diff.alignment.divergence
         self.grid.show(_Rows(self), cursor=parted.row if parted is not None else 0)
         self._say_all()
 
@@ -260,7 +260,7 @@ class DiffScreen(UpperScreen):
 
     async def _compare(self) -> None:
         """Compare the texts of the selected row, once the cursor rests on it, in a thread: they may be long."""
-        await asyncio.sleep(_PATIENCE_S)
+        await asyncio.sleep(_DEBOUNCE_S)
         diff, pair = self._diff, (0, self._chosen)
         if diff is None:
             return
@@ -281,7 +281,7 @@ class DiffScreen(UpperScreen):
         async with self.working("comparing the requests"):
             lines = await asyncio.to_thread(lambda: list(request_pair_lines(one, other, width, whole=whole)))
         self.query_one("#what", LineBar).say([(Run(f" requests: {_pair_words(self._chosen)}", Style.STRONG),)])
-        self.texts.show(LineList(lines[:_MOST_LINES]))
+        self.texts.show(LineList(lines[:_MAX_LINES]))
         self.texts.focus()
 
 
@@ -309,7 +309,7 @@ def _texts(diff: RunDiff, row: int, pair: tuple[int, int], width: int, *, full: 
     if not diff.alignment.rows:
         return [(Run(" No run calls a tool; `a` shows their requests.", Style.DIM),)]
     lines = row_diff_lines(diff, row, pair, width, full=full, more="`w` shows all")
-    return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
+    return [(Run(" "), *line) for line in islice(lines, _MAX_LINES)]
 
 
 def _request_line(diff: RunDiff) -> Line:
@@ -339,7 +339,7 @@ class ChosenRuns(Struct, frozen=True):
 
 def chosen_runs(store: Store, *, id: int) -> ChosenRuns:
     """The marked traces, the oldest first, and then trace `id`; if none is marked, a fork's parent and the fork."""
-    marked = sorted(one.id for one in store.traces("marked:yes", limit=100) if one.id != id)
+    marked = sorted(trace.id for trace in store.traces("marked:yes", limit=100) if trace.id != id)
     if not marked:
         parent = fork_parent(store, store.summary(id))
         if parent is not None and parent != id:

@@ -56,13 +56,13 @@ def edit_copy(app: App[None], text: str, name: str, line: int) -> str:
     command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or _DEFAULT)
     if not command or shutil.which(command[0]) is None:
         return "There is no editor: set the environment variable EDITOR."
-    place = [f"+{line}"] if Path(command[0]).name in _WITH_LINE else []
+    line_option = [f"+{line}"] if Path(command[0]).name in _WITH_LINE else []
     with TemporaryDirectory(prefix="weaklink-") as folder:
         path = Path(folder) / name
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         try:
             with app.suspend():
-                ended = subprocess.run([*command, *place, str(path)], check=False)
+                ended = subprocess.run([*command, *line_option, str(path)], check=False)
         except SuspendNotSupported:
             return "This terminal cannot run an editor."
         except OSError as error:

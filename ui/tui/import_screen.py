@@ -65,7 +65,7 @@ IMPORT_COMMANDS = (
 )
 """The scope `import`."""
 
-_PATIENCE_S = 5.0
+_TIMEOUT_S = 5.0
 _POLL_S = 0.1
 _BAR = 20
 _KEYS = "enter imports, tab completes, esc leaves"
@@ -77,8 +77,8 @@ _ABOUT = (
     "A file, a folder, or a pattern like `logs/**/*.jsonl`. Keys and passwords are replaced before anything is saved."
 )
 
-_MOST = 200
-_LOOKED_AT = 5_000
+_MAX_COMPLETIONS = 200
+_MAX_ENTRIES = 5_000
 
 
 class FileProgress(Struct):
@@ -108,7 +108,7 @@ def import_files(
     def count_trace() -> None:
         progress.traces += 1
 
-    with open_store(where, busy_timeout_s=_PATIENCE_S) as store:
+    with open_store(where, busy_timeout_s=_TIMEOUT_S) as store:
         with closing(import_in_turn(store, paths, on_file=begin, on_trace=count_trace)) as imported:
             for reports in imported:
                 progress.reports.extend(reports)
@@ -140,7 +140,9 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
 
     ACTIONS: ClassVar[tuple[Command, ...]] = IMPORT_COMMANDS
     # The input handles enter itself.
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings([one for one in IMPORT_COMMANDS if one.id != "import.start"])]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *bindings([command for command in IMPORT_COMMANDS if command.id != "import.start"])
+    ]
     DEFAULT_CSS = """
     ImportScreen { align: center middle; }
     ImportScreen > Vertical {
@@ -154,10 +156,10 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
     ImportScreen LineView { height: auto; background: $surface; display: none; }
     """
 
-    def __init__(self, where: str | None, place: str, imported: Callable[[], None]) -> None:
+    def __init__(self, where: str | None, database: str, imported: Callable[[], None]) -> None:
         super().__init__()
         self._where = where
-        self._place = place
+        self._database = database
         self._imported = imported
         self._progress: FileProgress | None = None
         self._offered: list[str] = []
@@ -170,7 +172,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         """The path, its completions, the progress, and the report."""
         with Vertical() as box:
             box.border_subtitle = _KEYS
-            box.border_title = f"import into {visible_line(self._place.rpartition('/')[2])}"
+            box.border_title = f"import into {visible_line(self._database.rpartition('/')[2])}"
             yield PathInput(compact=True, placeholder="path")
             yield LineBar(id="hints", classes="wrapped")
             yield LineBar(id="heads")
@@ -245,15 +247,15 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
             self._at = (self._offered.index(line.value) + 1) % len(self._offered)
             self._put(self._offered[self._at])
             return
-        found = await asyncio.to_thread(completions, line.value)
-        if not found:
+        paths = await asyncio.to_thread(completions, line.value)
+        if not paths:
             self._hint(Run("✖ ", Style.ERROR), *quoted(f"No path begins with `{line.value}`."))
             return
-        common = common_start(found)
-        if len(found) > 1:
-            self._offered = [common, *found]
-            names = "  ".join(map(_last, found))
-            self._hint(Run(f"{counted(len(found), 'path')}:  ", Style.STRONG), Run(names, Style.DIM))
+        common = common_start(paths)
+        if len(paths) > 1:
+            self._offered = [common, *paths]
+            names = "  ".join(map(_last, paths))
+            self._hint(Run(f"{counted(len(paths), 'path')}:  ", Style.STRONG), Run(names, Style.DIM))
         else:
             self._hint(*quoted(_ABOUT, Style.DIM))
         self._put(common)
@@ -330,7 +332,7 @@ class ImportScreen(ClosesOnce[None], ModalScreen[None]):
         self._say_keys(_KEYS)
         lead: list[Line] = []
         if error is not None:
-            lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._place))))
+            lead.append((Run("✖ ", Style.ERROR), *quoted(error_sentence(error, self._database))))
         if progress.done < progress.files:
             kept = f"{counted(progress.done, 'file')} of {progress.files:,} read; nothing of the others was saved."
             lead.append((Run("… ", Style.WARNING), Run(kept)))
@@ -399,23 +401,23 @@ def _wrong_with(path: str) -> str | None:
 def completions(typed: str) -> list[str]:
     """The paths that begin with `typed`, folders first and with a final `/`; hidden ones only after a typed dot."""
     folder, _, begun = typed.rpartition("/")
-    place = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
+    directory = Path(f"{folder}/" if folder or typed.startswith("/") else ".").expanduser()
     lead = typed[: len(typed) - len(begun)]
-    found = sorted(_entries(place, begun), key=lambda entry: (not entry.endswith("/"), entry))
-    return [f"{lead}{entry}" for entry in found[:_MOST]]
+    entries = sorted(_entries(directory, begun), key=lambda entry: (not entry.endswith("/"), entry))
+    return [f"{lead}{entry}" for entry in entries[:_MAX_COMPLETIONS]]
 
 
 def common_start(paths: list[str]) -> str:
     """The longest common prefix of these paths, of which there is at least one."""
     first, last = min(paths), max(paths)
     shorter = min(len(first), len(last))
-    return first[: next((at for at in range(shorter) if first[at] != last[at]), shorter)]
+    return first[: next((index for index in range(shorter) if first[index] != last[index]), shorter)]
 
 
-def _entries(place: Path, begun: str) -> Iterator[str]:
+def _entries(directory: Path, begun: str) -> Iterator[str]:
     try:
-        with os.scandir(place) as entries:
-            for _, entry in zip(range(_LOOKED_AT), entries, strict=False):
+        with os.scandir(directory) as entries:
+            for _, entry in zip(range(_MAX_ENTRIES), entries, strict=False):
                 if entry.name.startswith(begun) and (begun.startswith(".") or not entry.name.startswith(".")):
                     yield f"{entry.name}/" if entry.is_dir() else entry.name
     except (OSError, ValueError):  # ValueError: a name that no file can have

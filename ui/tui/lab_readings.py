@@ -48,7 +48,7 @@ def pieces_of(part: Part, cut: Chunking, seed: int) -> Iterator[str]:
             yield from _as_recorded(part)
         case Chunking.SINGLE:
             size = single_size(text)
-            yield from (text[at : at + size] for at in range(0, len(text), size))
+            yield from (text[start : start + size] for start in range(0, len(text), size))
         case Chunking.RANDOM:
             yield from _at_random(text, seed)
 
@@ -72,11 +72,11 @@ def _as_recorded(part: Part) -> Iterator[str]:
 def _at_random(text: str, seed: int) -> Iterator[str]:
     chance = random.Random(seed)  # not for secrets
     longest = _LONGEST_PIECE * single_size(text)
-    at = 0
-    while at < len(text):
-        end = at + chance.randint(1, longest)
-        yield text[at:end]
-        at = end
+    start = 0
+    while start < len(text):
+        end = start + chance.randint(1, longest)
+        yield text[start:end]
+        start = end
 
 
 class LabSample(Struct, frozen=True):
@@ -103,24 +103,28 @@ class LabSample(Struct, frozen=True):
     def candidates(self) -> list[tuple[Format, float]]:
         """Every format with its confidence: that of the stored reading first, then the likeliest ones."""
         text = self.text[:_SAMPLE]
-        weighed = [(one, one.confidence(text)) for one in formats()]
+        weighed = [(format_, format_.confidence(text)) for format_ in formats()]
         return sorted(weighed, key=lambda pair: (pair[0].name != self.stored.format, -pair[1], pair[0].name))
 
 
-def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | None:
+def sample_of(store: Store, *, id: int, location: Location | None) -> LabSample | None:
     """The text at a place, else at the break, else of the longest answer; None if there is none. Raises StoreError."""
     trace, inspection = store.inspected(id, in_columns=True)
-    number = _turn(trace, inspection, place)
+    number = _turn(trace, inspection, location)
     part = trace.turns[number - 1].part(TEXT) if number else None
     if part is None:
         return None
     turn = trace.turns[number - 1]
-    first = bisect_left(inspection.parts, number, key=lambda one: one.turn)
+    first = bisect_left(inspection.parts, number, key=lambda part: part.turn)
     of_turn = (inspection.parts[index] for index in range(first, len(inspection.parts)))
     unread = PartInspection(number, TEXT, inspection.format, ())  # for a running trace that is not inspected yet
-    stored = next((one for one in of_turn if (one.turn, one.part) == (number, TEXT)), unread)
+    stored = next((part for part in of_turn if (part.turn, part.part) == (number, TEXT)), unread)
     prompt = turn.part(PROMPT_PART)
-    wrong = [one for one in inspection.diagnostics if one.location.turn == number and one.location.part == TEXT]
+    wrong = [
+        diagnostic
+        for diagnostic in inspection.diagnostics
+        if diagnostic.location.turn == number and diagnostic.location.part == TEXT
+    ]
     return LabSample(
         id,
         title_of(trace),
@@ -134,16 +138,16 @@ def sample_of(store: Store, *, id: int, place: Location | None) -> LabSample | N
     )
 
 
-def _turn(trace: Trace, inspection: Inspection, place: Location | None) -> int:
+def _turn(trace: Trace, inspection: Inspection, location: Location | None) -> int:
     """The number of the turn whose text is read; 0 if there is none."""
-    numbers = [place.turn] if place is not None else []
+    numbers = [location.turn] if location is not None else []
     failed = (step for step in inspection.chain.steps if step.outcome.failed)
     numbers += [step.location.turn for step in islice(failed, 1)]
     for number in numbers:
         if 0 < number <= len(trace.turns) and _has_text(trace.turns[number - 1]):
             return number
     spoken = ((_size_rank(turn), number) for number, turn in enumerate(trace.turns, 1) if _has_text(turn))
-    return max(spoken, key=lambda one: one[0], default=(None, 0))[1]
+    return max(spoken, key=lambda choice: choice[0], default=(None, 0))[1]
 
 
 def _has_text(turn: Turn) -> bool:
@@ -161,9 +165,9 @@ def _tools(trace: Trace, inspection: Inspection, number: int) -> OfferedTools:
     generation = trace.turns[number - 1].generation
     if generation is not None and generation.tools:
         return OfferedTools(generation.tools)
-    before = (one for one in inspection.parts if one.turn < number and one.definitions)
-    defining = [one for one in before if trace.turns[one.turn - 1].role in (Role.SYSTEM, Role.USER)]
-    return OfferedTools([tool for one in defining for tool in one.definitions])
+    before = (part for part in inspection.parts if part.turn < number and part.definitions)
+    defining = [part for part in before if trace.turns[part.turn - 1].role in (Role.SYSTEM, Role.USER)]
+    return OfferedTools([tool for part in defining for tool in part.definitions])
 
 
 class ResultMatch(StrEnum):
@@ -224,9 +228,9 @@ class ResultComparison:
     """
 
     def __init__(self, sample: LabSample, reading: Segmentation | str) -> None:
-        found = reading.diagnostics if isinstance(reading, Segmentation) else ()
-        codes = {one.rule.code for one in found}
-        known = tuple(one for one in sample.diagnostics if one.rule.code in codes)
+        diagnostics = reading.diagnostics if isinstance(reading, Segmentation) else ()
+        codes = {diagnostic.rule.code for diagnostic in diagnostics}
+        known = tuple(diagnostic for diagnostic in sample.diagnostics if diagnostic.rule.code in codes)
         self.stored = LabResult(sample.stored.spans, sample.stored.calls, known)
         self.beyond = len(sample.diagnostics) - len(known)
 

@@ -73,9 +73,9 @@ _SIGNS = {
     ResultMatch.UNCUT: ("–", Style.DIM),
 }
 
-_PATIENCE_S = 0.06
+_DEBOUNCE_S = 0.06
 _CHUNKINGS = tuple(Chunking)
-_MOST_LINES = 20_000
+_MAX_LINES = 20_000
 GridCells = dict[tuple[str, Chunking], ResultCounts]
 """The results of readings, by the format's name and the chunking."""
 
@@ -109,9 +109,9 @@ class LabGrid:
     def head(width: int, cut: Chunking, single: int) -> Line:
         """The names of the columns; the chosen one in brackets."""
         line = [*padded((Run(" format", Style.DIM),), _NAME), Run(f"{'conf':>4} ", Style.DIM)]
-        for one in Chunking:
-            name = f"{single:,} characters" if one is Chunking.SINGLE and single > 1 else one.value
-            label = Run(f"[{name}]", Style.STRONG) if one is cut else Run(f" {name}", Style.DIM)
+        for chunking in Chunking:
+            name = f"{single:,} characters" if chunking is Chunking.SINGLE and single > 1 else chunking.value
+            label = Run(f"[{name}]", Style.STRONG) if chunking is cut else Run(f" {name}", Style.DIM)
             line += (*padded((label,), _room(width)), Run(" "))
         return clipped(line, width)
 
@@ -158,10 +158,10 @@ class LabScreen(UpperScreen):
     LabScreen #unlike { height: 1fr; }
     """
 
-    def __init__(self, access: StoreAccess, id: int, place: Location | None = None) -> None:
+    def __init__(self, access: StoreAccess, id: int, location: Location | None = None) -> None:
         super().__init__(access, f"trace {id}", "lab")
         self._trace_id = id
-        self._place = place
+        self._location = location
         self._sample: LabSample | None = None
         self._formats: list[tuple[Format, float]] = []
         self._comparing: ResultComparison | None = None
@@ -283,7 +283,7 @@ class LabScreen(UpperScreen):
 
     async def _read_all(self) -> None:
         async with self.working("reading the trace"):
-            sample = await self.fetch(partial(sample_of, id=self._trace_id, place=self._place), of_traces=True)
+            sample = await self.fetch(partial(sample_of, id=self._trace_id, location=self._location), of_traces=True)
         if sample is None:
             if not self.status.status_text.problem:
                 reason = (
@@ -360,10 +360,10 @@ class LabScreen(UpperScreen):
         self._look()
 
     def _say_counts(self) -> None:
-        found = [cell.likeness for cell in self._cells.values()]
-        right = [Run(f"= {found.count(ResultMatch.SAME)} same  ", Style.OK)]
-        right += [Run(f"≠ {found.count(ResultMatch.DIFFERS)} differ", Style.WARNING)]
-        errors = found.count(ResultMatch.ERROR)
+        likenesses = [cell.likeness for cell in self._cells.values()]
+        right = [Run(f"= {likenesses.count(ResultMatch.SAME)} same  ", Style.OK)]
+        right += [Run(f"≠ {likenesses.count(ResultMatch.DIFFERS)} differ", Style.WARNING)]
+        errors = likenesses.count(ResultMatch.ERROR)
         right += [Run(f"  ✖ {counted(errors, 'error')}", Style.ERROR)] if errors else []
         self.say((), tuple(right))
 
@@ -373,7 +373,7 @@ class LabScreen(UpperScreen):
 
     async def _compare(self) -> None:
         """Read the selected cell again and show how it differs, once the cursor rests on it."""
-        await asyncio.sleep(_PATIENCE_S)
+        await asyncio.sleep(_DEBOUNCE_S)
         sample, comparing = self._sample, self._comparing
         if sample is None or comparing is None:
             return
@@ -423,16 +423,16 @@ class SelectedResult(Struct, frozen=True):
         if has_no_chunks(self.sample, self.cut):
             reason = " The source did not record the chunks of this text."
             return list(wrapped(quoted(reason), width))
-        found = self.read(is_left)
-        if isinstance(found, str):
-            return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(found)), width, indent=3))
-        if self.comparing.cell(found).likeness is ResultMatch.SAME and not whole:
+        result = self.read(is_left)
+        if isinstance(result, str):
+            return list(wrapped((Run(" ✖ ", Style.ERROR), *quoted(result)), width, indent=3))
+        if self.comparing.cell(result).likeness is ResultMatch.SAME and not whole:
             return [(Run(" ✔ the same reading; `w` shows it whole", Style.OK),)]
         stored = self.comparing.stored
         one = ReadingFacts(stored.spans, stored.calls, stored.diagnostics)
-        other = ReadingFacts(found.spans, found.calls, found.diagnostics)
+        other = ReadingFacts(result.spans, result.calls, result.diagnostics)
         lines = reading_diff_lines(self.sample.text, one, other, width - 1, whole=whole)
-        return [(Run(" "), *line) for line in islice(lines, _MOST_LINES)]
+        return [(Run(" "), *line) for line in islice(lines, _MAX_LINES)]
 
 
 def sample_line(sample: LabSample, comparing: ResultComparison | None, seed: int) -> Line:

@@ -31,7 +31,7 @@ from weaklink.ui.views.styled_text import Line, cell_width, visible_line
 _STRIPS = 1_024  # drawn lines that are kept: a few screens of the largest terminals
 _ASIDE = 8  # cells that one key scrolls sideways
 _NOTHING = RichStyle()
-_LONGEST = 4_096  # the maximum number of cells of a line that are drawn
+_MAX_CELLS = 4_096  # the maximum number of cells of a line that are drawn
 
 # Some terminals draw these within the character before them, others after it: no column would be right.
 _UNCERTAIN: dict[int, None] = dict.fromkeys((0x200C, 0x200D, 0xFE0E, 0xFE0F))
@@ -281,7 +281,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         return max(min(index, self._source.count - 1), 0)
 
     def _measure(self) -> None:
-        self.virtual_size = Size(min(self._content_width, _LONGEST), self._source.count)
+        self.virtual_size = Size(min(self._content_width, _MAX_CELLS), self._source.count)
 
     def _strip(self, index: int, base: RichStyle) -> Strip:
         key = (index, self._room, index == self._cursor)
@@ -298,7 +298,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         for cells in self._lit.get(index, ()):
             before, lit, after = strip.divide([cells.start, cells.end, max(strip.cell_length, cells.end)])
             strip = Strip.join([before, lit.apply_style(paint.lit), after])
-        return strip.crop(0, _LONGEST)
+        return strip.crop(0, _MAX_CELLS)
 
     def _ground(self, index: int) -> RichStyle:
         """The style over a line: the cursor's line is highlighted, less so while another widget has the focus."""

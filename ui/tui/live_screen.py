@@ -39,8 +39,8 @@ LIVE_COMMANDS = (
 
 _POLL_S = 0.2
 _RETRY_S = 1.0  # after a query that failed
-_MOST_EVENTS = 2_000  # events, and lines of them, below the stream
-_MOST_WAITING = 50_000  # events that wait while the view is paused; the rest stays in the database until then
+_MAX_EVENTS = 2_000  # events, and lines of them, below the stream
+_MAX_WAITING = 50_000  # events that wait while the view is paused; the rest stays in the database until then
 _SECONDS = 30
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -64,7 +64,7 @@ class LiveScreen(UpperScreen):
         self._rate = ChunkRate()
         self._growing = GrowingTrace(self._span_closed, self._fault_found)
         self._lines = GrowingLines(self._growing, 80)
-        self._shown_events: deque[_LiveEvent] = deque(maxlen=_MOST_EVENTS)
+        self._shown_events: deque[_LiveEvent] = deque(maxlen=_MAX_EVENTS)
         self._events: list[Line] = []
         self._waiting: list[RecordEvent] = []
         self._is_paused = False
@@ -115,7 +115,7 @@ class LiveScreen(UpperScreen):
         self._is_paused = not self._is_paused
         if not self._is_paused:
             waiting, self._waiting = self._waiting, []
-            self._take(waiting)
+            self._add(waiting)
         self._say_all()
 
     def action_follow(self) -> None:
@@ -142,7 +142,7 @@ class LiveScreen(UpperScreen):
         watched = TraceWatcher(self._trace_id)
         while True:
             try:
-                if len(self._waiting) < _MOST_WAITING:
+                if len(self._waiting) < _MAX_WAITING:
                     seen = await self.access.query(watched.look)
                     if seen.is_restart:
                         self._restart()
@@ -164,11 +164,11 @@ class LiveScreen(UpperScreen):
             self._waiting += events
             self._say_all()
         else:
-            self._take(events)
+            self._add(events)
 
-    def _take(self, events: Sequence[RecordEvent]) -> None:
+    def _add(self, events: Sequence[RecordEvent]) -> None:
         for event in events:
-            self._growing.take(event)
+            self._growing.add(event)
             if isinstance(event, TurnEnded):
                 model = model_of(self._growing.trace) if self._growing.trace is not None else ""
                 self._toast(partial(live_lines.turn_lines, "", event.turn, event.value, model=model))
@@ -178,14 +178,14 @@ class LiveScreen(UpperScreen):
             self._say_all()
 
     def _show_grown(self) -> None:
-        moved, at = self._lines.update(), self.stream.cursor
+        moved, cursor = self._lines.update(), self.stream.cursor
         self.stream.renew()
         with self.prevent(LineView.Moved):
             if self._follows:
                 self.stream.move_to(self._lines.count - 1)
             elif moved:
-                self.stream.move_to(max(at - moved, 0))
-            del self._events[: max(len(self._events) - _MOST_EVENTS, 0)]
+                self.stream.move_to(max(cursor - moved, 0))
+            del self._events[: max(len(self._events) - _MAX_EVENTS, 0)]
             self.events.renew()
             if self.focused is not self.events:
                 self.events.move_to(len(self._events) - 1)
@@ -201,10 +201,10 @@ class LiveScreen(UpperScreen):
     def _lay_out_again(self) -> None:
         self._lines = GrowingLines(self._growing, max(self.stream.size.width - 1, 40))
         self._lines.update()
-        self._events = [line for toast in self._shown_events for line in toast(width=self._width)][-_MOST_EVENTS:]
-        at = self.stream.cursor
+        self._events = [line for toast in self._shown_events for line in toast(width=self._width)][-_MAX_EVENTS:]
+        cursor = self.stream.cursor
         with self.prevent(LineView.Moved):
-            self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else at)
+            self.stream.show(self._lines, cursor=self._lines.count - 1 if self._follows else cursor)
             self.events.show(LineList(self._events), cursor=len(self._events) - 1)
         self.call_after_refresh(self._reveal_end)  # the scroll range is known only then
         self._say_all()
@@ -296,7 +296,7 @@ class ChunkRate:
         """The last seconds as bars, one per second; the highest is that with the most chunks."""
         shown = list(self._seconds)[-cells:]
         most = max(shown) or 1
-        return "".join(_BARS[-(-one * (len(_BARS) - 1) // most)] for one in shown)
+        return "".join(_BARS[-(-count * (len(_BARS) - 1) // most)] for count in shown)
 
 
 class TraceUpdate(Struct, frozen=True):

@@ -112,8 +112,8 @@ class GrowingTrace:
         """How many chunks of open turns never reached the database."""
         return sum(turn.dropped for turn in self._turns.values())
 
-    def take(self, event: events.RecordEvent) -> None:
-        """Take one event of the trace."""
+    def add(self, event: events.RecordEvent) -> None:
+        """Add one event of the trace."""
         match event:
             case events.TraceStarted(_, trace):
                 self.trace = trace
@@ -283,27 +283,34 @@ class GrowingLines:
             start = len(part.text) - _OPEN_END
         yield from self._rows(part, Range(start, len(part.text)), label, style)
 
-    def _rows(self, part: GrowingPart, place: Range, label: str, style: Style) -> Iterator[Line]:
+    def _rows(self, part: GrowingPart, shown_range: Range, label: str, style: Style) -> Iterator[Line]:
         text = part.text
-        if label == SpanKind.TEXT.value and not place.of(text).strip():
+        if label == SpanKind.TEXT.value and not shown_range.of(text).strip():
             return
-        inside = [one for one in part.faults if place.start <= one.range.start < max(place.end, place.start + 1)]
+        inside = [
+            diagnostic
+            for diagnostic in part.faults
+            if shown_range.start <= diagnostic.range.start < max(shown_range.end, shown_range.start + 1)
+        ]
         room = max(self._width - _GUTTER - 1, 20)
         if (
-            text.startswith("\n", place.start)
-            and len(place) > 1
-            and not (inside and inside[0].range.start == place.start)
+            text.startswith("\n", shown_range.start)
+            and len(shown_range) > 1
+            and not (inside and inside[0].range.start == shown_range.start)
         ):
-            place = Range(place.start + 1, place.end)  # a line feed that only ends the line of the span before
-        for row in cut_rows(text, place, room):
+            start = shown_range.start + 1  # a line feed that only ends the line of the span before
+            shown_range = Range(start, shown_range.end)
+        for row in cut_rows(text, shown_range, room):
             lead = Run(f" {label[: _GUTTER - 4]:<{_GUTTER - 4}} │ ", style)
             yield (lead, *visible_runs(row.of(text), style if style is not Style.TEXT else Style.PLAIN))
             label = ""
-            yield from self._faults(text, row, [one for one in inside if _begins_in(one, row, place)])
+            yield from self._faults(
+                text, row, [diagnostic for diagnostic in inside if _begins_in(diagnostic, row, shown_range)]
+            )
 
     def _faults(self, text: str, row: Range, faults: Sequence[Diagnostic]) -> Iterator[Line]:
-        found = [one.fault for one in sorted(faults, key=_range)]
-        places = [CaretLabel(*caret_place(text, row, one.range), [one], [[title(one)]]) for one in found]
+        reported = [diagnostic.fault for diagnostic in sorted(faults, key=lambda diagnostic: diagnostic.range)]
+        places = [CaretLabel(*caret_place(text, row, fault.range), [fault], [[title(fault)]]) for fault in reported]
         if places:
             yield from ((_BAR, *line) for line in caret_lines(places, max(self._width - _GUTTER - 2, 20)))
 
@@ -312,10 +319,6 @@ def _left_out(turns: int) -> Line:
     return (Run(f" … {counted(turns, 'earlier turn')}: `o` shows all of them", Style.DIM),)
 
 
-def _begins_in(one: Diagnostic, row: Range, place: Range) -> bool:
-    start = one.range.start
-    return row.start <= start < row.end or (start == row.end == place.end) or (start == row.end and len(row) == 0)
-
-
-def _range(one: Diagnostic) -> Range:
-    return one.range
+def _begins_in(diagnostic: Diagnostic, row: Range, shown_range: Range) -> bool:
+    start = diagnostic.range.start
+    return row.start <= start < row.end or (start == row.end == shown_range.end) or (start == row.end and len(row) == 0)

@@ -37,7 +37,7 @@ RULE_COMMANDS = (
 )
 """The scope `rules`."""
 
-_PATIENCE_S = 0.04
+_DEBOUNCE_S = 0.04
 _BROAD = 150
 _LONGEST_NAME = max(len(rule.name) for rule in RULES) + 1
 
@@ -114,8 +114,8 @@ class RulesScreen(UpperScreen):
 
     def action_filter(self) -> None:
         """List the chains in which the rule was broken."""
-        found = self._traces.get(self.rule.code, 0) if self._traces is not None else None
-        if found == 0:
+        traces = self._traces.get(self.rule.code, 0) if self._traces is not None else None
+        if traces == 0:
             self.toast(f"{self.rule.code} was broken in no trace of this database.")
         else:
             self.stop_work()
@@ -143,16 +143,16 @@ class RulesScreen(UpperScreen):
 
     async def _count(self) -> None:
         async with self.working("counting"):
-            found = await self.fetch(_found)
-        if found is not None:
-            self._traces = found
+            traces = await self.fetch(_broken_counts)
+        if traces is not None:
+            self._traces = traces
             self._show(self._code or (self.rule.code if self.rules.cursor else ""))
 
     def _show(self, code: str) -> None:
         traces = self._traces or {}
         self._rules = sorted(RULES, key=lambda rule: 0 if self._by_code else -traces.get(rule.code, 0))
-        at = next((index for index, rule in enumerate(self._rules) if rule.code == code), 0)
-        self.rules.show(_RuleLines(self._rules, self._traces), cursor=at)
+        cursor = next((index for index, rule in enumerate(self._rules) if rule.code == code), 0)
+        self.rules.show(_RuleLines(self._rules, self._traces), cursor=cursor)
         self._say()
         self._look()
 
@@ -167,7 +167,7 @@ class RulesScreen(UpperScreen):
         start_work(self, self._explain, "page")
 
     async def _explain(self) -> None:
-        await asyncio.sleep(_PATIENCE_S)
+        await asyncio.sleep(_DEBOUNCE_S)
         width = max(self.page.scrollable_content_region.width - 1, 40)
         lines = await asyncio.to_thread(_page, self.rule, width)
         self.page.show(LineList(lines))
@@ -188,12 +188,12 @@ class _RuleLines:
         """A rule."""
         rule = self._rules[index]
         style = style_of(rule.severity)
-        found = self._traces.get(rule.code, 0) if self._traces is not None else None
-        count = "…" if found is None else f"{found:,}" if found else "-"
+        traces = self._traces.get(rule.code, 0) if self._traces is not None else None
+        count = "…" if traces is None else f"{traces:,}" if traces else "-"
         return clipped(
             (
                 Run(f" {GLYPHS[rule.severity]} {rule.code}", style),
-                Run(f"{count:>9}", Style.STRONG if found else Style.DIM),
+                Run(f"{count:>9}", Style.STRONG if traces else Style.DIM),
                 Run(f"  {rule.name:<{_LONGEST_NAME}}", Style.STRONG),
                 *quoted(rule.summary),
             ),
@@ -201,7 +201,7 @@ class _RuleLines:
         )
 
 
-def _found(store: Store) -> dict[str, int]:
+def _broken_counts(store: Store) -> dict[str, int]:
     """The number of traces in which each rule was broken."""
     return {group.keys[0]: group.traces for group in store.statistics.figures(by=(GroupKey.CODE,))}
 

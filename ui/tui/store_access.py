@@ -15,7 +15,7 @@ from weaklink.storage import Store, open_store
 from weaklink.storage.engine import place_of
 
 _MAX_THREADS = 6  # concurrent queries, including those whose caller no longer waits
-_PATIENCE_S = 5.0  # how long a mark waits for another program that writes
+_TIMEOUT_S = 5.0  # how long a mark waits for another program that writes
 _Answer = TypeVar("_Answer")
 
 
@@ -55,11 +55,11 @@ class StoreAccess:
         await room.acquire()
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[_Answer] = loop.create_future()
-        found: list[tuple[_Answer | None, BaseException | None]] = []  # emptied before the next query runs
+        outcomes: list[tuple[_Answer | None, BaseException | None]] = []  # emptied before the next query runs
 
         def settle() -> None:
             room.release()
-            answer, error = found.pop()
+            answer, error = outcomes.pop()
             if answered.cancelled():
                 return
             if error is not None:
@@ -69,9 +69,9 @@ class StoreAccess:
 
         def run() -> None:
             try:
-                found.append((query(self._opened()), None))
+                outcomes.append((query(self._opened()), None))
             except Exception as raised:  # noqa: BLE001  # the caller gets any exception
-                found.append((None, raised))
+                outcomes.append((None, raised))
             try:
                 loop.call_soon_threadsafe(settle)
             except RuntimeError:  # the loop has ended, so no caller waits
@@ -93,13 +93,13 @@ class StoreAccess:
                 self._store.close()
                 self._store = None
             if self._store is None:
-                self._store = open_store(self.where, create=False, busy_timeout_s=_PATIENCE_S)
+                self._store = open_store(self.where, create=False, busy_timeout_s=_TIMEOUT_S)
             return self._store
 
 
-def error_sentence(error: WeaklinkError, place: str = "") -> str:
-    """What went wrong, and what to do about it; leaves out the name of the database if it is `place`."""
-    text = str(error).removeprefix(f"{place}: ").rstrip(".")
+def error_sentence(error: WeaklinkError, database: str = "") -> str:
+    """What went wrong, and what to do about it; leaves out the name of the database if it is `database`."""
+    text = str(error).removeprefix(f"{database}: ").rstrip(".")
     has_advice = "`" in text or "try again" in text
     again = "" if has_advice or not isinstance(error, StoreError) else " `ctrl+r` tries again."
     return f"{text[:1].upper()}{text[1:]}.{again}"

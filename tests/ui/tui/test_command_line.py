@@ -97,8 +97,8 @@ async def test_filter_sort_goto_and_named_commands(where: str) -> None:
         assert names(app)[0] == "session 5"
         await run(pilot, "goto 2")
         assert isinstance(app.screen, DissectorScreen)
-        assert app.screen.found is not None
-        assert app.screen.found.id == 2
+        assert app.screen.opened is not None
+        assert app.screen.opened.id == 2
         await run(pilot, "zoom")
         assert app.screen.panes.is_zoomed
         await run(pilot, "filter")

@@ -26,7 +26,7 @@ from weaklink.ui.views.trace_columns import ORDER_WORDS
 from weaklink.ui.views.trace_summary import trace_title
 
 _MARKING = "writing the mark"  # takes some seconds if another program is writing
-_MOST_IDS = 8
+_MAX_IDS = 8
 _POLL_S = 1.0  # how often to check whether the store has changed
 _REFRESHED = frozenset({Order.TIME, Order.BROKEN})  # orders in which new traces appear at the top
 _POLLS_PER_COUNT = 5  # polls from one count of all traces to the next
@@ -334,7 +334,7 @@ def _noted(id: int, note: str, store: Store) -> str:
 
 def _trace_mark(marks: Sequence[Mark]) -> Mark | None:
     """The mark of the trace as a whole."""
-    return next((one for one in marks if one.turn is None and one.step is None), None)
+    return next((mark for mark in marks if mark.turn is None and mark.step is None), None)
 
 
 def status_cells(counts: Mapping[str, int], filter_text: str) -> list[ClickTarget]:
@@ -368,11 +368,11 @@ def _traces(count: int) -> str:
     return "trace" if count == 1 else "traces"
 
 
-def empty_list_sentences(place: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
+def empty_list_sentences(database: str, filter_text: str, problem: WeaklinkError | None) -> Sequence[str]:
     """Why the list is empty, and what to do about it."""
     if isinstance(problem, NoDatabaseYetError):
         return (
-            f"There is no database at `{place}` yet.",
+            f"There is no database at `{database}` yet.",
             "`weaklink demo` shows samples, `weaklink import PATH` reads logs, `weaklink record` records agents.",
             "New traces appear here automatically. `weaklink tui --db PATH` opens another database.",
         )
@@ -382,14 +382,14 @@ def empty_list_sentences(place: str, filter_text: str, problem: WeaklinkError | 
     if filter_text:
         return (f"No trace matches the filter `{filter_text}`.", "`esc` clears it, `f` changes it.")
     return (
-        f"The database `{place}` contains no traces yet.",
+        f"The database `{database}` contains no traces yet.",
         "`weaklink import PATH` reads logs, `weaklink record` records agents; new traces appear here automatically.",
     )
 
 
-def copies_of(summary: TraceSummary, place: str | None, step: int | None = None) -> Sequence[DialogChoice]:
+def copies_of(summary: TraceSummary, database: str | None, step: int | None = None) -> Sequence[DialogChoice]:
     """The parts of a chain that can be copied."""
-    option = f" --db {shlex.quote(place)}" if place else ""
+    option = f" --db {shlex.quote(database)}" if database else ""
     ours = {
         "command": f"weaklink show {summary.id}{option}",
         "link": str(Link(str(summary.id), step=step)),
@@ -399,7 +399,7 @@ def copies_of(summary: TraceSummary, place: str | None, step: int | None = None)
     }
     theirs = [
         copy_choice(f"source's {name}" if name in ours else name, value)
-        for name, value in list(summary.external_ids.items())[:_MOST_IDS]
+        for name, value in list(summary.external_ids.items())[:_MAX_IDS]
     ]
     *before, file = (copy_choice(name, value) for name, value in ours.items())
     about = visible_line(f"{summary.file} {summary.record}".strip())

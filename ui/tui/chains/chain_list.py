@@ -39,7 +39,7 @@ PAGE = 100
 SURVEYED = 100 * PAGE
 """The number of traces that a survey reads at a time."""
 
-_KEPT = 60  # pages in memory beside the first, whose rows decide how wide the columns are
+_CACHE_SIZE = 60  # pages in memory beside the first, whose rows decide how wide the columns are
 _now_s = time.time
 _COLUMNS = tuple(key for key in TRACE_COLUMNS if key != "map")
 OPEN = Command("chains.open", "Open", "Open the trace under the cursor.", ("enter", "o"), in_footer=True)
@@ -60,17 +60,18 @@ class TraceListRow(Struct, frozen=True):
         return ListedTrace(self.summary, _now_s(), self.ok_calls, depth=self.depth)
 
 
-def rows_of(found: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[TraceListRow]:
+def rows_of(listed: Sequence[Listed], counts: Mapping[int, tuple[int, int]]) -> list[TraceListRow]:
     """Rows of these traces; `counts` are the store's counts of their calls, by trace."""
     ok_calls = {id_: ok for id_, (ok, _) in counts.items()}
-    return [TraceListRow(one.summary, one.cursor, ok_calls.get(one.summary.id)) for one in found]
+    return [TraceListRow(row.summary, row.cursor, ok_calls.get(row.summary.id)) for row in listed]
 
 
 def _with_forks_grouped(rows: Sequence[TraceListRow]) -> list[TraceListRow]:
     """The rows of a page with each fork below its parent, if that is on the page."""
     by_id = {row.summary.id: row for row in rows}
     return [
-        structs.replace(by_id[one.summary.id], depth=one.depth) for one in forks_grouped([row.listed() for row in rows])
+        structs.replace(by_id[trace.summary.id], depth=trace.depth)
+        for trace in forks_grouped([row.listed() for row in rows])
     ]
 
 
@@ -97,11 +98,11 @@ class TracePages(Struct):
         self.top = rows[0].cursor if rows else None
         self.put(0, rows)
 
-    def survey(self, found: ListSection) -> None:
+    def survey(self, section: ListSection) -> None:
         """Add the next section, which begins after the last edge."""
-        self.edges += found.edges
-        self.counted += found.count
-        self.is_complete = found.is_last
+        self.edges += section.edges
+        self.counted += section.count
+        self.is_complete = section.is_last
 
     def length(self, page: int) -> int:
         """The number of known traces of a page."""
@@ -111,7 +112,7 @@ class TracePages(Struct):
         """Keep a page's rows, and drop the least recently used page; the first page stays."""
         self._kept[page] = _with_forks_grouped(rows)
         self._kept.move_to_end(page)
-        if len(self._kept) > _KEPT + 1:
+        if len(self._kept) > _CACHE_SIZE + 1:
             del self._kept[next(kept for kept in self._kept if kept)]
 
     def after(self, page: int) -> ListCursor | None:
@@ -120,8 +121,8 @@ class TracePages(Struct):
 
     def page_of(self, index: int) -> int | None:
         """The page that contains a line; None for a fresh trace."""
-        at = index - len(self.fresh)
-        return None if at < 0 else at // PAGE
+        offset = index - len(self.fresh)
+        return None if offset < 0 else offset // PAGE
 
     def row(self, index: int) -> TraceListRow | None:
         """The trace of a line; None if its page is not in memory, or the trace no longer exists."""
@@ -132,8 +133,8 @@ class TracePages(Struct):
         if rows is None:
             return None
         self._kept.move_to_end(page)
-        at = (index - len(self.fresh)) % PAGE
-        return rows[at] if at < len(rows) else None
+        offset = (index - len(self.fresh)) % PAGE
+        return rows[offset] if offset < len(rows) else None
 
     @property
     def first_rows(self) -> Sequence[TraceListRow]:
@@ -152,8 +153,8 @@ class TracePages(Struct):
         """The lines whose traces are in memory, with their traces."""
         yield from enumerate(self.fresh)
         for page, rows in self._kept.items():
-            for at, row in enumerate(rows):
-                yield len(self.fresh) + page * PAGE + at, row
+            for offset, row in enumerate(rows):
+                yield len(self.fresh) + page * PAGE + offset, row
 
     def index_of(self, id: int) -> int | None:
         """The line of a trace; None if the trace is not in memory."""
@@ -183,10 +184,13 @@ def _downwards(cursor: ListCursor) -> tuple[int, float, int]:
 class ChainList(LineView, inherit_bindings=False):
     """The traces that match a filter. `load` reads them again; pages are then read when they become visible."""
 
-    ACTIONS: ClassVar[tuple[Command, ...]] = (OPEN, *(one for one in LINE_COMMANDS if one.id != "lines.choose"))
+    ACTIONS: ClassVar[tuple[Command, ...]] = (
+        OPEN,
+        *(command for command in LINE_COMMANDS if command.id != "lines.choose"),
+    )
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(ACTIONS)]
 
-    class Known(Message):
+    class ListUpdated(Message):
         """More is known of the list, or something in it changed."""
 
     class Failed(Message):
@@ -214,7 +218,7 @@ class ChainList(LineView, inherit_bindings=False):
         return row.summary if row else None
 
     @property
-    def place(self) -> ListCursor | None:
+    def list_cursor(self) -> ListCursor | None:
         """The position in its list of the trace under the cursor; None if there is none."""
         row = self.pages.row(self.cursor) if self.pages.count else None
         return row.cursor if row else None
@@ -226,7 +230,7 @@ class ChainList(LineView, inherit_bindings=False):
         self.pages.begin(rows, is_last=len(rows) < PAGE)
         self.show(self.source)
         self._is_moved = False
-        self.post_message(self.Known())
+        self.post_message(self.ListUpdated())
 
     async def walk(self, *, keep: TraceSummary | None) -> None:
         """Survey the rest of the list, so that all of it can be reached.
@@ -241,7 +245,7 @@ class ChainList(LineView, inherit_bindings=False):
             pause_s = _PAUSE_S
             await self._survey()
             self.renew()
-            self.post_message(self.Known())
+            self.post_message(self.ListUpdated())
             if keep is not None and (self._is_moved or await self.go_to(keep)):
                 keep = None
             if self._goes_to_end:
@@ -288,7 +292,7 @@ class ChainList(LineView, inherit_bindings=False):
         for page in self.pages.open_pages() - {0}:
             await self._read(page)
         self.renew()
-        self.post_message(self.Known())
+        self.post_message(self.ListUpdated())
         return new
 
     async def read_current(self) -> None:
@@ -361,7 +365,7 @@ class ChainList(LineView, inherit_bindings=False):
             pages.put(page, rows)
         if pages is self.pages:
             self.renew()
-            self.post_message(self.Known())
+            self.post_message(self.ListUpdated())
 
     def _missing_page(self) -> int | None:
         top = self.scroll_offset.y
@@ -390,8 +394,8 @@ def _page(
     store: Store, *, filter_text: str, order: Order, after: ListCursor | None, limit: int = PAGE
 ) -> list[TraceListRow]:
     paging = store.paging()
-    found = paging.page(filter_text, order, limit=limit, after=after)
-    return rows_of(found, paging.call_counts([one.summary.id for one in found]))
+    listed = paging.page(filter_text, order, limit=limit, after=after)
+    return rows_of(listed, paging.call_counts([row.summary.id for row in listed]))
 
 
 def _survey(store: Store, *, filter_text: str, order: Order, after: ListCursor) -> ListSection:

@@ -34,8 +34,8 @@ FILTER_COMMANDS = (
     Command("filter.newer", "Newer", "Recall the next filter.", ("down",)),
 )
 
-_PATIENCE_S = 0.25  # from the last key until the list follows
-_OFFERED = 12
+_DEBOUNCE_S = 0.25  # from the last key until the list follows
+_MAX_OFFERED = 12
 _NOTHING = "-"
 
 
@@ -43,9 +43,9 @@ def toggled(filter_text: str, term: str) -> str:
     """The filter with its `status:` term replaced by `term`, or removed if it is the same."""
     if _OR.search(filter_text):
         return narrowed(filter_text, term)
-    found = _STATUS_TERM.findall(filter_text)
+    terms = _STATUS_TERM.findall(filter_text)
     rest = " ".join(_STATUS_TERM.sub(" ", filter_text).split())
-    return rest if term in found else narrowed(rest, term)
+    return rest if term in terms else narrowed(rest, term)
 
 
 def narrowed(filter_text: str, term: str) -> str:
@@ -175,7 +175,7 @@ class FilterBar(Vertical):
         line.value = typed
         line.cursor_position = len(typed)
         line.focus()
-        self._look(typed)
+        self._check(typed)
 
     def close(self) -> None:
         """Hide the bar."""
@@ -192,7 +192,7 @@ class FilterBar(Vertical):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Check the typed filter; the list follows shortly after."""
         event.stop()
-        self._look(event.value)
+        self._check(event.value)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Keep the filter, if it is valid."""
@@ -209,7 +209,7 @@ class FilterBar(Vertical):
             case "leave":
                 self._leave(self._before)
             case "complete":
-                start_work(self, self._take_first, "complete")
+                start_work(self, self._insert_first, "complete")
             case "older":
                 self._recall(-1)
             case _:
@@ -219,14 +219,14 @@ class FilterBar(Vertical):
         """Insert the completion that was clicked."""
         event.stop()
         if event.name != _NOTHING:
-            self._take(int(event.name))
+            self._insert(int(event.name))
 
     def _leave(self, text: str) -> None:
         self.workers.cancel_group(self, "typed")
         self.close()
         self.post_message(self.FilterEdited(text, is_final=True))
 
-    def _look(self, text: str) -> None:
+    def _check(self, text: str) -> None:
         try:
             parse_filter(text)
         except FilterError as error:
@@ -240,10 +240,10 @@ class FilterBar(Vertical):
     async def _typed(self, text: str) -> None:
         line = self.query_one(FilterInput)
         offered = await self._complete(text, line.cursor_position)
-        self._offered, self._offered_for = offered[:_OFFERED], text
+        self._offered, self._offered_for = offered[:_MAX_OFFERED], text
         if self._offered and self._may_complete(self._offered[0]):
             self._show_offered()
-        await asyncio.sleep(_PATIENCE_S)
+        await asyncio.sleep(_DEBOUNCE_S)
         if self._marker.position is None and self.has_class("open"):
             self.post_message(self.FilterEdited(text, is_final=False))
 
@@ -254,36 +254,37 @@ class FilterBar(Vertical):
     def _show_offered(self) -> None:
         """Show the completions, and what the first one is."""
         spots = [
-            ClickTarget(str(at), (Run(visible_line(one.text), Style.KEY),)) for at, one in enumerate(self._offered)
+            ClickTarget(str(index), (Run(visible_line(completion.text), Style.KEY),))
+            for index, completion in enumerate(self._offered)
         ]
         first = self._offered[0].what
         about = [ClickTarget(_NOTHING, (Run(f"tab: {visible_line(first)}", Style.DIM),))] if first else []
         self.query_one(LineBar).offer([*about, *spots])
 
-    async def _take_first(self) -> None:
+    async def _insert_first(self) -> None:
         """Insert the first completion for the current text, after waiting for it if necessary."""
         line = self.query_one(FilterInput)
         while self._offered_for != line.value:
             text = line.value
             offered = await self._complete(text, line.cursor_position)
-            self._offered, self._offered_for = offered[:_OFFERED], text
-        self._take(0)
+            self._offered, self._offered_for = offered[:_MAX_OFFERED], text
+        self._insert(0)
 
-    def _take(self, number: int) -> None:
+    def _insert(self, number: int) -> None:
         """Insert one of the completions; do nothing if the text has changed since they were found."""
         line = self.query_one(FilterInput)
         if number >= len(self._offered) or self._offered_for != line.value:
             return
-        one = self._offered[number]
+        completion = self._offered[number]
         typed = line.value
-        line.value = typed[: one.start] + one.text + typed[one.end :]
-        line.cursor_position = one.start + len(one.text)
+        line.value = typed[: completion.start] + completion.text + typed[completion.end :]
+        line.cursor_position = completion.start + len(completion.text)
         line.focus()
 
     def _recall(self, by: int) -> None:
-        at = self._at + by
-        if 0 <= at <= len(self._history):
-            self._at = at
+        index = self._at + by
+        if 0 <= index <= len(self._history):
+            self._at = index
             line = self.query_one(FilterInput)
-            line.value = self._history[at] if at < len(self._history) else self._before
+            line.value = self._history[index] if index < len(self._history) else self._before
             line.cursor_position = len(line.value)

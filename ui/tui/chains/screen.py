@@ -91,10 +91,10 @@ CHAIN_COMMANDS = (
 
 _OF_RUNNING = frozenset({"chains.live"})
 _INDEXED = 100  # traces that are added to the text index at a time
-_PATIENCE_S = 0.06  # a trace is read only once the cursor rests on it
-_LONGEST, _MOST = 4_000_000, 5_000  # characters, turns and calls: a larger trace is not read for its detail
-_KEPT = 64
-_GLANCE = 400
+_DEBOUNCE_S = 0.06  # a trace is read only once the cursor rests on it
+_MAX_CHARS, _MAX_ITEMS = 4_000_000, 5_000  # turns and calls; a larger trace is not read for its detail
+_CACHE_SIZE = 64  # details
+_MAX_NOTE_CHARS = 400
 
 
 class ChainsScreen(actions.FollowedChains):
@@ -146,7 +146,7 @@ class ChainsScreen(actions.FollowedChains):
         self.say_all()
         self._look()
 
-    def on_chain_list_known(self) -> None:
+    def on_chain_list_list_updated(self) -> None:
         """Show what is known of the list now."""
         self.say_all()
         self._look()
@@ -177,10 +177,10 @@ class ChainsScreen(actions.FollowedChains):
 
     async def beside(self, id: int, by: int) -> int | None:
         """The id of the trace `by` lines after this one in the list; None beyond an end of it."""
-        at = self.chains.pages.index_of(id)
-        if at is None or not 0 <= at + by < self.chains.pages.count:
+        index = self.chains.pages.index_of(id)
+        if index is None or not 0 <= index + by < self.chains.pages.count:
             return None
-        self.chains.move_to(at + by)
+        self.chains.move_to(index + by)
         if self.chains.current is None:
             await self.chains.refresh_current()
         return self.chains.current.id if self.chains.current else None
@@ -239,7 +239,7 @@ class ChainsScreen(actions.FollowedChains):
         except WeaklinkError as error:
             self.toast(str(error), is_error=True)
             return
-        choices = [DialogChoice(one.name, one.state.get("filter", ""), one.name) for one in views]
+        choices = [DialogChoice(view.name, view.state.get("filter", ""), view.name) for view in views]
         present = DialogChoice("save …", "Saves the current filter and order under a name.", "")
         self.app.push_screen(ChoiceDialog("views", [*choices, present]), partial(self._choose_view, views))
 
@@ -357,11 +357,11 @@ class ChainsScreen(actions.FollowedChains):
 
     def _to_match(self, by: int) -> None:
         """Go to another trace that contains the words: if the filter has words, the list contains no others."""
-        at = self.chains.cursor + by
+        index = self.chains.cursor + by
         if not has_words(self.chains.filter_text):
             self.toast("No search words; press `/` to enter some.")
-        elif 0 <= at < self.chains.pages.count:
-            self.chains.move_to(at)
+        elif 0 <= index < self.chains.pages.count:
+            self.chains.move_to(index)
         else:
             self.toast(f"No {'earlier' if by < 0 else 'later'} trace contains the words.")
 
@@ -370,20 +370,20 @@ class ChainsScreen(actions.FollowedChains):
         filter_text = self.chains.filter_text
         try:
             await self.chains.read_current()
-            after = self.chains.place
+            after = self.chains.list_cursor
             if forward:
-                found = await self._access.query(
+                broken = await self._access.query(
                     partial(_next_broken, filter_text=filter_text, order=self.order, after=after)
                 )
             elif after is not None:
-                found = await self._access.query(
-                    partial(_broken_before, filter_text=filter_text, order=self.order, at=after)
+                broken = await self._access.query(
+                    partial(_broken_before, filter_text=filter_text, order=self.order, before=after)
                 )
             else:
-                found = None
-            if found is not None:
-                await self.chains.go_to(found.summary, found.cursor)
-                self._open(found.summary)
+                broken = None
+            if broken is not None:
+                await self.chains.go_to(broken.summary, broken.cursor)
+                self._open(broken.summary)
             else:
                 self.toast("No trace of this list is broken." if forward else "No trace before this one is broken.")
         except WeaklinkError as error:
@@ -402,7 +402,9 @@ class ChainsScreen(actions.FollowedChains):
         about: Line = (Run("f: ", Style.DIM), Run(visible_line(filter_text), Style.KEY)) if filter_text else ()
         problem = error_sentence(self.problem, self._access.name) if self.problem and pages.count else ""
         right = (*actions.shown_count(pages, filter_text, self.total, self.chains.order), *self.mood())
-        self.query_one(StatusLine).status_text = StatusText(("weaklink", self._place, "traces"), about, right, problem)
+        self.query_one(StatusLine).status_text = StatusText(
+            ("weaklink", self._database_name, "traces"), about, right, problem
+        )
         spots = actions.status_cells(self.counts, filter_text)
         self.query_one("#statuses", LineBar).offer(spots)
         columns = self.chains.columns(max(self.size.width - 1, 10))
@@ -415,18 +417,18 @@ class ChainsScreen(actions.FollowedChains):
             self.chains.focus()
 
     @property
-    def _place(self) -> str:
+    def _database_name(self) -> str:
         return self._access.name.rpartition("/")[2]
 
 
 def _next_broken(store: Store, *, filter_text: str, order: Order, after: ListCursor | None) -> Listed | None:
     page = partial(store.paging().page, narrowed(filter_text, "status:broken"), order, limit=1)
-    found = page(after=after) or page()
-    return found[0] if found else None
+    listed = page(after=after) or page()
+    return listed[0] if listed else None
 
 
-def _broken_before(store: Store, *, filter_text: str, order: Order, at: ListCursor) -> Listed | None:
-    return store.paging().before(narrowed(filter_text, "status:broken"), order, at=at)
+def _broken_before(store: Store, *, filter_text: str, order: Order, before: ListCursor) -> Listed | None:
+    return store.paging().before(narrowed(filter_text, "status:broken"), order, at=before)
 
 
 class ChainDetail(LineBar):
@@ -462,14 +464,14 @@ class ChainDetail(LineBar):
             start_work(self, partial(self._read, summary, filter_text, key), "detail")
 
     async def _read(self, summary: TraceSummary, filter_text: str, key: tuple[object, ...]) -> None:
-        await asyncio.sleep(_PATIENCE_S)
+        await asyncio.sleep(_DEBOUNCE_S)
         lines = _detail_lines(summary)
         try:
             query = partial(_looked_up, summary=summary, filter_text=filter_text, width=max(self.size.width, 20))
             lines = (*await self._access.query_trace(query), *lines)
         except WeaklinkError:
             pass  # the status line shows problems of the store
-        if len(self._known) >= _KEPT:
+        if len(self._known) >= _CACHE_SIZE:
             self._known.clear()
         self._known[key] = lines
         self.say(lines)
@@ -477,7 +479,7 @@ class ChainDetail(LineBar):
 
 def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
     """The note on the chain, and what broke it."""
-    note = summary.note[:_GLANCE]
+    note = summary.note[:_MAX_NOTE_CHARS]
     noted: tuple[Line, ...] = ((Run("✎ ", Style.KEY), *visible_runs(note)),) if note else ()
     if summary.broken is not None:
         return (*noted, (Run(f"#{summary.broken.step} ", Style.ERROR), *quoted(summary.broken.message)))
@@ -486,7 +488,7 @@ def _detail_lines(summary: TraceSummary) -> tuple[Line, ...]:
 
 def _looked_up(store: Store, *, summary: TraceSummary, filter_text: str, width: int) -> list[Line]:
     lines: list[Line] = []
-    if summary.characters <= _LONGEST and summary.turns + summary.tool_calls <= _MOST:
+    if summary.characters <= _MAX_CHARS and summary.turns + summary.tool_calls <= _MAX_ITEMS:
         lines.append(minimap(*store.inspected(summary.id, in_columns=True), width))
     else:
         lines.append((Run("a long trace; open it to see its map", Style.DIM),))

@@ -31,7 +31,7 @@ _LONG = 1_000_000
 _OF_A_TURN = _OF_A_FAULT = 1_000  # characters that take as much memory as one turn or fault
 MARK_WORK = "writing the mark"
 _NOTE_HINT = "The note is saved with the trace; an empty one removes it."
-_LONGEST = 1_000_000  # characters: terminals refuse more
+_MAX_COPIED_CHARS = 1_000_000  # characters: terminals refuse more
 
 
 class OpenedTrace(Struct, frozen=True):
@@ -50,9 +50,11 @@ class OpenedTrace(Struct, frozen=True):
     @property
     def is_long(self) -> bool:
         """Whether it takes so much memory that it is released before another trace is read."""
-        one = self.summary
+        summary = self.summary
         return (
-            one.characters + _OF_A_TURN * (one.turns + one.tool_calls) + _OF_A_FAULT * (one.errors + one.warnings)
+            summary.characters
+            + _OF_A_TURN * (summary.turns + summary.tool_calls)
+            + _OF_A_FAULT * (summary.errors + summary.warnings)
             > _LONG
         )
 
@@ -103,17 +105,17 @@ class TraceActions(Screen[None]):
         self.access = access
         self.callbacks = callbacks
         self._opened: OpenedTrace | None = None
-        self._place: Location | None = None
+        self._location: Location | None = None
 
     @property
-    def found(self) -> OpenedTrace | None:
+    def opened(self) -> OpenedTrace | None:
         """The opened trace; None if there is none (yet)."""
         return self._opened
 
     @property
-    def place(self) -> Location | None:
+    def location(self) -> Location | None:
         """The selected place."""
-        return self._place
+        return self._location
 
     @property
     def panes(self) -> Panes:
@@ -136,17 +138,17 @@ class TraceActions(Screen[None]):
 
     def selected_step(self) -> Step | None:
         """The step that the selected place belongs to."""
-        if self._opened is None or self._place is None:
+        if self._opened is None or self._location is None:
             return None
-        return step_at(self._opened.dissection, self._place)
+        return step_at(self._opened.dissection, self._location)
 
     def action_copy(self) -> None:
         """Choose what to copy."""
-        if self._opened is None or self._place is None:
+        if self._opened is None or self._location is None:
             return
         row, step = self.panes.branches.row, self.selected_step()
         id_, where = self._opened.id, self.access.where
-        choices = copies_of(self._opened.dissection, self._place, row, step, id=id_, where=where)
+        choices = copies_of(self._opened.dissection, self._location, row, step, id=id_, where=where)
         self.app.push_screen(ChoiceDialog("copy", choices), self._copy)
 
     def action_mark(self) -> None:
@@ -176,14 +178,14 @@ class TraceActions(Screen[None]):
     def action_diff(self) -> None:
         """Compare this trace with the marked one."""
         if self.callbacks.diff is not None and self._opened is not None:
-            self.callbacks.diff(self._opened.id, self._place)
+            self.callbacks.diff(self._opened.id, self._location)
 
     def action_ask(self) -> None:
         """Ask again for the selected answer, else for the one that broke the chain, else for the last one."""
         if self.callbacks.ask is None or self._opened is None:
             return
         trace, broken = self._opened.dissection.trace, self._opened.dissection.inspection.chain.broken
-        here = self._place.turn if self._place is not None else 0
+        here = self._location.turn if self._location is not None else 0
         if 0 < here <= len(trace.turns) and trace.turns[here - 1].role is Role.ASSISTANT:
             self.callbacks.ask(self._opened.id, here)
         else:
@@ -192,14 +194,14 @@ class TraceActions(Screen[None]):
     def action_reread(self) -> None:
         """Read the stream with another format; for a result, the stream of its call."""
         if self.callbacks.reread is not None and self._opened is not None:
-            place = self._place and call_place(self._opened.dissection, self._place)
-            self.callbacks.reread(self._opened.id, place)
+            location = self._location and call_place(self._opened.dissection, self._location)
+            self.callbacks.reread(self._opened.id, location)
 
     def action_rule(self) -> None:
         """Explain the rule of the selected fault, or of the nearest one before or after the cursor."""
         if self._opened is None or self.callbacks.rule is None:
             return
-        dissection, here = self._opened.dissection, self._place or Location(1, "", Range(0, 0))
+        dissection, here = self._opened.dissection, self._location or Location(1, "", Range(0, 0))
         fault = fault_at(dissection, here)
         if fault is None:
             self.toast("This trace has no faults; `R` on the list of traces shows all rules.")
@@ -215,19 +217,19 @@ class TraceActions(Screen[None]):
 
     def action_editor(self) -> None:
         """Open the raw text of the selected part in the user's editor, at the selected line."""
-        if self._opened is None or self._place is None:
+        if self._opened is None or self._location is None:
             return
-        place = self._place
-        text = _text(self._opened.dissection, place)
-        line = text.count("\n", 0, place.range.start) + 1
-        name = f"trace-{self._opened.id}-turn-{place.turn}.txt"
+        location = self._location
+        text = _text(self._opened.dissection, location)
+        line = text.count("\n", 0, location.range.start) + 1
+        name = f"trace-{self._opened.id}-turn-{location.turn}.txt"
         problem = edit_copy(self.app, text, name, line)
         if problem:
             self.toast(problem, is_error=True)
 
     def _mark_at(self, step: int | None) -> Mark | None:
         marks = self.panes.side.marks
-        return next((one for one in marks if one.step == step and one.turn is None), None)
+        return next((mark for mark in marks if mark.step == step and mark.turn is None), None)
 
     def _note(self, id: int, step: int | None, note: str | None) -> None:
         if note is not None:
@@ -284,27 +286,27 @@ def _noted(id: int, step: int | None, note: str, store: Store) -> tuple[str, tup
 
 
 def copies_of(
-    dissection: Dissection, place: Location, row: TreeRow | None, step: Step | None, *, id: int, where: str | None
+    dissection: Dissection, location: Location, row: TreeRow | None, step: Step | None, *, id: int, where: str | None
 ) -> list[DialogChoice]:
     """The parts of a place that can be copied; `row` is the row of the tree that contains it."""
-    found: list[DialogChoice] = []
-    text = dissection.text_of(place)[:_LONGEST]
+    choices: list[DialogChoice] = []
+    text = dissection.text_of(location)[:_MAX_COPIED_CHARS]
     if text:
-        found.append(copy_choice("text", text))
+        choices.append(copy_choice("text", text))
     if row is not None and row.pointer is not None and step is not None:
-        found.append(copy_choice("path", row.pointer or "/"))
+        choices.append(copy_choice("path", row.pointer or "/"))
         for value in _values(step.call.arguments, row.pointer):
-            found.append(copy_choice("value", write_json(value, ascii_only=False)[:_LONGEST]))
+            choices.append(copy_choice("value", write_json(value, ascii_only=False)[:_MAX_COPIED_CHARS]))
     if step is not None:
-        found.append(copy_choice("call", step.call.range.of(_text(dissection, step.location))[:_LONGEST]))
-    here = Link(str(id), place=place)
-    link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=place.turn)
-    found.append(copy_choice("link", str(link)))
-    found.append(
+        choices.append(copy_choice("call", step.call.range.of(_text(dissection, step.location))[:_MAX_COPIED_CHARS]))
+    here = Link(str(id), place=location)
+    link = Link(str(id), step=step.number) if step is not None else Link(str(id), turn=location.turn)
+    choices.append(copy_choice("link", str(link)))
+    choices.append(
         copy_choice("command", shlex.join(("weaklink", "tui", str(here), *(("--db", where) if where else ()))))
     )
-    found.append(copy_choice("link to here", str(here)))
-    return found
+    choices.append(copy_choice("link to here", str(here)))
+    return choices
 
 
 def _text(dissection: Dissection, location: Location) -> str:

@@ -212,31 +212,31 @@ class Panes(Container):
 
     def on_mount(self) -> None:
         """Apply the layout."""
-        self._place()
+        self._apply_layout()
 
     def on_resize(self) -> None:
         """Apply the layout again: another size may require another one."""
-        self._place()
+        self._apply_layout()
 
     def focus_pane(self, name: str) -> None:
         """Focus a pane; shows it if it is hidden."""
         self._current = name
         if name not in self._shown():
             self._layout_index = self._layouts().index("tabs") if "tabs" in self._layouts() else self._layout_index
-        self._place()
+        self._apply_layout()
         self._focusable(name).focus()
 
     def focus_beside(self, by: int) -> None:
         """Focus the next pane, or the previous one."""
         shown = _NAMES if self._layout_name == "tabs" else self._shown()
-        at = shown.index(self._current) if self._current in shown else 0
-        self.focus_pane(shown[(at + by) % len(shown)])
+        index = shown.index(self._current) if self._current in shown else 0
+        self.focus_pane(shown[(index + by) % len(shown)])
 
     def next_layout(self) -> None:
         """Switch to the next layout."""
         self._zoomed = False
         self._layout_index = (self._layout_index + 1) % len(self._layouts())
-        self._place()
+        self._apply_layout()
         if self._current not in self._shown():
             self._current = "stream"
         self._focusable(self._current).focus()
@@ -244,7 +244,7 @@ class Panes(Container):
     def zoom(self) -> None:
         """Show the focused pane alone, or all again."""
         self._zoomed = not self._zoomed
-        self._place()
+        self._apply_layout()
         self._focusable(self._current).focus()
 
     def on_descendant_focus(self) -> None:
@@ -253,7 +253,7 @@ class Panes(Container):
         inside = [name for name in _NAMES if focused is not None and self._focusable(name) is focused]
         if inside and inside[0] != self._current:
             self._current = inside[0]
-            self._place()
+            self._apply_layout()
 
     def on_line_bar_pressed(self, event: LineBar.Pressed) -> None:
         """Focus the pane whose tab was clicked."""
@@ -275,7 +275,7 @@ class Panes(Container):
             return (self._current,)
         return tuple(name for name in _NAMES if name not in hidden)
 
-    def _place(self) -> None:
+    def _apply_layout(self) -> None:
         layouts = self._layouts()
         self._layout_index = min(self._layout_index, len(layouts) - 1)
         self._layout_name = "tabs" if self._zoomed else layouts[self._layout_index]

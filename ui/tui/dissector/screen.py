@@ -34,7 +34,7 @@ from weaklink.ui.views.styled_text import Run, Style, visible_line
 from weaklink.ui.views.trace_summary import trace_title
 
 _NOT_TOKENS = "A chunk is what arrived at once, not a token."
-_MOST_JUMPS = 100
+_MAX_JUMPS = 100
 _BEGINNING = Location(0, "", Range(0, 0))
 _SEARCHING = "searching"
 _MANY_STEPS = 2_000  # of longer chains, the data flow is found for one step only: that of all would take much memory
@@ -98,9 +98,9 @@ class DissectorScreen(TraceActions):
 
     def on_stream_view_moved(self, event: StreamView.Moved) -> None:
         """Select the tree row of the character under the cursor, and highlight the row's text."""
-        row = self.panes.branches.reveal_place(event.place)
+        row = self.panes.branches.reveal_place(event.location)
         around = row.location if row is not None and row.depth else None
-        self._selected(event.place, around)
+        self._selected(event.location, around)
 
     def on_line_view_moved(self, event: LineView.Moved) -> None:
         """Highlight the characters of the selected tree row in the stream."""
@@ -109,9 +109,9 @@ class DissectorScreen(TraceActions):
             self.panes.stream.go(row.location)
             self._selected(row.location, row.location if row.depth else None)
 
-    def on_side_pane_led(self, event: SidePane.Led) -> None:
+    def on_side_pane_link_activated(self, event: SidePane.LinkActivated) -> None:
         """Go to the place of a line in the side pane."""
-        self._go(event.place)
+        self._go(event.location)
 
     def on_side_pane_rule_requested(self) -> None:
         """Explain the rule of the selected diagnostic."""
@@ -237,7 +237,7 @@ class DissectorScreen(TraceActions):
 
     def action_next_layer(self) -> None:
         """Go to the next layer of the selected call or result: as the model wrote it, as a later request has it."""
-        here = self._place
+        here = self._location
         places = (
             navigation.layer_places(self._opened.dissection, here)
             if self._opened is not None and here is not None
@@ -246,7 +246,9 @@ class DissectorScreen(TraceActions):
         if here is None or not places:
             self.toast("Select a call or a result: its layers are the versions that other records have of it.")
             return
-        at = next((at for at, one in enumerate(places) if (one.turn, one.part) == (here.turn, here.part)), -1)
+        at = next(
+            (at for at, location in enumerate(places) if (location.turn, location.part) == (here.turn, here.part)), -1
+        )
         if at == 0 and len(places) == 1:
             self.panes.side.turn_to(SideKind.RAW)
             self.toast("No other layer of this call is recorded.")
@@ -306,42 +308,42 @@ class DissectorScreen(TraceActions):
         if self._opened is not None and self._opened.is_long:
             self._show_nothing()  # two long traces at once would take twice the memory
         try:
-            found = await self.access.query_trace(partial(read_trace, id=id))
+            opened = await self.access.query_trace(partial(read_trace, id=id))
         except WeaklinkError as error:
             self._show_nothing()
             self._say_problem(error)
         else:
-            self._show(found, self._led(found) or found.landing(step))
+            self._show(opened, self._led(opened) or opened.landing(step))
         finally:
             status.working = ""
 
-    def _led(self, found: OpenedTrace) -> Location | None:
+    def _led(self, opened: OpenedTrace) -> Location | None:
         """The place of the link that opened this screen; None after the first call."""
         link, self._link = self._link, None
-        place = link.find(found.dissection) if link is not None else None
-        if link is not None and link.leads and place is None:
+        location = link.find(opened.dissection) if link is not None else None
+        if link is not None and link.leads and location is None:
             self.toast(f"The link points to {link.leads}, which this trace does not have.", is_error=True)
-        return place
+        return location
 
-    def _show(self, found: OpenedTrace, landing: Location | None) -> None:
-        self._opened, self._place, self._jumped_from = found, None, []
-        self.panes.branches.show_tree(Tree(found.dissection))
-        self.panes.stream.show(found.dissection)
-        self.panes.side.marks = found.marks
-        self._show_running(found)
-        self.panes.side.show(found.dissection)
+    def _show(self, opened: OpenedTrace, landing: Location | None) -> None:
+        self._opened, self._location, self._jumped_from = opened, None, []
+        self.panes.branches.show_tree(Tree(opened.dissection))
+        self.panes.stream.show(opened.dissection)
+        self.panes.side.marks = opened.marks
+        self._show_running(opened)
+        self.panes.side.show(opened.dissection)
         if landing is not None:
             self._go(landing)
         self.panes.side.refresh_view()
         self._say()
 
-    def _show_running(self, found: OpenedTrace) -> None:
+    def _show_running(self, opened: OpenedTrace) -> None:
         """Show whether the trace is running, and then offer to follow it."""
-        self.panes.side.liveness = found.summary.liveness
-        self.query_one(KeyFooter).priority_commands = _OF_RUNNING if found.summary.is_open else frozenset()
+        self.panes.side.liveness = opened.summary.liveness
+        self.query_one(KeyFooter).priority_commands = _OF_RUNNING if opened.summary.is_open else frozenset()
 
     def _show_nothing(self) -> None:
-        self._opened = self._place = None
+        self._opened = self._location = None
         self.panes.branches.show_nothing()
         self.panes.stream.show(None)
         self.panes.side.show(None)
@@ -356,20 +358,20 @@ class DissectorScreen(TraceActions):
 
     async def _beat(self) -> None:
         """Check whether a running trace has grown."""
-        found = self._opened
-        if found is None or not found.summary.is_open or not self.is_current:
+        opened = self._opened
+        if opened is None or not opened.summary.is_open or not self.is_current:
             return
         try:
-            summary = await self.access.query(lambda store: store.summary(found.id))
-            if summary == found.summary and not found.open_turns:
+            summary = await self.access.query(lambda store: store.summary(opened.id))
+            if summary == opened.summary and not opened.open_turns:
                 return
-            grown = await self.access.query_trace(partial(read_trace, id=found.id))
+            grown = await self.access.query_trace(partial(read_trace, id=opened.id))
         except WeaklinkError as error:
             self.query_one(StatusLine).status_text = StatusText(
                 ("traces", f"trace {self._trace_id}"), problem=error_sentence(error, self.access.name)
             )
             return
-        if found is self._opened:
+        if opened is self._opened:
             self._grow(grown)
 
     def _grow(self, grown: OpenedTrace) -> None:
@@ -379,9 +381,9 @@ class DissectorScreen(TraceActions):
         self.panes.stream.grow(grown.dissection)
         self._show_running(grown)
         self.panes.side.show(grown.dissection)
-        place = grown.end() if self._follows else self._place
-        if place is not None:
-            self._go(place)
+        location = grown.end() if self._follows else self._location
+        if location is not None:
+            self._go(location)
         self._follows = self._follows and grown.summary.is_open
         self._say()
 
@@ -394,38 +396,38 @@ class DissectorScreen(TraceActions):
         if chosen is not None:
             self._jump(labels[chosen].location)
 
-    def _go(self, place: Location) -> None:
+    def _go(self, location: Location) -> None:
         """Go to a place: stream, tree and side views show it."""
-        self.panes.stream.go(place)
-        row = self.panes.branches.reveal_place(place)
-        self._selected(place, place if len(place.range) else row.location if row is not None else None)
+        self.panes.stream.go(location)
+        row = self.panes.branches.reveal_place(location)
+        self._selected(location, location if len(location.range) else row.location if row is not None else None)
 
-    def _jump(self, place: Location) -> None:
-        if self._place is not None:
-            self._jumped_from = [*self._jumped_from[1 - _MOST_JUMPS :], self._place]
-        self._go(place)
+    def _jump(self, location: Location) -> None:
+        if self._location is not None:
+            self._jumped_from = [*self._jumped_from[1 - _MAX_JUMPS :], self._location]
+        self._go(location)
 
-    def _selected(self, place: Location, lit: Location | None) -> None:
-        self._place = place
+    def _selected(self, location: Location, lit: Location | None) -> None:
+        self._location = location
         self.panes.stream.light(lit)
-        self.panes.side.look_at(place)
+        self.panes.side.look_at(location)
         self._say()
 
     def _to_fault(self, *, back: bool) -> None:
         if self._opened is not None:
-            found = navigation.next_fault(self._opened.dissection, self._place or _BEGINNING, back=back)
-            self._to_found(found.location if found is not None else None, "fault", back=back)
+            fault = navigation.next_fault(self._opened.dissection, self._location or _BEGINNING, back=back)
+            self._to_found(fault.location if fault is not None else None, "fault", back=back)
 
     def _to_step(self, *, back: bool) -> None:
         if self._opened is not None:
-            found = navigation.next_step(self._opened.dissection, self._place or _BEGINNING, back=back)
-            self._to_found(found.location if found is not None else None, "call", back=back)
+            step = navigation.next_step(self._opened.dissection, self._location or _BEGINNING, back=back)
+            self._to_found(step.location if step is not None else None, "call", back=back)
 
-    def _to_found(self, place: Location | None, what: str, *, back: bool) -> None:
-        if place is None:
+    def _to_found(self, location: Location | None, what: str, *, back: bool) -> None:
+        if location is None:
             self.toast(f"No {'earlier' if back else 'later'} {what}.")
         else:
-            self._jump(place)
+            self._jump(location)
 
     def _search(self, words: str | None) -> None:
         if words:
@@ -439,25 +441,25 @@ class DissectorScreen(TraceActions):
         if not self._words:
             self.action_search()
             return
-        opened, here = self._opened, self._place or Location(1, "", Range(0, 0))
+        opened, here = self._opened, self._location or Location(1, "", Range(0, 0))
         status = self.query_one(StatusLine)
         status.working = status.working or (_SEARCHING if opened.is_long else "")
         try:
-            found = await asyncio.to_thread(navigation.find, opened.dissection, self._words, here, back=back)
+            match = await asyncio.to_thread(navigation.find, opened.dissection, self._words, here, back=back)
         finally:
             status.working = "" if status.working == _SEARCHING else status.working
         if opened is not self._opened:
             return
-        if found is None:
+        if match is None:
             self.toast(f"`{self._words}` was not found in this trace.")
         else:
-            self._jump(found)
+            self._jump(match)
 
     async def _look_for_origins(self) -> None:
-        found, step, side = self._opened, self.selected_step(), self.panes.side
-        if found is None or step is None or side.flow_of(step.number) is not None:
+        opened, step, side = self._opened, self.selected_step(), self.panes.side
+        if opened is None or step is None or side.flow_of(step.number) is not None:
             return
-        trace, inspection = found.dissection.trace, found.dissection.inspection
+        trace, inspection = opened.dissection.trace, opened.dissection.inspection
         is_wide, cancelled = len(inspection.chain.steps) > _MANY_STEPS, Event()
         try:
             if is_wide:
@@ -466,16 +468,16 @@ class DissectorScreen(TraceActions):
                 flow = await asyncio.to_thread(data_flow_of, trace, inspection)
         finally:
             cancelled.set()
-        if found is self._opened:
+        if opened is self._opened:
             side.flow, side.flow_step = flow, step.number if is_wide else None
             side.refresh_view(force=True)
 
     async def _to_origin(self) -> None:
         row = self.panes.branches.row
         step = self.selected_step()
-        if self._opened is not None and self._place is not None and step is not None:
-            call = navigation.call_place(self._opened.dissection, self._place)
-            if call != self._place:
+        if self._opened is not None and self._location is not None and step is not None:
+            call = navigation.call_place(self._opened.dissection, self._location)
+            if call != self._location:
                 self._jump(call)
                 self.toast("This is the call that the result answers.")
                 return
@@ -493,19 +495,19 @@ class DissectorScreen(TraceActions):
 
     def _say(self) -> None:
         """Update the lines above and below the panes."""
-        found = self._opened
-        if found is None:
+        opened = self._opened
+        if opened is None:
             return
-        place, dissection = self._place, found.dissection
-        title = f"{found.id} {visible_line(trace_title(found.summary))}"
-        about = navigation.trace_line(dissection, place, found.summary.liveness)
+        location, dissection = self._location, opened.dissection
+        title = f"{opened.id} {visible_line(trace_title(opened.summary))}"
+        about = navigation.trace_line(dissection, location, opened.summary.liveness)
         turns, steps = len(dissection.trace.turns), len(dissection.inspection.chain.steps)
         right = [Run("F following  ", Style.INFO)] if self._follows else []
-        if place is not None:
-            step = navigation.step_at(dissection, place)
-            right.append(Run(f"turn {place.turn}/{turns}"))
+        if location is not None:
+            step = navigation.step_at(dissection, location)
+            right.append(Run(f"turn {location.turn}/{turns}"))
             right += [Run(f"  step {step.number}/{steps}")] if step is not None else []
-            line = navigation.place_line(dissection, place, self.panes.branches.row, step)
+            line = navigation.place_line(dissection, location, self.panes.branches.row, step)
             self.query_one("#place", LineBar).say([(Run(" "), *line)])
         self.query_one(StatusLine).status_text = StatusText(("traces", title), about=about, right=tuple(right))
 
@@ -514,9 +516,9 @@ class DissectorScreen(TraceActions):
 
     def _show_lane_hint(self, options: StreamOptions, *, is_on: bool, hint: str = "") -> None:
         """If a lane was switched on: show that the recording has no data for it here, else show `hint`."""
-        if not is_on or self._opened is None or self._place is None:
+        if not is_on or self._opened is None or self._location is None:
             return
-        part = self._opened.dissection.part(self._place.turn, self._place.part)
+        part = self._opened.dissection.part(self._location.turn, self._location.part)
         missing = missing_lanes(part.source, options) if part is not None else ""
         if missing or hint:
             self.toast(missing or hint)

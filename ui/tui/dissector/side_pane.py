@@ -75,7 +75,7 @@ class SideView(LineView, inherit_bindings=False):
     ACTIONS: ClassVar[tuple[Command, ...]] = SIDE_COMMANDS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(SIDE_COMMANDS)]
 
-    class Turned(Message):
+    class ViewChanged(Message):
         """The user requested the next view, or the previous one."""
 
         def __init__(self, by: int) -> None:
@@ -84,27 +84,27 @@ class SideView(LineView, inherit_bindings=False):
 
     def action_next(self) -> None:
         """Show the next view."""
-        self.post_message(self.Turned(1))
+        self.post_message(self.ViewChanged(1))
 
     def action_previous(self) -> None:
         """Show the previous view."""
-        self.post_message(self.Turned(-1))
+        self.post_message(self.ViewChanged(-1))
 
 
 class SidePane(Vertical):
-    """Shows a view of the selected place; posts `Led` when a line leads to a place."""
+    """Shows a view of the selected place; posts `LinkActivated` when a line leads to a place."""
 
     DEFAULT_CSS = """
     SidePane LineBar { background: $background; }
     SidePane SideView { height: 1fr; }
     """
 
-    class Led(Message):
+    class LinkActivated(Message):
         """A line leads to this place."""
 
-        def __init__(self, place: Location) -> None:
+        def __init__(self, location: Location) -> None:
             super().__init__()
-            self.place = place
+            self.location = location
 
     class RuleRequested(Message):
         """The user requested the rule of the diagnostic under the cursor."""
@@ -121,7 +121,7 @@ class SidePane(Vertical):
         self.liveness: Liveness | None = None
         self._times: AnswerTimes | None = None
         self._dissection: Dissection | None = None
-        self._place: Location | None = None
+        self._location: Location | None = None
         self._source: SideSource | None = None
         self._shown: object = None
 
@@ -137,7 +137,7 @@ class SidePane(Vertical):
 
     def show(self, dissection: Dissection | None) -> None:
         """Show the views of a trace; None clears them."""
-        self._dissection, self._place, self._shown, self._source = dissection, None, None, None
+        self._dissection, self._location, self._shown, self._source = dissection, None, None, None
         self.flow = self.flow_step = self._times = None
         self.workers.cancel_group(self, _TIMING)
         if dissection is None:
@@ -150,9 +150,9 @@ class SidePane(Vertical):
         self._name_views()
         self.refresh_view()
 
-    def look_at(self, place: Location | None) -> None:
+    def look_at(self, location: Location | None) -> None:
         """Set the selected place."""
-        self._place = place
+        self._location = location
         self.refresh_view()
 
     def turn_to(self, kind: SideKind) -> None:
@@ -184,7 +184,7 @@ class SidePane(Vertical):
         """Lay the lines out for the new width."""
         self.call_after_refresh(self.refresh_view)
 
-    def on_side_view_turned(self, event: SideView.Turned) -> None:
+    def on_side_view_view_changed(self, event: SideView.ViewChanged) -> None:
         """Show the view that was requested."""
         event.stop()
         self.turn(event.by)
@@ -208,16 +208,16 @@ class SidePane(Vertical):
             self.post_message(self.RuleRequested())
 
     def _lead(self, index: int) -> None:
-        place = self._source.location(index) if self._source is not None and index < self._source.count else None
-        if place is not None:
-            self._place = place
-            self.post_message(self.Led(place))
+        location = self._source.location(index) if self._source is not None and index < self._source.count else None
+        if location is not None:
+            self._location = location
+            self.post_message(self.LinkActivated(location))
 
     def _name_views(self) -> None:
-        found = self._dissection.inspection if self._dissection is not None else None
+        inspection = self._dissection.inspection if self._dissection is not None else None
         numbers = {
-            SideKind.DIAGNOSTICS: len(found.diagnostics) if found else 0,
-            SideKind.STEPS: len(found.chain.steps) if found else 0,
+            SideKind.DIAGNOSTICS: len(inspection.diagnostics) if inspection else 0,
+            SideKind.STEPS: len(inspection.chain.steps) if inspection else 0,
             SideKind.NOTES: len(self.marks),
         }
         spots = []
@@ -229,24 +229,24 @@ class SidePane(Vertical):
 
     def _view_state(self) -> object:
         """The state that determines the content of the view: if it differs, so does the view."""
-        dissection, place = self._dissection, self._place
+        dissection, location = self._dissection, self._location
         width = self._room
-        if dissection is None or place is None or self.kind in (*_LISTS, SideKind.NOTES):
+        if dissection is None or location is None or self.kind in (*_LISTS, SideKind.NOTES):
             return self.kind, width, id(dissection), self.marks
         if self.kind is SideKind.RAW:
-            step = layered_step(dissection, place)
-            return self.kind, width, id(dissection), place.turn, step.number if step else None
+            step = layered_step(dissection, location)
+            return self.kind, width, id(dissection), location.turn, step.number if step else None
         if self.kind is SideKind.CONTEXT:
-            return self.kind, width, id(dissection), place.turn
-        call = call_at(dissection, place)
+            return self.kind, width, id(dissection), location.turn
+        call = call_at(dissection, location)
         if self.kind is SideKind.SCHEMA:
-            return self.kind, width, id(dissection), place.turn, place.part, call.range if call else None
-        step = step_at(dissection, place)
+            return self.kind, width, id(dissection), location.turn, location.part, call.range if call else None
+        step = step_at(dissection, location)
         return self.kind, width, id(dissection), step.number if step else None, id(self.flow)
 
     def _built(self, dissection: Dissection) -> SideSource:
         width = self._room
-        place = self._place
+        location = self._location
         match self.kind:
             case SideKind.VERDICT:
                 return verdict(dissection, width, self.liveness)
@@ -258,11 +258,11 @@ class SidePane(Vertical):
                 return self._timed(dissection)
             case SideKind.NOTES:
                 return notes(dissection, self.marks, width)
-        if place is None:
+        if location is None:
             return SideLines([SideLine((Run("Nothing is selected.", Style.DIM),))])
         if self.kind in _OF_PLACE:
-            return _OF_PLACE[self.kind](dissection, place, width)
-        step = step_at(dissection, place)
+            return _OF_PLACE[self.kind](dissection, location, width)
+        step = step_at(dissection, location)
         flow = self.flow_of(step.number) if step is not None else DataFlow()
         if flow is None:
             self.post_message(self.FlowRequested())
@@ -299,7 +299,7 @@ class SidePane(Vertical):
 
     def _selected_line(self) -> int | None:
         """The line of the selected place; None if there is none."""
-        source, place = self._source, self._place
-        if source is None or place is None or self.kind not in _POINTING:
+        source, location = self._source, self._location
+        if source is None or location is None or self.kind not in _POINTING:
             return None
-        return source.nearest(place)
+        return source.nearest(location)

@@ -33,7 +33,7 @@ _UNSEEN = 80  # the width of a pane that is not shown
 _NARROWEST = 24
 _CURSOR = RichStyle(reverse=True)
 _LABEL = RichStyle(reverse=True, bold=True)
-_MOST_TICKS = 2_000  # with more faults, only every n-th is looked up
+_MAX_TICKS = 2_000  # with more faults, only every n-th is looked up
 _THUMB, _TRACK, _TICK = "┃", "│", "◂"
 _SEVERITIES = tuple(Severity)
 
@@ -51,9 +51,9 @@ class StreamView(Widget, can_focus=True):
     class Moved(Message):
         """The cursor is on another character now, at this place."""
 
-        def __init__(self, place: Location) -> None:
+        def __init__(self, location: Location) -> None:
             super().__init__()
-            self.place = place
+            self.location = location
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -74,7 +74,7 @@ class StreamView(Widget, can_focus=True):
         return self._lit
 
     @property
-    def place(self) -> Location | None:
+    def location(self) -> Location | None:
         """The character under the cursor; None if there is no text."""
         return self._port.place if self._port is not None else None
 
@@ -160,13 +160,13 @@ class StreamView(Widget, can_focus=True):
 
     def on_click(self, event: events.Click) -> None:
         """Go to the clicked character; a click on the bar shows that part of the trace."""
-        at, port = event.get_content_offset_capture(self), self._port
+        offset, port = event.get_content_offset_capture(self), self._port
         if port is None:
             return
-        if at.x >= self.size.width - 1:
-            port.show_from(port.layout.count * at.y // max(self.size.height, 1))
+        if offset.x >= self.size.width - 1:
+            port.show_from(port.layout.count * offset.y // max(self.size.height, 1))
             self.refresh()
-        elif port.point(at.y, at.x):
+        elif port.point(offset.y, offset.x):
             self._cursor_moved()
 
     def action_down(self) -> None:
@@ -243,8 +243,8 @@ class StreamView(Widget, can_focus=True):
 
     def _cursor_moved(self) -> None:
         self.refresh()
-        if self.place is not None:
-            self.post_message(self.Moved(self.place))
+        if self.location is not None:
+            self.post_message(self.Moved(self.location))
 
     def _scroll(self, by: int) -> None:
         if self._port is not None:
@@ -304,9 +304,9 @@ class StreamBar:
         if self._ticks is None or self._height != height:
             self._ticks, self._height = {}, height
             faults, count = layout.dissection.faults, max(layout.count, 1)
-            for at in range(0, len(faults.places), max(len(faults.places) // _MOST_TICKS, 1)):
-                number = layout.guessed(*faults.places.order(at)[:3])
-                y, severity = min(number * height // count, height - 1), faults.severity(at)
+            for index in range(0, len(faults.places), max(len(faults.places) // _MAX_TICKS, 1)):
+                number = layout.guessed(*faults.places.order(index)[:3])
+                y, severity = min(number * height // count, height - 1), faults.severity(index)
                 before = self._ticks.get(y)
                 if before is None or _SEVERITIES.index(severity) < _SEVERITIES.index(before):
                     self._ticks[y] = severity

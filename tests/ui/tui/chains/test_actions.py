@@ -183,7 +183,7 @@ async def test_a_hit_opens_at_its_words_and_n_goes_on_from_there(tmp_path: Path)
         seen = []
         for _ in range(4):
             assert isinstance(app.screen, DissectorScreen)
-            place = app.screen.place
+            place = app.screen.location
             assert place is not None
             seen.append((place.turn, place.range))
             await press(pilot, "n")
@@ -321,7 +321,7 @@ async def test_a_database_that_a_newer_weaklink_changed_is_said(tmp_path: Path) 
 async def test_a_database_that_another_program_holds_locked_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weaklink.ui.tui.store_access._PATIENCE_S", 0.05)
+    monkeypatch.setattr("weaklink.ui.tui.store_access._TIMEOUT_S", 0.05)
     where = filled(tmp_path / "runs.db")
     async with running(where) as (app, pilot):
         connection = sqlite3.connect(where, isolation_level=None)

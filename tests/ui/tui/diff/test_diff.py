@@ -104,8 +104,8 @@ async def test_enter_opens_the_step_in_the_compared_run_and_capital_o_in_the_fir
             opened = app.screen
             assert isinstance(opened, DissectorScreen)
             step = opened.selected_step()
-            assert opened.found is not None
-            assert (opened.found.id, step.number if step else None) == (expected, 2)
+            assert opened.opened is not None
+            assert (opened.opened.id, step.number if step else None) == (expected, 2)
             await press(pilot, "escape")
         await press(pilot, "]", "enter")
         assert "This run makes no call in the selected row." in told(app)

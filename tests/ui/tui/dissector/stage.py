@@ -51,14 +51,14 @@ class Stage:
     @property
     def place(self) -> Location:
         """What is selected."""
-        assert self.screen.place is not None
-        return self.screen.place
+        assert self.screen.location is not None
+        return self.screen.location
 
     @property
     def selected(self) -> str:
         """The characters that are selected."""
-        assert self.screen.found is not None
-        return self.screen.found.dissection.text_of(self.place)
+        assert self.screen.opened is not None
+        return self.screen.opened.dissection.text_of(self.place)
 
     @property
     def row(self) -> str:
@@ -70,8 +70,8 @@ class Stage:
     def lit(self) -> str:
         """The characters that are lit in the stream."""
         lit = self.screen.panes.stream.lit
-        assert self.screen.found is not None
-        return self.screen.found.dissection.text_of(lit) if lit is not None else ""
+        assert self.screen.opened is not None
+        return self.screen.opened.dissection.text_of(lit) if lit is not None else ""
 
     @property
     def side(self) -> str:

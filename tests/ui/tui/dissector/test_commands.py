@@ -444,5 +444,5 @@ async def test_a_trace_without_faults_opens_with_its_selection_in_sight(tmp_path
     async with dissecting(tmp_path, scenes.of_text("Nothing is wrong.\n" * 60), size=size) as (stage, _):
         port = stage.screen.panes.stream._port
         assert port is not None
-        assert stage.place == stage.screen.found.end()  # type: ignore[union-attr]  # it is open
+        assert stage.place == stage.screen.opened.end()  # type: ignore[union-attr]  # it is open
         assert port.spot in [spot for spot, _ in port.rows[: port.height]]

@@ -217,8 +217,8 @@ async def test_from_a_result_that_broke_the_chain_schema_o_and_r_follow_to_its_c
         await stage.press("r")
         lab = stage.app.screen
         assert isinstance(lab, LabScreen)
-        assert lab._place is not None
-        assert lab._place.turn == 2
+        assert lab._location is not None
+        assert lab._location.turn == 2
         await stage.press("escape")
         await stage.press("o")
         assert (stage.place.turn, stage.place.part) == (2, "call:0")

@@ -24,4 +24,4 @@ async def test_a_link_to_a_place_that_is_not_there_says_so_and_opens_the_trace(t
     where = stored(tmp_path / "runs.db", scenes.streamed())
     async with running(where, size=WIDE, named="weaklink://trace/1?step=77") as (app, pilot):
         assert "The link points to step 77, which this trace does not have." in told(app)
-        assert Stage(app, pilot).screen.place is not None
+        assert Stage(app, pilot).screen.location is not None

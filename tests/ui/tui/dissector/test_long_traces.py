@@ -35,8 +35,8 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
     where = _stored(tmp_path / "runs.db", characters)
     async with running(where, size=WIDE, named="1" if key == "{" else "2") as (app, pilot):
         stage, go_on = Stage(app, pilot), threading.Event()
-        assert stage.screen.found is not None
-        before = weakref.ref(stage.screen.found.dissection)
+        assert stage.screen.opened is not None
+        before = weakref.ref(stage.screen.opened.dissection)
 
         def wait(_: Store) -> None:
             go_on.wait(20)
@@ -51,7 +51,7 @@ async def test_a_trace_that_is_long_is_gone_while_another_is_read(tmp_path: Path
         await waiting
         await settled(pilot)
         assert is_kept == (characters < 1_000_000)
-        assert stage.screen.found is not None
+        assert stage.screen.opened is not None
 
 
 async def test_a_reading_can_be_left(tmp_path: Path) -> None:

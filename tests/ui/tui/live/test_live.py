@@ -176,14 +176,14 @@ def growing() -> tuple[GrowingTrace, list[str]]:
     found = GrowingTrace(
         lambda turn, span, words, calls: said.append(span.kind.value), lambda one: said.append(one.rule.code)
     )
-    found.take(TraceStarted("1", Trace((), model="hermes-4")))
-    found.take(TurnStarted("1", 1, Role.ASSISTANT))
+    found.add(TraceStarted("1", Trace((), model="hermes-4")))
+    found.add(TurnStarted("1", 1, Role.ASSISTANT))
     return found, said
 
 
 def test_missing_numbers_are_counted_as_dropped() -> None:
     found, _ = growing()
-    found.take(ChunksArrived("1", 1, (Chunk(0, "text", "a"), Chunk(4, "text", "b"))))
+    found.add(ChunksArrived("1", 1, (Chunk(0, "text", "a"), Chunk(4, "text", "b"))))
     assert (found.chunks, found.dropped) == (2, 3)
 
 
@@ -195,7 +195,7 @@ def test_lines_that_grow_are_those_of_the_whole(size: int) -> None:
         found, _ = growing()
         shown_lines = GrowingLines(found, 80)
         for number, at in enumerate(range(0, len(text), step)):
-            found.take(ChunksArrived("1", 1, (Chunk(number, "text", text[at : at + step]),)))
+            found.add(ChunksArrived("1", 1, (Chunk(number, "text", text[at : at + step]),)))
             shown_lines.update()
         lines.append([plain(shown_lines.line(index, 80)) for index in range(shown_lines.count)])
     assert lines[0] == lines[1]
@@ -207,10 +207,10 @@ def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() 
     lines = GrowingLines(found, 80)
     read, at, count = "", 0, MOST_TURNS + 50
     for number in range(1, count + 1):
-        found.take(TurnStarted("1", number, Role.ASSISTANT))
+        found.add(TurnStarted("1", number, Role.ASSISTANT))
         text = f"{number} {BAD}"
-        found.take(ChunksArrived("1", number, (Chunk(0, "text", text),)))
-        found.take(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
+        found.add(ChunksArrived("1", number, (Chunk(0, "text", text),)))
+        found.add(TurnEnded("1", number, Turn(Role.ASSISTANT, (Part("text", text),))))
         at -= lines.update()
         if number == MOST_TURNS:
             at = next(index for index in range(lines.count) if "100 assistant" in plain(lines.line(index, 80)))
@@ -227,7 +227,7 @@ def test_of_very_many_turns_the_last_are_held_and_what_is_read_stays_in_sight() 
 
 def test_of_a_long_open_span_the_end_is_laid_out() -> None:
     found, _ = growing()
-    found.take(ChunksArrived("1", 1, (Chunk(0, "text", "<think>" + "word " * 100_000),)))
+    found.add(ChunksArrived("1", 1, (Chunk(0, "text", "<think>" + "word " * 100_000),)))
     shown_lines = GrowingLines(found, 80)
     shown_lines.update()
     assert shown_lines.count < 120
