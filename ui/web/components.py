@@ -150,13 +150,15 @@ def listing(
     is_ascending: bool = False,
     is_stacked: bool = False,
     has_focus: bool = False,
+    has_details: bool = False,
 ) -> ListingEvent:
     """Draw a table; keys move the selection, and Enter or a double click opens a row (with `is_eager`, any click).
 
     `label` is the table's name for screen readers; a table higher than `most_rem` scrolls. `order` is the current order
     of the rows, ascending with `is_ascending`; a click on the title of a column with an `order` requests that order. If
     the width is too small for all columns, a table with `is_stacked` shows the cells of a row below each other with
-    their titles; other tables hide columns. With `has_focus`, the keys work as soon as the page is shown.
+    their titles; other tables hide columns. With `has_focus`, the keys work as soon as the page is shown. With
+    `has_details`, the details of a selected row are beside the table (`table_and_details`).
     """
     data: dict[str, Json] = {
         "columns": [
@@ -184,6 +186,7 @@ def listing(
         "ascending": is_ascending,
         "stacked": is_stacked,
         "focus": has_focus,
+        "details": has_details,
     }
     room_rows = min(len(rows) + 1, most_rem * 16 // ROW_PX, MAX_ROOM_ROWS)
     with st.container(key=f"weaklink_rows_{room_rows}_{key}"):  # so that nothing moves when it is drawn

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.chain.steps import VerdictCertainty
 from weaklink.storage import TraceSummary
@@ -42,9 +43,6 @@ from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import current_options, shown_trace, store
 
 _WIDTH = 37
-TABLE_AND_DETAIL = (3, 2)
-"""The shares of the width of a table and of the details of its selected row beside it."""
-
 _RUNS = "runs"
 _PREVIEW, _CLOSED = "preview", "closed"
 MOST_RUNS = 6
@@ -111,6 +109,16 @@ SortValue: TypeAlias = float | str | None
 _REVERSED = "-"
 
 
+def table_and_details(name: str, *, is_open: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Containers for a table and for the details of its selected row, beside it if they are open, else below it.
+
+    The browser gives the details their room at the click on a row, or on a button whose key ends in `_shows_details` or
+    `_hides_details`: a late answer of the server moves nothing.
+    """
+    with st.container(key=f"weaklink_details_{'open' if is_open else 'shut'}_{name}"):
+        return st.container(), st.container()
+
+
 def trace_preview(one: TraceSummary) -> None:
     """Draw the preview of a trace, with its buttons; one of them closes the preview."""
     with st.container(horizontal=True, gap="xsmall", key="weaklink_preview_bar"):
@@ -118,7 +126,9 @@ def trace_preview(one: TraceSummary) -> None:
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)
         filter_menu(one)
-        st.button("Close", key="weaklink_preview_close", icon=":material/close:", on_click=set_preview, args=(False,))
+        st.button(
+            "Close", key="weaklink_preview_hides_details", icon=":material/close:", on_click=set_preview, args=(False,)
+        )
     shown = shown_trace(one.id)
     put_prose(_heading(one))
     put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
@@ -329,6 +339,7 @@ def sorted_listing(
     selected: str | None = None,
     is_eager: bool = False,
     most_rem: int = 40,
+    has_details: bool = False,
 ) -> ListingEvent:
     """Draw a row per item; `name` is the address parameter with the order, `default` the order without it.
 
@@ -348,6 +359,7 @@ def sorted_listing(
         most_rem=most_rem,
         order=order.removeprefix(_REVERSED),
         is_ascending=bool(shown) and _is_ascending(shown[0], columns, order),
+        has_details=has_details,
     )
     if done.order is not None:
         chosen = f"{_REVERSED}{done.order}" if done.order == order else done.order

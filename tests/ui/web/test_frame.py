@@ -356,7 +356,7 @@ def test_the_details_of_a_row_are_beside_its_table(
     table = page.locator(".listing").first
     table.locator("tr", has_text=row).first.click()
     page.wait_for_url(f"**={row}")
-    beside = page.get_by_test_id("stColumn").get_by_text(words).filter(visible=True).first
+    beside = page.locator('[class*="st-key-weaklink_details_open"]').get_by_text(words).filter(visible=True).first
     beside.wait_for()  # the page without a selected row has such words too, below its table
     settled(page)
     shown = beside.bounding_box()
@@ -365,6 +365,45 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert whole is not None
     assert shown["x"] >= whole["x"] + whole["width"]
     assert shown["y"] < 900
+
+
+_LATE_ANSWERS = """
+const Real = window.WebSocket;
+window.late = 0;
+const held = (heard) => (event) => window.late ? setTimeout(() => heard(event), window.late) : heard(event);
+window.WebSocket = class extends Real {
+    set onmessage(heard) { super.onmessage = held(heard); }
+    addEventListener(name, heard) { super.addEventListener(name, name === 'message' ? held(heard) : heard); }
+};
+"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("path", "row"), [("tools", "get_weather"), ("rules", "J104"), ("traces", "")])
+def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer(
+    browser: Browser, demo_dashboard: str, path: str, row: str, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.add_init_script(_LATE_ANSWERS + _SHIFTS)
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    table = page.locator(".listing").first
+    table.locator("tbody tr").first.wait_for()
+    opens = page.locator('[class*="_shows_details"] button') if not row else table.locator("tr", has_text=row).first
+    closes = page.locator('[class*="_hides_details"] button')
+    page.evaluate("window.late = 900")  # later than what browsers still take for the effect of a click
+    for button in (closes, opens) if not row else (opens, closes):
+        page.evaluate("window.shifts = [0]")
+        before = page.url
+        button.click()
+        page.wait_for_function("(before) => location.href !== before", arg=before)
+        settled(page)
+        expect(closes if button is opens else opens).to_be_visible()
+        page.wait_for_timeout(1_200)
+        shifts = page.evaluate("window.shifts")
+        assert shifts[0] <= _MOST_SHIFT, shifts
+    context.close()
 
 
 def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_dashboard: str, tmp_path: Path) -> None:
