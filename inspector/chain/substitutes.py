@@ -451,7 +451,7 @@ def _joined(arguments: str, result: str) -> str:
     return f"{arguments[:MAX_READ_CHARS]}\n{result}".casefold()
 
 
-def _keys_in(step: Step, keys: AbstractSet[str]) -> AbstractSet[str]:
+def _keys_in(step: Step, keys: set[str]) -> AbstractSet[str]:
     """The keys among the names in a call's arguments and result."""
     if is_memoizing():
         return keys & _names_in(step.call.raw_arguments, _result_of(step))

@@ -59,15 +59,15 @@ def check_structured_calls(
 ) -> tuple[tuple[ToolCall, ...], list[Fault]]:
     """The calls of a structured part, and its `faults` with those against the offered tools."""
     checked: list[ToolCall] = []
-    cuts, found = places_of_cuts(faults), list(faults)
+    cuts, kept = places_of_cuts(faults), list(faults)
     for call in calls:
         as_array = accepted_array(call, offered)
-        found = found if as_array is None else without_fault_of_array(found, call)
+        kept = kept if as_array is None else without_fault_of_array(kept, call)
         read = as_array or call
         wrong = check_arguments(read, offered, builtin_tools)
-        found += without_unfinished(wrong, read, cuts) if cuts else wrong
+        kept += without_unfinished(wrong, read, cuts) if cuts else wrong
         checked.append(read)
-    return tuple(checked), found
+    return tuple(checked), kept
 
 
 def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[Range]) -> Iterator[Fault]:
@@ -76,7 +76,7 @@ def without_unfinished(faults: Iterable[Fault], call: ToolCall, cuts: Iterable[R
     `cuts` are the ranges from `places_of_cuts`. A value is unfinished if it reaches such a range. The arguments as a
     whole are unfinished if they are parameters in tags, or have not begun.
     """
-    reached = next((place for place in cuts if place.end > call.range.start), None)
+    reached = next((range_of_cut for range_of_cut in cuts if range_of_cut.end > call.range.start), None)
     cut = call.range.end if reached is None else min(reached.end, _end_of_words(call))
     last = call.parameters[-1] if call.parameters else None
     whole = call.arguments_range or call.range
@@ -114,16 +114,16 @@ def _faults(call: ToolCall, tool: ToolDefinition, schema: PreparedSchema) -> Ite
                 rules.SCHEMA_NOT_CHECKED, ArgumentPlaces(call).of(unsafe.path), message, path=pointer(unsafe.path)
             )
             return
-    found = schema.violations(value)
+    violations = schema.violations(value)
     formats = schema.format_mismatches(value)
-    if isinstance(found, UncheckedValue):
-        message = f"The arguments were not checked against the schema of `{tool.name}`: {found.why}."
+    if isinstance(violations, UncheckedValue):
+        message = f"The arguments were not checked against the schema of `{tool.name}`: {violations.why}."
         yield Fault(rules.SCHEMA_NOT_CHECKED, ArgumentPlaces(call).of(()), message, path="")
         return
     if schema.schema is None and schema.takes_objects and not isinstance(value, dict):
-        found = (Violation("type", (), ["object"]),)
-    if found or formats:
-        yield from violation_faults((*found, *formats), value, ArgumentPlaces(call))
+        violations = (Violation("type", (), ["object"]),)
+    if violations or formats:
+        yield from violation_faults((*violations, *formats), value, ArgumentPlaces(call))
 
 
 def _checked_value(call: ToolCall, schema: PreparedSchema) -> Json:
@@ -180,26 +180,26 @@ class ArgumentPlaces:
         node = self._read()
         if node is None or self.call.arguments_range is None:
             return whole if len(whole) else self.call.range
-        place = node.range
+        location = node.range
         for step in path:
             member = node.member(step) if isinstance(step, str) else None
-            found = member.value if member else node.at(f"/{step}") if isinstance(step, int) else None
-            if found is None:
+            inner = member.value if member else node.at(f"/{step}") if isinstance(step, int) else None
+            if inner is None:
                 break
-            place = member.key_range if member and key else found.range
-            node = found
-        return self.call.place(place)
+            location = member.key_range if member and key else inner.range
+            node = inner
+        return self.call.place(location)
 
     def _in_parameter(self, name: str, path: Sequence[str | int], *, key: bool) -> Range:
         """The characters of a value in a separate parameter; those of the parameter's name if it is empty."""
-        found = next((parameter for parameter in reversed(self.call.parameters) if parameter.name == name), None)
-        if found is None:
+        last = next((parameter for parameter in reversed(self.call.parameters) if parameter.name == name), None)
+        if last is None:
             return self.call.arguments_range or self.call.range
-        named = found.name_range or self.call.range
+        named = last.name_range or self.call.range
         if not path:
-            return named if key or not len(found.range) else found.range
+            return named if key or not len(last.range) else last.range
         inner = msgspec.structs.replace(
-            self.call, raw_arguments=found.text, arguments_range=found.range, arguments=None, parameters=()
+            self.call, raw_arguments=last.text, arguments_range=last.range, arguments=None, parameters=()
         )
         places = ArgumentPlaces(inner)
         return places.key(path) if key else places.of(path)

@@ -166,7 +166,7 @@ def meta_schema_errors(schema: Json) -> dict[Path, str]:
     What is expected is "" where it cannot be said in few words. Of a schema that is nested too deep for jsonschema
     only the paths before the limit are listed; `build` reports the first one of any schema.
     """
-    from jsonschema.exceptions import best_match  # noqa: PLC0415  # 150 ms that only a faulty definition needs
+    from jsonschema.exceptions import best_match  # type: ignore[import-untyped]  # noqa: PLC0415  # no types; 150 ms
 
     expected: dict[Path, str] = {}
     try:

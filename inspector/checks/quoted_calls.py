@@ -33,32 +33,32 @@ def quoted_ranges(text: str, called: Sequence[Range], request: str) -> list[Rang
     """Those of the ranges of calls that are only quoted."""
     fences = Fences(text)
     return [
-        place
-        for place in called
-        if _is_in_fence(fences, place)
-        or _is_in_backticks(text, place)
-        or _is_indented(text, place)
-        or _is_asked_for(place.of(text), request[:_READ_OF_REQUEST])
+        call
+        for call in called
+        if _is_in_fence(fences, call)
+        or _is_in_backticks(text, call)
+        or _is_indented(text, call)
+        or _is_asked_for(call.of(text), request[:_READ_OF_REQUEST])
     ]
 
 
-def _is_in_fence(fences: Fences, place: Range) -> bool:
+def _is_in_fence(fences: Fences, call: Range) -> bool:
     """Whether a code fence is around the call; Gemini's own calls begin with a fence."""
-    fence = fences.at(place.start)
-    return fence is not None and fence.range.start < place.start
+    fence = fences.at(call.start)
+    return fence is not None and fence.range.start < call.start
 
 
-def _is_in_backticks(text: str, place: Range) -> bool:
+def _is_in_backticks(text: str, call: Range) -> bool:
     """Whether a backtick opens on the call's first line before it and closes on its last line after it."""
-    before = text[max(place.start - _READ_OF_REQUEST, 0) : place.start].rpartition("\n")[2]
-    after = text[place.end : place.end + _READ_OF_REQUEST].partition("\n")[0]
+    before = text[max(call.start - _READ_OF_REQUEST, 0) : call.start].rpartition("\n")[2]
+    after = text[call.end : call.end + _READ_OF_REQUEST].partition("\n")[0]
     return before.count("`") % 2 == 1 and "`" in after
 
 
-def _is_indented(text: str, place: Range) -> bool:
+def _is_indented(text: str, call: Range) -> bool:
     """Whether every line of the call is indented as code is in Markdown, after an empty line."""
-    before, _, indent = text[: place.start].rpartition("\n")
-    lines = place.of(text).split("\n")[1:]
+    before, _, indent = text[: call.start].rpartition("\n")
+    lines = call.of(text).split("\n")[1:]
     is_block = not before.strip() or before.rstrip(" \t").endswith("\n")
     return is_block and _is_code_indent(indent) and all(map(_is_code_indent, filter(str.strip, lines)))
 

@@ -137,7 +137,7 @@ class ReasonedTurn(Struct, frozen=True):
     @property
     def has_text(self) -> bool:
         """Whether any reasoning can be read here."""
-        return any(not one.is_empty and len(one.span.inner) for one in self.reasoning)
+        return any(not reasoning_span.is_empty and len(reasoning_span.span.inner) for reasoning_span in self.reasoning)
 
     @property
     def reported_tokens(self) -> int | None:
@@ -232,15 +232,15 @@ def _is_disabled(trace: Trace, turn: ReasonedTurn) -> bool:
 
 
 def _empty(turns: Sequence[ReasonedTurn]) -> Iterator[Diagnostic]:
-    found = [(turn, one) for turn in turns for one in turn.reasoning if _is_empty(turn, one)]
-    is_mode = len(found) > 1 and not any(turn.has_text for turn in turns)
-    for turn, one in found[:1] if is_mode else found:
-        place = one.span.range
-        others = len(found) - 1
+    empty = [(turn, span) for turn in turns for span in turn.reasoning if _is_empty(turn, span)]
+    is_mode = len(empty) > 1 and not any(turn.has_text for turn in turns)
+    for turn, span in empty[:1] if is_mode else empty:
+        location = span.span.range
+        others = len(empty) - 1
         again = f"; so is that of {others} more {'answer' if others == 1 else 'answers'}" if is_mode else ""
-        shown = " ".join(place.of(one.part.text).split())
+        shown = " ".join(location.of(span.part.text).split())
         message = f"The reasoning is empty (`{shown}`){again}."
-        yield Fault(rules.EMPTY_REASONING, place, message).at(turn.number, one.part.name)
+        yield Fault(rules.EMPTY_REASONING, location, message).at(turn.number, span.part.name)
 
 
 def _is_empty(turn: ReasonedTurn, span: ReasoningSpan) -> bool:
@@ -250,14 +250,14 @@ def _is_empty(turn: ReasonedTurn, span: ReasoningSpan) -> bool:
 
 
 def _incomplete_scratch_pads(turn: ReasonedTurn) -> Iterator[Diagnostic]:
-    for one in turn.reasoning:
-        there = {child.label for child in one.span.children if child.label in _PARTS}
+    for pad in turn.reasoning:
+        there = {child.label for child in pad.span.children if child.label in _PARTS}
         missing = [f"`{part.capitalize()}:`" for part in _PARTS if part not in there]
-        if one.span.label == "scratch_pad" and one.span.closed and there and missing:
+        if pad.span.label == "scratch_pad" and pad.span.closed and there and missing:
             message = f"The scratch pad lacks {' and '.join(missing)}."
             hint = "Write all four parts, each at the beginning of a line, with `none` for an empty part."
-            opener = Range(one.span.range.start, one.span.inner.start)
-            yield Fault(rules.SCRATCH_PAD_INCOMPLETE, opener, message, hint).at(turn.number, one.part.name)
+            opener = Range(pad.span.range.start, pad.span.inner.start)
+            yield Fault(rules.SCRATCH_PAD_INCOMPLETE, opener, message, hint).at(turn.number, pad.part.name)
 
 
 def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
@@ -274,31 +274,31 @@ def over_budget(turn: ReasonedTurn, budget: int) -> Iterator[Diagnostic]:
             turn, turn.reported_tokens, budget, "took {} tokens by the server's count", None
         )
     else:
-        estimated = sum(estimated_in(one.part.text, one.span.inner) for one in turn.reasoning)
-        place = _estimated_place(turn.reasoning, budget)
+        estimated = sum(estimated_in(span.part.text, span.span.inner) for span in turn.reasoning)
+        limit = _estimated_place(turn.reasoning, budget)
         yield from _over_budget_diagnostic(
-            turn, estimated, budget, "takes about {} tokens, estimated from its length", place
+            turn, estimated, budget, "takes about {} tokens, estimated from its length", limit
         )
 
 
 def _over_budget_diagnostic(
-    turn: ReasonedTurn, tokens: int, budget: int, words: str, place: tuple[ReasoningSpan, int] | None
+    turn: ReasonedTurn, tokens: int, budget: int, words: str, limit: tuple[ReasoningSpan, int] | None
 ) -> Iterator[Diagnostic]:
     if tokens <= budget:
         return
     message = f"The reasoning {words.format(f'{tokens:,}')}; its budget is {budget:,}."
-    longest = max(turn.reasoning, key=lambda one: len(one.span.inner), default=None)
+    longest = max(turn.reasoning, key=lambda span: len(span.span.inner), default=None)
     if longest is None:
         yield at_end(turn.turn, turn.number, REASONING_OVER_BUDGET, message, _HINT)
         return
-    one, start = place or (longest, longest.span.inner.start)
-    end = max(one.span.inner.end, start)
-    yield Fault(REASONING_OVER_BUDGET, Range(start, end), message, _HINT).at(turn.number, one.part.name)
+    span, start = limit or (longest, longest.span.inner.start)
+    end = max(span.span.inner.end, start)
+    yield Fault(REASONING_OVER_BUDGET, Range(start, end), message, _HINT).at(turn.number, span.part.name)
 
 
 def _counted(reasoning: Sequence[ReasoningSpan]) -> list[int] | None:
     """The tokens of each span, by their ids; None if one of its chunks has no ids."""
-    counts = [_ids_within(one) for one in reasoning]
+    counts = [_ids_within(span) for span in reasoning]
     known = [len(ids) for ids in counts if ids is not None]
     return known if reasoning and len(known) == len(counts) else None
 
@@ -325,20 +325,20 @@ def _ids_within(span: ReasoningSpan) -> list[int] | None:
 
 def _counted_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
     left = budget
-    for one in reasoning:
-        ends = _ids_within(one) or []
+    for span in reasoning:
+        ends = _ids_within(span) or []
         if len(ends) > left:
-            return one, min(ends[left - 1] if left else one.span.inner.start, one.span.inner.end)
+            return span, min(ends[left - 1] if left else span.span.inner.start, span.span.inner.end)
         left -= len(ends)
     return None
 
 
 def _estimated_place(reasoning: Sequence[ReasoningSpan], budget: int) -> tuple[ReasoningSpan, int] | None:
     left = budget
-    for one in reasoning:
-        taken = estimated_in(one.part.text, one.span.inner)
+    for span in reasoning:
+        taken = estimated_in(span.part.text, span.span.inner)
         if taken > left:
-            return one, one.span.inner.start + estimated_place(one.span.inner.of(one.part.text), left)
+            return span, span.span.inner.start + estimated_place(span.span.inner.of(span.part.text), left)
         left -= taken
     return None
 
@@ -356,9 +356,9 @@ def estimated_place(text: str, tokens: int) -> int:
     return len(encoded.translate(None, _CONTINUATION_BYTES))
 
 
-def estimated_in(text: str, place: Range) -> int:
+def estimated_in(text: str, location: Range) -> int:
     """About how many tokens a part of a text takes."""
-    return estimated_tokens(place.of(text))
+    return estimated_tokens(location.of(text))
 
 
 def _bytes(text: str) -> int:

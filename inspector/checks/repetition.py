@@ -95,26 +95,26 @@ def _run_of_token(run: re.Match[str]) -> Fault:
 
 def with_runs_once(text: str, spans: Sequence[Span], faults: Iterable[Fault]) -> list[Fault]:
     """The faults in the order of their ranges; consecutive ones of one marker become one, with their count."""
-    found = list(faults)
+    merged = list(faults)
     runs = list(token_runs(text, spans))
     if runs:
-        found = [*runs, *(one for one in found if one.rule not in ONCE_A_RUN or not _is_within(one, runs))]
-    for rule in ONCE_A_RUN if len(found) >= _FEWEST_FAULTS else ():
-        if sum(one.rule is rule for one in found) >= _FEWEST_FAULTS:
-            found = _with_rule_once(text, found, rule)
-    return sorted(found, key=lambda fault: (fault.range, fault.rule.code))
+        merged = [*runs, *(other for other in merged if other.rule not in ONCE_A_RUN or not _is_within(other, runs))]
+    for rule in ONCE_A_RUN if len(merged) >= _FEWEST_FAULTS else ():
+        if sum(other.rule is rule for other in merged) >= _FEWEST_FAULTS:
+            merged = _with_rule_once(text, merged, rule)
+    return sorted(merged, key=lambda fault: (fault.range, fault.rule.code))
 
 
 def _with_rule_once(text: str, faults: Sequence[Fault], rule: Rule) -> list[Fault]:
     """The faults, with each run of one rule merged into one."""
     once: list[Fault] = []
     run: list[Fault] = []
-    for fault in sorted((one for one in faults if one.rule is rule), key=lambda one: one.range):
+    for fault in sorted((other for other in faults if other.rule is rule), key=lambda other: other.range):
         if run and not _continues(text, run[-1], fault):
             once += _once(run)
             run = []
         run.append(fault)
-    return [*once, *_once(run), *(one for one in faults if one.rule is not rule)]
+    return [*once, *_once(run), *(other for other in faults if other.rule is not rule)]
 
 
 def _is_within(fault: Fault, runs: Sequence[Fault]) -> bool:
@@ -131,7 +131,7 @@ def _continues(text: str, last: Fault, fault: Fault) -> bool:
 def _once(run: Sequence[Fault]) -> Sequence[Fault]:
     if len(run) < _FEWEST_FAULTS:
         return run
-    edits: list[Edit] = [edit for one in run if one.fix is not None for edit in one.fix.edits]
+    edits: list[Edit] = [edit for fault in run if fault.fix is not None for edit in fault.fix.edits]
     what = "It is written" if run[0].rule in _OF_MARKERS else "This happens"
     message = f"{run[0].message} {what} {len(run)} times in a row."
     fix = Fix(tuple(edits), safe=False) if edits else None

@@ -263,7 +263,7 @@ class _Targets:
 
     def __init__(self, root: Json) -> None:
         self._root = root
-        self._nodes = list(_objects(root))
+        self._nodes = list(objects(root))
         self._references = None if all(map(self._is_plain, self._nodes)) else References(root)
         self.unresolved: str | None = None
 
@@ -292,7 +292,8 @@ class _Targets:
         return all(word == "#" or (word.startswith("#/") and "%" not in word) for word in references)
 
 
-def _objects(root: Json) -> Iterator[_Schema]:
+def objects(root: Json) -> Iterator[_Schema]:
+    """Every object within `root`, itself included."""
     pending = [root]
     while pending:
         node = pending.pop()

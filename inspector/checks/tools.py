@@ -5,8 +5,7 @@ from difflib import get_close_matches
 
 from weaklink.inspector.apis.openai.tool_lists import callable_tools, has_unnamed_tools
 from weaklink.inspector.checks.json_schema import Path
-from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
-from weaklink.inspector.checks.schema_repairs import DefinitionFault
+from weaklink.inspector.checks.prepared_schema import DefinitionFault, PreparedSchema, prepared_schema
 from weaklink.inspector.checks.wording import pointer, quoted
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.json_scanner import JsonNode, read_json
@@ -52,10 +51,10 @@ class OfferedTools:
 
     def schema_of(self, tool: ToolDefinition) -> PreparedSchema:
         """The tool's schema, ready to check arguments."""
-        found = self._prepared.get(tool.name)
-        if found is None:
-            found = self._prepared[tool.name] = prepared_schema(tool.parameters)
-        return found
+        prepared = self._prepared.get(tool.name)
+        if prepared is None:
+            prepared = self._prepared[tool.name] = prepared_schema(tool.parameters)
+        return prepared
 
     def nearest(self, name: str) -> str | None:
         """The name most similar to this one; None if none is similar."""
@@ -75,14 +74,14 @@ def unknown_tool(call: ToolCall, offered: OfferedTools, builtin_tools: Container
     shown = ", ".join(map(quoted, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     message = f"No tool {quoted(call.name)} was offered, only {shown}."
     nearest = offered.nearest(call.name)
-    place = call.name_range or call.range
+    location = call.name_range or call.range
     if nearest is None:
-        yield Fault(rules.UNKNOWN_TOOL, place, message)
+        yield Fault(rules.UNKNOWN_TOOL, location, message)
         return
-    is_bare = len(place) == len(call.name)
+    is_bare = len(location) == len(call.name)
     written = nearest if is_bare else write_json(nearest, ascii_only=False)
-    fix = Fix((Edit(place, written),), safe=False) if call.name_range else None
-    yield Fault(rules.UNKNOWN_TOOL, place, message, f"Did you mean {quoted(nearest)}?", fix)
+    fix = Fix((Edit(location, written),), safe=False) if call.name_range else None
+    yield Fault(rules.UNKNOWN_TOOL, location, message, f"Did you mean {quoted(nearest)}?", fix)
 
 
 def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
@@ -94,8 +93,8 @@ def check_definition(tool: ToolDefinition) -> Iterator[Fault]:
         return
     nodes = read_json(tool.raw).nodes
     for fault in faults[:_MAX_FAULTS]:
-        place = _place(nodes[0], fault.path) if nodes else None
-        yield _fault(tool, fault, place.moved(tool.range.start) if place else tool.range)
+        location = _place(nodes[0], fault.path) if nodes else None
+        yield _fault(tool, fault, location.moved(tool.range.start) if location else tool.range)
 
 
 def check_structured_definition(tool: ToolDefinition, call: ToolCall, offered: OfferedTools) -> Iterator[Fault]:
@@ -113,17 +112,17 @@ def nearest_word(word: str, choices: list[str]) -> str | None:
     folded_word = _folded(word[:_LONGEST_NAME])
     if folded_word in folded:
         return folded[folded_word]
-    found = get_close_matches(folded_word, folded, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(folded_word, folded, n=1, cutoff=0.6)
+    return folded[matches[0]] if matches else None
 
 
 def _folded(word: str) -> str:
     return word.casefold().replace("-", "_").replace(" ", "_").strip()
 
 
-def _fault(tool: ToolDefinition, fault: DefinitionFault, place: Range) -> Fault:
+def _fault(tool: ToolDefinition, fault: DefinitionFault, location: Range) -> Fault:
     where = f" at `{pointer(fault.path)}`" if fault.path else ""
-    return Fault(fault.rule, place, f"Tool {quoted(tool.name)}{where}: {fault.message}", fault.hint)
+    return Fault(fault.rule, location, f"Tool {quoted(tool.name)}{where}: {fault.message}", fault.hint)
 
 
 def _place(definition: JsonNode, path: Path) -> Range | None:
@@ -135,8 +134,8 @@ def _place(definition: JsonNode, path: Path) -> Range | None:
         return None
     node = member.value
     for step in path:
-        found = node.at(pointer((step,)))
-        if found is None:
+        inner_node = node.at(pointer((step,)))
+        if inner_node is None:
             break
-        node = found
+        node = inner_node
     return node.range

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from weaklink.inspector.checks.schema_complexity import at_pointer
 from weaklink.inspector.checks.tools import OfferedTools
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
@@ -90,17 +91,17 @@ def _unwrapped(call: ToolCall, schema: Json) -> TypedCall | None:
     DeepSeek V3.2 sometimes writes this (vllm:vllm/tool_parsers/deepseekv32_tool_parser.py unwraps it too). It is no
     wrapper if the tool has a parameter of that name, or accepts any name. Returns None without a wrapper.
     """
-    one = call.parameters[0]
-    if len(call.parameters) != 1 or one.name not in _WRAPPERS or _property(schema, one.name) is not None:
+    wrapper = call.parameters[0]
+    if len(call.parameters) != 1 or wrapper.name not in _WRAPPERS or _property(schema, wrapper.name) is not None:
         return None
-    inner = call.arguments.get(one.name) if isinstance(call.arguments, dict) else None
+    inner = call.arguments.get(wrapper.name) if isinstance(call.arguments, dict) else None
     if not isinstance(inner, dict):
-        inner = next((found.value for found in _read(one.text, frozenset(("object",)))), None)
+        inner = next((node.value for node in _read(wrapper.text, frozenset(("object",)))), None)
     if not isinstance(inner, dict) or not any(_property(schema, name) is not None for name in inner):
         return None
-    message = f"The parameter `{one.name}` contains all arguments as one object; the tool has no such parameter."
+    message = f"The parameter `{wrapper.name}` contains all arguments as one object; the tool has no such parameter."
     fault = Fault(
-        MALFORMED_PARAMETERS, one.name_range or one.range, message, "Write each argument as its own parameter."
+        MALFORMED_PARAMETERS, wrapper.name_range or wrapper.range, message, "Write each argument as its own parameter."
     )
     return TypedCall(msgspec.structs.replace(call, arguments=inner, valid=False, recovered=True), (fault,))
 
@@ -152,12 +153,12 @@ def _repaired(parameter: Parameter, types: frozenset[str]) -> Iterator[_Value]:
 def _nested(value: Json, expected: Json, root: Json, depth: int) -> Json:
     """A value with texts of nested tags, each converted by the schema at its place."""
     if isinstance(value, str):
-        return next((found.value for found in _read(value, _accepted_types(value, expected, root))), value)
+        return next((node.value for node in _read(value, _accepted_types(value, expected, root))), value)
     if depth and isinstance(value, dict):
-        return {key: _nested(one, _property(expected, key, root), root, depth - 1) for key, one in value.items()}
+        return {key: _nested(inner, _property(expected, key, root), root, depth - 1) for key, inner in value.items()}
     if depth and isinstance(value, list):
         items = _items(expected, root)
-        return [_nested(one, items, root, depth - 1) for one in value]
+        return [_nested(inner, items, root, depth - 1) for inner in value]
     return value
 
 
@@ -185,24 +186,24 @@ def _property(schema: Json, name: str, root: Json = None) -> Json:
         properties = part.get("properties")
         if isinstance(properties, dict) and name in properties:
             return properties[name]
-    found = schema.get("additionalProperties") if isinstance(schema, Mapping) else None
-    return found if isinstance(found, dict) else None
+    others = schema.get("additionalProperties") if isinstance(schema, Mapping) else None
+    return others if isinstance(others, dict) else None
 
 
 def _items(schema: Json, root: Json) -> Json:
     """The schema of an array's items; None if there is none, or if each item has its own."""
-    found = (part.get("items") for part in _parts(schema, root))
-    return next((one for one in found if isinstance(one, dict)), None)
+    schemas = (part.get("items") for part in _parts(schema, root))
+    return next((items for items in schemas if isinstance(items, dict)), None)
 
 
 def _types(schema: Json, root: Json) -> Iterator[str]:
     """The types that a schema accepts; nothing if it states none."""
     for part in _parts(schema, root):
         match part.get("type"):
-            case str() as one:
-                yield one
+            case str() as name:
+                yield name
             case list() as several:
-                yield from (one for one in several if isinstance(one, str))
+                yield from (name for name in several if isinstance(name, str))
             case _:
                 yield from map(_type_of, _values_named(part))
 
@@ -246,14 +247,4 @@ def _parts(schema: Json, root: Json) -> Iterator[Mapping[str, Json]]:
             pending += choices if isinstance(choices, list) else []
         reference = part.get("$ref")
         if isinstance(reference, str):
-            pending.append(_referred(reference, root))
-
-
-def _referred(reference: str, root: Json) -> Json:
-    """The target of a reference within the schema (`#/$defs/City`); None if it points elsewhere."""
-    if not reference.startswith("#/"):
-        return None
-    found = root
-    for step in reference[2:].split("/")[:_MOST_STEPS]:
-        found = found.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
-    return found
+            pending.append(at_pointer(root, reference))

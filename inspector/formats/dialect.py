@@ -17,7 +17,17 @@ from weaklink.inspector.model import Role, SpanKind
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload
 from weaklink.inspector.segmenter.machine import Machine
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Table, Transition, unmarked
+from weaklink.inspector.segmenter.table import (
+    HERE,
+    HOME,
+    Lookahead,
+    LookaheadPiece,
+    MarkerSplit,
+    State,
+    Table,
+    Transition,
+    unmarked,
+)
 
 _LIST_INTROS = ("following tools", "following functions", "available tools", "available functions")
 
@@ -108,6 +118,13 @@ def opening(opener: str, state: str) -> Transition:
     return Transition(opener, MarkerSplit.BEFORE, state)
 
 
+def opener_again(opener: str, *between: LookaheadPiece, expects: str = "") -> Transition:
+    """The transition of an opener that another one follows, after `between`: it opens nothing."""
+    ahead = Lookahead(*between, opener)
+    expects = expects or f"`{opener}` once"
+    return Transition(opener, MarkerSplit.BEFORE, "marker", rules.MALFORMED_HEADER, ahead=ahead, expects=expects)
+
+
 def table_parser(table: Table) -> NewParser:
     """A function that creates parsers over a table."""
 
@@ -148,7 +165,7 @@ def dialect_table(
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
     turns = tuple(turns)
 
-    def transitions(turns: tuple[Transition, ...]) -> Transitions:
+    def all_transitions(turns: tuple[Transition, ...]) -> Transitions:
         into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
         invented = tuple(structs.replace(transition, rule=rules.INVENTED_RESULT) for transition in into_results)
         closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
@@ -164,13 +181,13 @@ def dialect_table(
 
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
-        ways = transitions(flagged_turns)
+        transitions = all_transitions(flagged_turns)
         closers = {tag.closer for tag in tags}
         more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own_tag.opener for own_tag in tags})
         return (
-            State("text", SpanKind.TEXT, ways.out_of_text),
-            *_prompt_states(ways, definitions),
-            *call_states(ways),
+            State("text", SpanKind.TEXT, transitions.out_of_text),
+            *_prompt_states(transitions, definitions),
+            *call_states(transitions),
             *(_result(result, flagged_turns) for result in results),
             *(_reasoning(tag, closers, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,

@@ -59,11 +59,16 @@ def read_slip(closed: SpanClosed, reader: SpanReader, slip: Slip) -> ParseResult
 def read_with_slips(
     closed: SpanClosed, reader: SpanReader, slip_of: Callable[[SpanClosed], Slip | None]
 ) -> ParseResult:
-    """The result of `reader`, or the one for the text without its slip if that has not more faults."""
+    """The result of `reader`, or the one for the text without its slip if that names a tool, or has not more faults."""
     reading = reader(closed)
     slip = slip_of(closed) if reading.faults else None
     other = read_slip(closed, reader, slip) if slip is not None else reading
-    return other if len(other.faults) <= len(reading.faults) else reading
+    is_named = _names_a_tool(other) and not _names_a_tool(reading)
+    return other if is_named or len(other.faults) <= len(reading.faults) else reading
+
+
+def _names_a_tool(reading: ParseResult) -> bool:
+    return any(call.name for call in reading.calls)
 
 
 def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:

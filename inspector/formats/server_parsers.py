@@ -77,6 +77,7 @@ FACTS = {
     "nested": "a value is an array or an object",
     "unknown": "a called tool was not offered",
     "bare": "a call has no arguments",
+    "reversed": "the arguments of a call precede its name",
     "absent": "a call does not even write `{}` for its arguments",
     "apart": "white space is between a parameter's name and its value",
     "bracketed": "brackets around the calls are not those of the model's template",
@@ -288,7 +289,7 @@ def known_parsers() -> tuple[ServerParser, ...]:
 
 
 def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
-    """What all rows about a text say; one that knows only the names leaves the arguments to the others."""
+    """What all rows about a text say; one that knows only the names, or no stream, leaves that to the others."""
     rows = [row for row in parser.rows if row.covers(kind)]
     exact = [row for row in rows if not row.leading]
     made = [_prediction(parser, row, kind) for row in exact or rows]
@@ -296,8 +297,10 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
         return None
     agreed = [one for one in made if one is not None]
     telling = [one for one in agreed if one.outcome is not ParserOutcome.NAMES] or agreed
-    is_agreed = len({tuple(name for name, _ in one.calls) for one in agreed}) == 1
-    return telling[0] if is_agreed and len({one.calls for one in telling}) == 1 else None
+    if len({tuple(name for name, _ in one.calls) for one in agreed}) > 1 or len({one.calls for one in telling}) > 1:
+        return None
+    streamed = [one for one in telling if one.row.streamed]
+    return next((one for one in streamed if all(each.streams_alike for each in streamed)), telling[0])
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
@@ -376,6 +379,7 @@ def text_kind(
         "padded": any(leaf != leaf.strip() for call in calls for leaf in _strings(call.arguments)),
         "nested": any(isinstance(value, dict | list) for call in calls for value in _members(call.arguments)),
         "bare": any(not call.arguments for call in calls),
+        "reversed": any(_is_reversed(call) for call in calls),
         "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
         "apart": any(_is_apart(parameter, text) for call in calls for parameter in call.parameters),
@@ -515,6 +519,11 @@ def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) ->
     written = [group for group in groups if group]
     expressed = all(dialect.expresses(call) for group in written for call in group)
     return bool(written) and expressed and all(dialect.write_calls(group) in text for group in written)
+
+
+def _is_reversed(call: ToolCall) -> bool:
+    name, arguments = call.name_range, call.arguments_range
+    return name is not None and arguments is not None and arguments.start < name.start
 
 
 def _is_apart(parameter: Parameter, text: str) -> bool:

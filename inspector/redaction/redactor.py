@@ -39,7 +39,7 @@ from weaklink.inspector.wire.events import TOKENS_PART
 _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.IGNORECASE)
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
-_LONG = 16_384  # characters of a text whose blocks are remembered
+_LONG = 16_384  # characters of a body of JSON whose blocks are remembered
 _TOGETHER = 65_536  # characters of texts that are searched together
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
@@ -169,14 +169,16 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        is_long = len(text) >= _LONG
-        if not is_long and self._is_clean(text):
+        if self._is_clean(text):
             return text
         known = self._values.replaced(text)
-        secrets, blocks = secrets_but_of(known, self._clean, _key) if is_long else (find_secrets(known), ())
+        if len(text) >= _LONG and text.startswith(("{", "[")):
+            secrets, blocks = secrets_but_of(known, self._clean, _key)
+        else:
+            secrets, blocks = find_secrets(known), []
         secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
-        for key in (*blocks, *(() if is_long or clean != text else (_key(text),))):
+        for key in blocks or ((_key(text),) if clean == text else ()):
             self._remember(key)
         if clean != text:
             self.count += len(secrets) + (known != text)

@@ -14,7 +14,7 @@ from weaklink.inspector.segmentation import segment
 from weaklink.inspector.text import Range
 
 CALL = ToolCall("f", {"city": "Oslo"}, "", valid=True, range=Range(0, 0))
-BARS = ("||", "｜", "｜｜", "‖", "¦")
+BARS = ("||", "｜", "｜｜", "‖", "¦", "│", "∣")
 
 
 def written() -> Iterator[tuple[Format, str]]:
@@ -66,3 +66,16 @@ def test_the_block_of_another_version_is_reported_once(own: str, other: str) -> 
     found = segment(text, own)
     assert [call.arguments for call in found.calls] == [CALL.arguments]
     assert [diagnostic.rule.code for diagnostic in found.diagnostics] == ["F315"]
+
+
+@pytest.mark.parametrize("name", ["hy_v3", "claude", "minimax_m2", "deepseek_v4", "granite", "kimi_k2"])
+def test_a_stream_that_ends_after_what_opens_calls_is_reported(name: str) -> None:
+    opener = find_format(name).write_calls([CALL]).partition(">")[0] + ">"
+    segmentation = segment(f"I look it up.\n{opener}", name)
+    assert not segmentation.calls
+    assert any(opener in diagnostic.fault.message for diagnostic in segmentation.diagnostics)
+
+
+@pytest.mark.parametrize("sentence", ["The call begins with <tool_calls>", "I mean `<tool_calls>`"])
+def test_a_sentence_that_ends_with_what_opens_calls_is_no_call(sentence: str) -> None:
+    assert not segment(sentence, "hy_v3").diagnostics

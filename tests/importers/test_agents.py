@@ -358,3 +358,16 @@ def test_gemini_clis_ids_of_calls_are_those_of_the_server(tmp_path: Path) -> Non
     (trace,) = traces(path)
     assert [call.id for turn in trace.turns for call in turn.calls] == ["c1"]
     assert [turn.result.call_id for turn in trace.turns if turn.result] == ["c1"]
+
+
+def test_a_call_whose_pieces_still_arrive_is_not_malformed(tmp_path: Path) -> None:
+    lines = (CASES / "kimi" / "wire.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    path = tmp_path / "wire.jsonl"
+    seen: list[list[str]] = []
+    for number in range(7, 11):
+        path.write_text("".join(lines[:number]), encoding="utf-8")
+        (trace,) = traces(path)
+        seen.append([text for _, text in calls(trace)])
+        assert any("still writes it" in note for note in trace.provenance.warnings) is (number in (7, 9))
+    whole = '{"command": "ring"}'
+    assert seen == [[], [whole], [whole], [whole, '{"command": "ri']]  # the last one after the answer's usage

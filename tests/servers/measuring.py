@@ -1,6 +1,7 @@
 """Measures what servers' own parsers return: `make server-table` writes the table, `make test-servers` checks it.
 
-Usage: python -m tests.servers.measuring [--write | --add | --check] [--seed WORD] [--texts N] [--only WORD...]
+Usage: python -m tests.servers.measuring [--write | --add | --streams | --check]
+       [--seed WORD] [--texts N] [--only WORD...]
 
 Each parser runs over N texts of its format (tests/servers/texts.py), with a reasoning parser where the text has
 reasoning, and over one text in three as a stream too. Without `--write`, the predictions that the stored table gives
@@ -298,11 +299,38 @@ def _split(codes: str, group: Sequence[Observation], facts: list[str], *, max_fa
     if shared and not _is_vague(conditions):
         streams = [one.streamed for one in group if one.streamed is not None]
         streamed = _shared(streams) if len(streams) >= fewest // _STREAM_EVERY else frozenset[ParserOutcome]()
-        return [(codes, conditions, _named(shared), _named(streamed), len(group))]
+        return _by_stream((codes, conditions, _named(shared), _named(streamed), len(group)), group)
     if shared or len(facts) == max_facts:
         return []
     tried = (_split_by(codes, group, facts, fact, max_facts) for fact in FACTS if fact not in _plain(facts))
     return max(tried, key=lambda rows: (sum(row[-1] for row in rows), -len(rows)))
+
+
+def _by_stream(row: RowValue, group: Sequence[Observation]) -> list[RowValue]:
+    """The rows in place of one that only its whole texts agree on: two, if a fact decides what a stream returns.
+
+    It decides if all streams with it, or all without it, agree, and none of the others does.
+    """
+    codes, conditions, whole, streamed, _ = row
+    fewest = _fewest(group) // _STREAM_EVERY
+    for fact in FACTS if not _tells(streamed) else ():
+        parts = [[one for one in group if (fact in one.facts) is holds] for holds in (False, True)]
+        streams = [[one.streamed for one in part if one.streamed is not None] for part in parts]
+        if fact in _plain(conditions) or min(map(len, streams)) < FEWEST_OTHERS:
+            continue
+        shared = [_shared(part) for part in streams]
+        agreed = [outcomes - {ParserOutcome.NAMES} for outcomes in shared]
+        for this, other in ((0, 1), (1, 0)):
+            if len(streams[this]) >= fewest and agreed[this] and all(map(agreed[this].isdisjoint, streams[other])):
+                return [
+                    (codes, [*conditions, name], whole, _named(outcomes), len(part))
+                    for name, outcomes, part in zip((f"-{fact}", fact), shared, parts, strict=True)
+                ]
+    return [row]
+
+
+def _tells(outcomes: str) -> bool:
+    return outcomes not in ("", ParserOutcome.NAMES)
 
 
 def _is_vague(facts: Iterable[str]) -> bool:
@@ -539,6 +567,7 @@ def main() -> None:
     options.add_argument("--write", action="store_true")
     options.add_argument("--add", action="store_true", help="measure plain texts, and add their rows")
     options.add_argument("--reasoned", action="store_true", help="with --add: plain texts with reasoning")
+    options.add_argument("--streams", action="store_true", help="split the rows whose streams a fact decides")
     options.add_argument("--check", action="store_true", help="drop the rows that new texts contradict")
     options.add_argument("--seed", default="table")
     options.add_argument("--texts", type=int, default=2000)
@@ -549,7 +578,7 @@ def main() -> None:
     for format in dict.fromkeys(parser.format for parser in chosen):
         parsers = [parser for parser in chosen if parser.format == format]
         measured = partial(_add, reasoned=given.reasoned) if given.add else _write if given.write else _compare
-        measured = _check if given.check else measured
+        measured = _split_streams if given.streams else _check if given.check else measured
         counts += measured(format, parsers, given.seed, given.texts)
     sys.stdout.write(f"{dict(counts)}\n")
     sys.exit(bool(counts["wrong"]))
@@ -596,6 +625,21 @@ def _check(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int
     with _changed_rows() as rows:
         for parser in parsers:
             rows[parser] = _confirmed(rows[parser], [one for one in found if one.parser == parser])
+    sys.stdout.write(f"{format}: {len(found)} results\n")
+    sys.stdout.flush()
+    return Counter(results=len(found))
+
+
+def _split_streams(format: str, parsers: Sequence[MeasuredParser], seed: str, count: int) -> Counter[str]:
+    """Splits the rows whose streams vary, and that other texts confirm."""
+    found = list(observed(results(parsers, {format: _unmeasured(format, seed, count)})))
+    with _changed_rows() as rows:
+        for parser in parsers:
+            group = [one for one in found if one.parser == parser]
+            kept = _confirmed(rows[parser], group)
+            rows[parser] = [
+                new for row in kept for new in _by_stream(row, [one for one in group if _row(row).covers(one.kind)])
+            ]
     sys.stdout.write(f"{format}: {len(found)} results\n")
     sys.stdout.flush()
     return Counter(results=len(found))

@@ -162,8 +162,8 @@ def _read_record(record: Trace | Skipped, number: int, redacts: Redacts, kept: I
         return ReadRecord(number, redacted=redacted, skipped=Skipped(record.provenance.record, str(error)))
     draft = TraceRows(rows, derived_rows(inspection, trace), written=None if before is None else before.written(rows))
     if key is not None:
-        known = record if before is None else before.with_known(record)
-        _known_sessions.put(key, _KnownSession(known, trace.turns, redacted, rows))
+        remembered = record if before is None else before.with_known(record)
+        _known_sessions.put(key, _KnownSession(remembered, trace.turns, redacted, rows))
     return ReadRecord(number, draft, counts_of(trace, inspection), warnings, redacted)
 
 

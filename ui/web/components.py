@@ -86,8 +86,8 @@ class ListingColumn(NamedTuple):
     """A column of a listing: its title, the alignment of its text, its font, and the width that it needs (`room`).
 
     A click on the title of a column with an `order` requests the rows in that order. Elastic columns share the width
-    that the others leave, at least 180 pixels each, and truncate their text to it. The cells of a column with `is_link`
-    link to the address of their row.
+    that the others leave, at least 180 pixels each, and truncate their text to it; a column that `is_broad` has as much
+    at least. The cells of a column with `is_link` link to the address of their row.
     """
 
     title: str
@@ -98,6 +98,7 @@ class ListingColumn(NamedTuple):
     is_elastic: bool = False
     is_link: bool = False
     hint: str = ""
+    is_broad: bool = False
 
 
 class ListingRow(NamedTuple):
@@ -166,6 +167,7 @@ def listing(
                 "room": one.room.value,
                 "order": one.order,
                 "elastic": one.is_elastic,
+                "broad": one.is_broad,
                 "link": one.is_link,
                 "hint": one.hint,
             }

@@ -64,17 +64,21 @@ _ROOMS = {
     "tokens": MinimumWidth.MEDIUM,
     "cost": MinimumWidth.MEDIUM,
     "outcome": MinimumWidth.MEDIUM,
-    "certainty": MinimumWidth.WIDEST,
     "model": MinimumWidth.WIDE,
     "id": MinimumWidth.WIDE,
 }
 _LEGEND = "; ".join(LEGEND)
 
 _COST = "cost"
+_STATUS, _CERTAINTY = "status", "certainty"
+_CERTAINTY_HINT = "The sure verdicts first; a certainty that is not high is beside the status"
 _COST_HINT = "At the prices of weaklink.toml; tokens from the provider's cache count as input"
 
 
 def _column(key: str, room: MinimumWidth) -> ListingColumn:
+    if key == _STATUS:
+        order = TRACE_COLUMNS[_CERTAINTY].order or ""
+        return ListingColumn("status, certainty", room=room, order=order, is_broad=True, hint=_CERTAINTY_HINT)
     if key == _COST:
         return ListingColumn(_COST, "end", room=room, hint=_COST_HINT)
     column = TRACE_COLUMNS[key]
@@ -214,6 +218,8 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
     if key == _COST:
         cost = cost_of(listed.summary, current_options().prices)
         return NOTHING if cost is None else (Run(cost_text(cost)),)
+    if key == _STATUS:
+        return _status_and_certainty(listed)
     if key != "started_at":
         return TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)
     started_s, imported_s = listed.summary.started_at_s, listed.summary.imported_at_s
@@ -223,6 +229,15 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
     return HintCell(
         f"No time was recorded. Imported {trace_summary.moment(imported_s)}", (Run(f"imp. {age}", Style.DIM),)
     )
+
+
+def _status_and_certainty(listed: ListedTrace) -> Line:
+    status, certainty = TRACE_COLUMNS[_STATUS], TRACE_COLUMNS[_CERTAINTY]
+    words = status.cell(listed, status.most)
+    if listed.summary.certainty is VerdictCertainty.HIGH:
+        return words
+    sure = certainty.cell(listed, certainty.most)
+    return words if sure == NOTHING else (*words, Run(", "), *sure)
 
 
 def filled_columns(

@@ -365,10 +365,17 @@ def _merged(text: str, near: Iterable[Fault], faults: Sequence[Fault]) -> list[F
         at = bisect_left(starts, marker.range.start)
         index = next((i for i in (at - 1, at) if 0 <= i < len(kept) and _belongs(text, marker, faults[i])), None)
         if index is None or kept[index] is not faults[index]:
-            alone.append(marker)
+            if not any(_rewrites(fault, marker) for fault in faults):
+                alone.append(marker)
         else:
             kept[index] = _joined(marker, faults[index])
     return sorted([*kept, *alone], key=lambda fault: fault.range)
+
+
+def _rewrites(call: Fault, marker: Fault) -> bool:
+    """Whether the fix of a call replaces a near marker too: both have one cause."""
+    edits = call.fix.edits if call.fix is not None else ()
+    return any(edit.range.covers(marker.range) for edit in edits)
 
 
 def _joined(marker: Fault, call: Fault) -> Fault:

@@ -240,9 +240,10 @@ def _patterns(format_: Format) -> tuple[str, ...]:
     return tuple(sign.removeprefix(_LINE_START) for sign in signs.calls) if isinstance(signs, DetectionPatterns) else ()
 
 
-_BARS = "|｜‖¦"
+_BARS = "|｜‖¦│∣"
 """The bars in special tokens, and what models, tokenizers and proxies write for them."""
 
+_BEFORE_MENTIONS = (" ", "`", '"', "'", "(")
 _ANY_BARS = f"[{_BARS}]{{1,3}}"
 _PLAIN = tuple(str.maketrans(signs, plain) for signs, plain in (("▁", "_"), ("｜▁", "|_")))
 
@@ -279,12 +280,21 @@ class NearMarkers:
             cut = next(filter(text.endswith, self._cuts))
             opener = next(one for one in self._openers if one.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
+        elif cut := self._last_opener(text):
+            message = f"The stream ends after `{cut.rstrip()}`, which opens calls, and no call followed."
         elif cut := self._cut_value(text):
             message = f"The stream ends within {shown(cut)}, which begins like a call, but is none."
         else:
             return None
         place = Range(len(text) - len(cut), len(text))
         return Fault(NEAR_MARKER, place, message, "Raise the output token limit.")
+
+    def _last_opener(self, text: str) -> str:
+        """The end of the text from a whole opener on; `""` if there is none, or a sentence only names it."""
+        written = text.rstrip()
+        opener = next((one for one in self._beginnings if _is_distinctive(one) and written.endswith(one)), "")
+        at = len(written) - len(opener)
+        return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
         """What is nearly a marker in `text` up to `end`: one fault for each opener that was meant."""

@@ -18,6 +18,7 @@ from weaklink.inspector.formats.dialect import (
     Transitions,
     call_end,
     dialect_table,
+    opener_again,
     opening,
     table_parser,
     tool_turn,
@@ -110,14 +111,7 @@ _TURNS = (
     *(opening(end, "stopped") for end in _ENDS_V1),
 )
 
-_RECIPIENT_AGAIN = Transition(
-    ARROWS,
-    MarkerSplit.BEFORE,
-    "marker",
-    rules.MALFORMED_HEADER,
-    ahead=Lookahead(*_NAME_FUNCTIONARY_TABLE, ARROWS),
-    expects="a line's end after the tool's name",
-)
+_RECIPIENT_AGAIN = opener_again(ARROWS, *_NAME_FUNCTIONARY_TABLE, expects="a line's end after the tool's name")
 _CALLS = (
     *(Transition(f"{marker}python\n", MarkerSplit.BEFORE, "code", width=len(marker)) for marker in (ARROWS, TOKEN)),
     opening(f"{ARROWS}all\n", "text"),

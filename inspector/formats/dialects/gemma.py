@@ -8,7 +8,7 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 `gemma4`: Sources: llama.cpp:models/templates/gemma4.jinja, vllm:tests/tool_parsers/test_gemma4_tool_parser.py.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, last_words
 from weaklink.inspector.formats.dialect import (
@@ -32,7 +32,7 @@ from weaklink.inspector.formats.gemma.calls import (
 from weaklink.inspector.formats.gemma.dicts import gemma_payload
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import MarkerSplit, State, Transition
 
 _TURNS = (
     *TURN_TRANSITIONS,
@@ -40,36 +40,6 @@ _TURNS = (
     Transition("<|turn>", MarkerSplit.BEFORE, "turn_header"),
     Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
 )
-
-
-def _table(
-    *,
-    call: Enclosed,
-    result: Enclosed,
-    declaration: Enclosed,
-    delimiter: str,
-    reasoning: Iterable[ReasoningTag] = THINK_TAGS,
-) -> Table:
-    """The table of a model with these markers and this delimiter of strings.
-
-    Results are not invented by the model: the template puts them into its turn, and the model continues after them.
-    """
-
-    def call_states(transitions: Transitions) -> Iterator[State]:
-        payload = gemma_payload(delimiter)
-        yield enclosed_state("call", SpanKind.TOOL_CALL, call, transitions.out_of_call, payload)
-        yield enclosed_state("result", SpanKind.TOOL_RESULT, result, transitions.turns, payload)
-
-    return dialect_table(
-        calls=(opening(call.opener, "call"), opening(result.opener, "result")),
-        call_states=call_states,
-        call_closers=(call.closer, result.closer),
-        reasoning=reasoning,
-        definitions=(declaration,),
-        turns=_TURNS,
-        special_tokens=("<bos>",),
-        turn_states=TURN_STATES,
-    )
 
 
 def _format(
@@ -80,10 +50,20 @@ def _format(
     models: tuple[str, ...],
     patterns: DetectionPatterns,
     call: Enclosed,
+    result: Enclosed,
+    declaration: Enclosed,
     delimiter: str,
-    table: Table,
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
 ) -> Format:
-    """The Format of a model with these call markers and this delimiter of strings."""
+    """The Format of a model with these markers and this delimiter of strings.
+
+    Results are not invented by the model: the template puts them into its turn, and the model continues after them.
+    """
+
+    def call_states(transitions: Transitions) -> Iterator[State]:
+        payload = gemma_payload(delimiter)
+        yield enclosed_state("call", SpanKind.TOOL_CALL, call, transitions.out_of_call, payload)
+        yield enclosed_state("result", SpanKind.TOOL_RESULT, result, transitions.turns, payload)
 
     def write_calls(calls: Sequence[ToolCall]) -> str:
         return "".join(
@@ -94,6 +74,16 @@ def _format(
     def expresses(tool_call: ToolCall) -> bool:
         return is_gemma_call(tool_call, delimiter)
 
+    table = dialect_table(
+        calls=(opening(call.opener, "call"), opening(result.opener, "result")),
+        call_states=call_states,
+        call_closers=(call.closer, result.closer),
+        reasoning=reasoning,
+        definitions=(declaration,),
+        turns=_TURNS,
+        special_tokens=("<bos>",),
+        turn_states=TURN_STATES,
+    )
     return Format(
         name=name,
         summary=summary,
@@ -112,7 +102,6 @@ def _format(
     )
 
 
-_FUNCTIONGEMMA_CALL = Enclosed("<start_function_call>", "<end_function_call>")
 FUNCTIONGEMMA = _format(
     "functiongemma",
     "<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
@@ -121,17 +110,11 @@ FUNCTIONGEMMA = _format(
     patterns=DetectionPatterns(
         calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
     ),
-    call=_FUNCTIONGEMMA_CALL,
+    call=Enclosed("<start_function_call>", "<end_function_call>"),
+    result=Enclosed("<start_function_response>", "<end_function_response>"),
+    declaration=Enclosed("<start_function_declaration>", "<end_function_declaration>"),
     delimiter="<escape>",
-    table=_table(
-        call=_FUNCTIONGEMMA_CALL,
-        result=Enclosed("<start_function_response>", "<end_function_response>"),
-        declaration=Enclosed("<start_function_declaration>", "<end_function_declaration>"),
-        delimiter="<escape>",
-    ),
 )
-
-_GEMMA4_CALL, _GEMMA4_DELIMITER = Enclosed("<|tool_call>", "<tool_call|>"), '<|"|>'
 GEMMA4 = _format(
     "gemma4",
     '<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
@@ -141,16 +124,12 @@ GEMMA4 = _format(
         calls={r"<\|tool_call>\s*call:": 0.95},
         hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},
     ),
-    call=_GEMMA4_CALL,
-    delimiter=_GEMMA4_DELIMITER,
-    table=_table(
-        call=_GEMMA4_CALL,
-        result=Enclosed("<|tool_response>", "<tool_response|>"),
-        declaration=Enclosed("<|tool>", "<tool|>"),
-        delimiter=_GEMMA4_DELIMITER,
-        reasoning=(
-            ReasoningTag("think", "<|channel>thought", "<channel|>"),
-            ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
-        ),
+    call=Enclosed("<|tool_call>", "<tool_call|>"),
+    result=Enclosed("<|tool_response>", "<tool_response|>"),
+    declaration=Enclosed("<|tool>", "<tool|>"),
+    delimiter='<|"|>',
+    reasoning=(
+        ReasoningTag("think", "<|channel>thought", "<channel|>"),
+        ReasoningTag("think", "<|channel>", "<channel|>", instead_of="<|channel>thought"),
     ),
 )

@@ -75,6 +75,6 @@ GIGACHAT3 = Format(
     new_parser=table_parser(_TABLE),
     readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
     write_calls=_write_calls,
-    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<[|｜‖¦]{1,3}role_sep[|｜‖¦]{1,3}>(?=\s{0,8}\{)"), _CALL),),
+    near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<([|｜‖¦│∣]{1,3})role_sep\1>(?=\s{0,8}\{)"), _CALL),),
     expresses=is_call_without_id,
 )

@@ -66,7 +66,13 @@ _CALL = NamedCallReader(
     code_header=lazy_pattern(r"[\s\S]*\bcode\s?<\|message\|>"),
 )
 
-_OTHER_BARS = lazy_pattern(r"<(?!\|channel\|>)[|｜‖¦]{1,3}channel[|｜‖¦]{1,3}>(?=(?:commentary|analysis|final) to=)")
+_OTHER_BARS = lazy_pattern(
+    r"<(?!\|channel\|>)[|｜‖¦│∣]{1,3}channel[|｜‖¦│∣]{1,3}>(?=(?:commentary|analysis|final) to=)"
+)
+_STRIPPED = lazy_pattern(
+    r"(?:\A|assistant)(?:commentary|analysis)(?= to=functions\.[\w.\-]{1,128}\s?(?:json|code)?\s?\{)"
+)
+"""A header whose special tokens a server removed."""
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
 _HEADED_RESULT = HeadedResultReader(
     lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>"), keeps_ends=True
@@ -315,6 +321,7 @@ HARMONY = Format(
         calls={
             r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97,
             r"<\|channel\|>(?:commentary|analysis) to=": 0.97,
+            r"(?:\A|assistant)(?:commentary|analysis) to=functions\.": 0.9,
         },
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
@@ -322,6 +329,6 @@ HARMONY = Format(
     readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_read_result),
     write_calls=_write_calls,
     expresses=_expresses,
-    near_calls=((_OTHER_BARS, CHANNEL),),
+    near_calls=((_OTHER_BARS, CHANNEL), (_STRIPPED, f"{START}assistant{CHANNEL}commentary")),
     builtin_tools=frozenset({"python", "browser.search", "browser.open", "browser.find", "container.exec"}),
 )

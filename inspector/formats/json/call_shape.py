@@ -1,7 +1,7 @@
 """Decides whether a JSON object is a call: its name, its arguments, and the faults of the rest."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -219,17 +219,31 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
-    for member in () if keys.others else node.members:
-        if member.key in (keys.name, keys.id, *_HARMLESS_KEYS) or member is arguments:
-            continue
-        if arguments is None or member.key != arguments.key:
-            yield _stray_key(member, arguments)
+    known = (keys.name, keys.id, *_HARMLESS_KEYS, *((arguments.key,) if arguments is not None else ()))
+    strays = [member for member in node.members if member.key not in known and not keys.others]
+    if arguments is not None:
+        yield from (_stray_key(member, arguments) for member in strays)
+    elif strays:
+        yield _flat_arguments(node, strays, keys, text)
 
 
-def _stray_key(member: JsonMember, arguments: JsonMember | None) -> Fault:
+def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys, text: str) -> Fault:
+    """The keys of a call without arguments: these are meant."""
+    names = ", ".join(shown(member.key) for member in strays[:4]) + ", …" * (len(strays) > 4)
+    verb, them = ("appear", "them") if len(strays) > 1 else ("appears", "it")
+    where = f"next to the call's name, and `{keys.arguments}` is missing"
+    message = f"{names} {verb} {where}: servers return the call without {them}, or no call."
+    opens, closes = strays[0].key_range.start, node.range.end - 1
+    edits = (Edit(Range(opens, opens), f'"{keys.arguments}": {{'), Edit(Range(closes, closes), "}"))
+    is_last = list(node.members[-len(strays) :]) == list(strays)
+    fix = Fix(edits, safe=False) if is_last and text[closes : closes + 1] == "}" else None
+    return Fault(rules.STRAY_KEY, strays[0].key_range, message, f"Put {them} into the call's arguments.", fix)
+
+
+def _stray_key(member: JsonMember, arguments: JsonMember) -> Fault:
     """A key beside the call's own: only the tool's schema says whether it is a parameter or made up."""
     message = f"{shown(member.key)} appears next to the call's name and arguments, where servers ignore it."
-    if arguments is None or arguments.value.kind is not JsonKind.OBJECT:
+    if arguments.value.kind is not JsonKind.OBJECT:
         return Fault(rules.STRAY_KEY, member.key_range, message, "Put it into the call's arguments.")
     hint = f"Move it into `{arguments.key}` if the tool has such a parameter; otherwise delete it."
     return Fault(rules.STRAY_KEY, member.key_range, message, hint)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
@@ -21,13 +21,14 @@ from weaklink.inspector.formats.dialect import (
     call_end,
     dialect_table,
     enclosed_state,
+    opener_again,
+    opening,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import call_array, is_json_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, SpanReader
 from weaklink.inspector.segmenter.table import (
@@ -186,18 +187,8 @@ class JsonMarkers(Struct, frozen=True):
 
 def _into_call(call: Enclosed, ahead: Lookahead | None) -> Transition:
     """The transition into a call. An opener that only another one follows opens nothing."""
-    opener = call.opener
-    again = Transition(
-        opener,
-        MarkerSplit.BEFORE,
-        "marker",
-        MALFORMED_HEADER,
-        ahead=Lookahead(Repeat(r"\s"), opener),
-        expects=f"`{opener}` once",
-    )
-    return Transition(
-        opener, MarkerSplit.BEFORE, f"call {opener}", ahead=ahead, otherwise=again if ahead is not None else None
-    )
+    again = opener_again(call.opener, Repeat(r"\s")) if ahead is not None else None
+    return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=ahead, otherwise=again)
 
 
 def json_format(

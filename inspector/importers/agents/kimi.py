@@ -18,12 +18,14 @@ from weaklink.inspector.importers.agents.agent_session import (
 )
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 
 _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
 _COMPACTED = "the agent replaced the beginning of the session by a summary, which is not in this file"
+_ARRIVING = "the log ends within the arguments of a call, which is left out: the agent still writes it, or was killed"
 _ERROR = "<system>ERROR: "
 _CHECKPOINT = "<system>CHECKPOINT "
 
@@ -58,6 +60,7 @@ class KimiImporter:
                     session.notes[_COMPACTED] = None
                 else:
                     step.take(row.value)
+            step.drop_arriving_call()
             step.end()
             yield session.trace()
 
@@ -131,6 +134,14 @@ class _Step:
                 self._session.answer(None, started=self._began, ended=at, error=error)
             case "StepInterrupted":
                 self.end(is_interrupted=True)
+
+    def drop_arriving_call(self) -> None:
+        """Leave out the last call if the log ends within its arguments: it is not malformed, but not there yet."""
+        arguments = text_of(self._calls[-1], "arguments") if self._calls else ""
+        is_whole = not self._calls or self._usage or self._results
+        if not is_whole and not object_in_text(arguments) and arguments.strip() != "{}":
+            self._calls.pop()
+            self._session.notes[_ARRIVING] = None
 
     def end(self, *, is_interrupted: bool = False) -> None:
         """Add the answer that was arriving, if there is one, and its results."""

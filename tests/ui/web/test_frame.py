@@ -28,18 +28,32 @@ def _widths(page: Page, address: str) -> dict[str, float]:
     return {str(title): float(width) for title, width in page.evaluate(_COLUMNS) if width}
 
 
+@pytest.mark.parametrize("path", ["traces", "traces?preview=closed"])
 @pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
-def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
-    browser: Browser, demo_dashboard: str, width: int
+def test_status_title_and_break_are_readable_and_figures_have_room(
+    browser: Browser, demo_dashboard: str, width: int, path: str
 ) -> None:
     with watched(browser, width=width) as page:
-        widths = _widths(page, f"{demo_dashboard}traces")
+        widths = _widths(page, f"{demo_dashboard}{path}")
         rows = page.locator('tbody[aria-label^="Traces;"]')
         beyond = rows.evaluate("(one) => one.closest('.listing').scrollWidth - one.closest('.listing').clientWidth")
     assert beyond == 0
-    assert widths["title"] >= _LEAST_PX
-    assert widths["break"] >= _LEAST_PX
-    assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
+    assert min(widths["status, certainty"], widths["title"], widths["break"]) >= _LEAST_PX
+    assert {"took", "calls", "tokens", "when"} <= set(widths)
+
+
+def test_a_guessed_verdict_says_so_beside_its_status_and_the_sure_ones_can_be_first(
+    page: Page, demo_dashboard: str
+) -> None:
+    page.goto(f"{demo_dashboard}traces?filter=certainty:low")
+    settled(page)
+    first = page.locator('tbody[aria-label^="Traces;"] tr').first.locator("td").first
+    expect(first).to_contain_text(", low")
+    page.goto(f"{demo_dashboard}traces")
+    settled(page)
+    expect(first).not_to_contain_text(", ")
+    page.get_by_role("button", name="status, certainty").click()
+    expect(page).to_have_url(re.compile("order=certainty"))
 
 
 def test_ten_breaks_and_ten_tools_are_seen_whole(page: Page, demo_dashboard: str) -> None:

@@ -6,6 +6,7 @@ function cell(tag, runs, column, share) {
   if (column.mono) node.classList.add("mono");
   if (column.room) node.classList.add(column.room);
   if (column.elastic) node.classList.add("elastic");
+  if (column.broad) node.classList.add("broad");
   if (typeof share === "number") node.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");

@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from weaklink.inspector.checks.prepared_schema import PreparedSchema, prepared_schema
-from weaklink.inspector.checks.schema_repairs import DefinitionFault
+from weaklink.inspector.checks.prepared_schema import DefinitionFault, PreparedSchema, prepared_schema
 from weaklink.inspector.model import Json
 
 LOADED = """
