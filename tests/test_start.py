@@ -79,9 +79,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 195),
+        (lambda _: ["rules", "J104"], 196),
         (_segment, 145),
-        (_check, 348),
+        (_check, 349),
         (_list, 142),
     ],
 )
