@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.ui.web.pages_walked import settled, watched
+from tests.ui.web.pages_walked import LATE_ANSWERS, settled, watched
 from weaklink.storage import open_store
 
 _LEAST_PX, _HIGHEST_PX = 180, 130
@@ -367,17 +367,6 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert shown["y"] < 900
 
 
-_LATE_ANSWERS = """
-const Real = window.WebSocket;
-window.late = 0;
-const held = (heard) => (event) => window.late ? setTimeout(() => heard(event), window.late) : heard(event);
-window.WebSocket = class extends Real {
-    set onmessage(heard) { super.onmessage = held(heard); }
-    addEventListener(name, heard) { super.addEventListener(name, name === 'message' ? held(heard) : heard); }
-};
-"""
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize(("path", "row"), [("tools", "get_weather"), ("rules", "J104"), ("traces", "")])
 def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer(
@@ -385,7 +374,7 @@ def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})
     page = context.new_page()
-    page.add_init_script(_LATE_ANSWERS + _SHIFTS)
+    page.add_init_script(LATE_ANSWERS + _SHIFTS)
     page.goto(f"{demo_dashboard}{path}")
     settled(page)
     table = page.locator(".listing").first
