@@ -10,7 +10,7 @@ from benchmarks.__main__ import main
     [
         (
             ["blind/nine"],
-            "no folder with labels is called blind/nine; there are: blind/five, blind/four, blind/one, blind/six/first",
+            "no folder with labels is called blind/nine; there are: blind/five, blind/four, blind/one, blind/seven",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
         (["--differences"], "--differences needs a folder; there are: blind/five,"),

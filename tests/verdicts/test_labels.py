@@ -12,7 +12,16 @@ from typing import Any
 import pytest
 
 FOLDER = Path(__file__).parent
-BLIND = ("blind/one", "blind/two", "blind/three", "blind/four", "blind/five", "blind/six/first", "blind/six/second")
+BLIND = (
+    "blind/one",
+    "blind/two",
+    "blind/three",
+    "blind/four",
+    "blind/five",
+    "blind/six/first",
+    "blind/six/second",
+    "blind/seven",
+)
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))
 KINDS = {"failure", "finding", "probe", "rejected", "not-run", None}
