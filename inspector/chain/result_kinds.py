@@ -17,7 +17,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
-from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -33,6 +32,14 @@ from weaklink.inspector.chain.effects import (
     main_effect,
 )
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
+from weaklink.inspector.chain.reader_messages import (
+    COMMAND_TIMED_OUT,
+    OTHER_NAMES,
+    message_of_command,
+    message_of_tool,
+    only_shows,
+    shows_content,
+)
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -723,7 +730,6 @@ class KnownPaths:
 
 
 _SHORT = 400
-_SHELL_SPEAKS = lazy_pattern(r"(?:\S*/)?(?:ba|z|da|k)?sh: |\(eval\)")
 _PROGRAM_ERROR = lazy_pattern(
     r"(?:/\S*/)?(?P<program>[\w.+-]{1,40})(?:\[\d+\])?: (?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|\s*\S[^\n]{0,60}"
     r"(?:unknown|not |no |fail|cannot|can't|unable|denied|error|invalid|illegal|unrecognized|refused|"
@@ -740,9 +746,6 @@ _COMPLAINT = lazy_pattern(
 )
 _CANNOT_OPEN = lazy_pattern(r"(?:\S*/)?[a-z]{1,10}[\d.]*: (?:\d+: )?(?:can't|cannot) open ", re.IGNORECASE)
 _HIT = lazy_pattern(r"\S+:\d+[:-]")
-_COMMAND_TIMED_OUT = lazy_pattern(
-    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
-)
 
 
 def _is_hit(call: ToolCall, line: str) -> bool:
@@ -763,28 +766,17 @@ _COULD_NOT_BEGIN = lazy_pattern(
 _SHELL_PREFIX = lazy_pattern(r"^(?:\S*/)?(?:ba|z|da|k)?sh: (?:line \d+: |\d+: )?")
 
 
-# By what name programs complain that only call another.
-_OTHER_NAMES = MappingProxyType(
-    {
-        **dict.fromkeys(("zcat", "gunzip", "zgrep", "zless"), "gzip"),
-        **dict.fromkeys(("bzcat", "bunzip2", "bzgrep"), "bzip2"),
-        **dict.fromkeys(("xzcat", "unxz", "xzgrep", "lzcat"), "xz"),
-        **dict.fromkeys(("zstdcat", "unzstd", "zstdgrep"), "zstd"),
-    }
-)
-
-
 def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     """The last line of a command's output if one of its programs reports an error in it: `curl: (6) ...`."""
     last = _SHELL_PREFIX.sub("", last_line(text))
-    if _COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
+    if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
     if main_effect(effects) is None:
         return None
     if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
         return first_line(text)
     names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
-    names.update(_OTHER_NAMES[name] for name in names & _OTHER_NAMES.keys())
+    names.update(OTHER_NAMES[name] for name in names & OTHER_NAMES.keys())
     match = _PROGRAM_ERROR.match(last)
     if match is not None and (match["program"] is None or match["program"] in names):
         return last
@@ -799,7 +791,7 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
 def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     """The line of a result without recorded facts that reports an error; None if there is none.
 
-    What a call only reads speaks of other things: only an error at its beginning counts, and in a short result.
+    What a call only shows speaks of other things: only its reader's own message counts.
     """
     text = result.content
     if text.startswith(("failed in sandbox: ", "exec_command failed for `")):  # Codex
@@ -808,25 +800,33 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
         return refused
     effects = effects_of(call)
     effect = main_effect(effects)
-    if _ends_built(effect, text):
-        return None
+    if effect is None:
+        return error_line(text) or _denial(call, effect, text)
+    if only_shows(effect):
+        return message_of_command(call.name or "", effects, body_of(text))
+    if shows_content(effect, call.name or ""):
+        return message_of_tool(call.arguments, text)
+    if effect.kind in (EffectKind.READ, EffectKind.PROBE):
+        return _error_of_lookup(call, effect, text)
+    return None if _ends_built(effect, text) else _error_of_work(call, effects, effect, text)
+
+
+def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:
+    """The line that reports an error of a call that does more than look."""
     if any(part.command is not None for part in effects):
         text = body_of(text)
         if (line := _program_error(effects, text)) is not None:
             return line
+    return error_line(text) or _denial(call, effect, text)
+
+
+def _error_of_lookup(call: ToolCall, effect: Effect, text: str) -> str | None:
+    """The error at the beginning of a short answer of a tool that looks up data."""
     line = error_line(text)
     if line is None:
         return _denial(call, effect, text)
-    if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
-        return line
-    is_own = effect.subject in _VIEWERS and _NO_FILE.fullmatch(line) is not None
-    if effect.command is not None and not is_own and _blamed(effects, line) is None and not _SHELL_SPEAKS.match(line):
-        return None  # printed by what was read, not by a program
-    head = result.content[:200]
-    if line not in head or _HIT.match(line) or _is_hit(call, line):
-        return None
-    is_short = len(result.content.strip()) <= _SHORT
-    return line if is_short and not _is_traceback_of_file(text, line, effect) else None
+    is_hit = line not in text[:200] or _HIT.match(line) is not None or _is_hit(call, line)
+    return line if len(text.strip()) <= _SHORT and not is_hit else None
 
 
 def _refusal_told(text: str) -> str | None:
@@ -851,8 +851,6 @@ _IS_BUILT = lazy_pattern(
     re.IGNORECASE,
 )
 _WALL_TIME = lazy_pattern(r"\AWall time: [\d.]+ seconds\n")  # Codex
-_VIEWERS = frozenset(("open", "goto"))  # SWE-agent's, in a shell
-_NO_FILE = lazy_pattern(r"File \S+ (?:was )?not found\.?")
 
 
 def _begin_of_refusal(folded: str) -> int:
@@ -865,13 +863,6 @@ _REFUSED_SUBJECT = lazy_pattern(
     r"(?:the |this |your )?(?:(?:exec|shell|bash|tool|file|mcp|proposed) )?(?:command|call|tool use|edit|patch|action|"
     r"execution|request|operation) (?:(?:was|has been|is) )?(?=\w+ by\b)"
 )
-
-
-def _is_traceback_of_file(text: str, line: str, effect: Effect) -> bool:
-    """Whether a text is a traceback that a file holds, not that of its reader, which would name the file."""
-    names = (target.rsplit("/", 1)[-1] for target in effect.targets)
-    is_traceback = text.lstrip().startswith("Traceback (most recent call last)")
-    return is_traceback and _is_local(effect) and not any(name in line.casefold() for name in names)
 
 
 def _denial(call: ToolCall, effect: Effect | None, text: str) -> str | None:

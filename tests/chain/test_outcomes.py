@@ -126,7 +126,7 @@ def test_a_command_that_is_silent_by_nature_is_no_empty_result(command: str, exp
 def test_an_exception_at_the_end_of_a_log_that_is_read_is_no_error(call: str, outcome: str) -> None:
     log = "12:00 all is well\n" * 40 + "Traceback (most recent call last):\n  File x\nKeyError: 'a'"
     assert outcomes(chain_of(f"call: {call}", f"result: {log}", "say: x")) == [outcome]
-    missing = (f"call: {call}", "result: cat: x: No such file or directory", "say: x")
+    missing = (f"call: {call}", "result: cat: server.log: No such file or directory", "say: x")
     expected = "error-result" if "run.py" in call else "ok"  # a read of a file that may not be there is a question
     assert outcomes(chain_of(*missing)) == [expected]
     assert outcomes(chain_of("user: Look into server.log", *missing)) == ["error-result"]

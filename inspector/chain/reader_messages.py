@@ -1,0 +1,218 @@
+"""Separates what a reader says of its own work from the content that it shows.
+
+Where no exit code and no state is recorded, only words can tell whether a call failed, and what a log, a page or a
+source file says looks like a failure: `cat run.log` prints `fatal: no route to host` and has worked. So of a call that
+only shows something, a line counts only if its reader wrote it:
+
+    cat: run.log: No such file or directory             begins with a program of the line
+    bash: line 1: bat: command not found                the shell, about a program or a file of the line
+    path 'run.log' does not exist in 'HEAD'             names the very file as missing or barred
+    Error response from daemon: No such container: db   the form in which this client of a service reports
+
+A program's name alone is no sign: `curl: (6) ...` that `cat` prints is content. A tool that reads (`read_file`,
+`get_logs`, `fetch_page`) has no program's name: its line has to say that something is missing, barred or out of reach,
+and to name either what was asked for or nothing at all. One that names another file, another host or another program
+is content. Only the first and the last line are read, and each line of a short result; so the cost is bounded.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from weaklink.inspector.chain.effects import Effect, EffectKind
+from weaklink.inspector.chain.failure_words import FAILED_BEGINNINGS, FAILED_ENDINGS, error_line, first_line, last_line
+from weaklink.inspector.chain.shell_lines import elsewhere, shell_commands
+from weaklink.inspector.chain.tool_kinds import bare_name, is_search
+from weaklink.inspector.model import Json
+from weaklink.inspector.scanning import lazy_pattern
+
+_SHORT, _LONGEST_LINE, _MAX_LINES = 400, 400, 20
+_MAX_OWN_LINES = 4  # of a tool's message about its own work
+
+# What is missing or barred, and what stands before or after its name.
+_BARRED = (
+    r"(?:no such \w+|not (?:be )?found|does(?: not|n['’]t) exist|non-?existent|permission denied|access (?:is )?denied|"
+    r"is a directory|not a (?:regular file|directory)|not (?:permitted|allowed|readable|accessible)|"
+    r"is (?:binary|empty|outside|too (?:large|big))|exceeds|outside (?:of )?the)"
+)
+_CANNOT = (
+    r"(?:no such \w+|(?:can ?not|can['’]t|could(?: not|n['’]t)|unable to|failed to|error) (?:\w+ )?(?:open|read|access|"
+    r"stat|find|load|get|view|fetch|retrieve|show|display|locate)(?:ing)?(?: \w+)?|"
+    r"(?:file|directory|path|url|resource|page) not found|(?:permission|access) denied|enoent|eacces|eisdir)"
+)
+_QUOTE = "['\"`‘’“”»«]?"
+_AFTER_NAME = rf"{_QUOTE}(?: \([^)\n]{{1,60}}\))?:? {{1,2}}(?:\w+ ){{0,2}}{_BARRED}"
+_BEFORE_NAME = rf"\b{_CANNOT}\b[^\n]{{0,40}}?[:,(]? ?{_QUOTE}(?:[^\s'\"`]*[/\\:])?"
+
+_SHELL = lazy_pattern(r"(?:(?:\S*/)?(?:ba|z|da|k)?sh|\(eval\)):(?: ?line)? ?(?:\d+: ?)?")
+# The shell's words about a program or a file; what else it says (a syntax error) is about the line itself.
+_ABOUT_A_NAME = lazy_pattern(
+    r"(?:command not found: (?P<missing>\S+)|(?P<name>[^\s:]+): (?:command not found|not found|no such file|"
+    r"permission denied|is a directory|cannot execute|cannot overwrite|cannot open))",
+    re.IGNORECASE,
+)
+_COMPLAINT = (
+    r"(?:\*\*\*|\(\d+\)|\S[^\n]{0,80}:|[^\n]{0,80}?\b(?:unknown|not|no|fail\w*|cannot|can['’]t|could|unable|denied|"
+    r"error|invalid|illegal|unrecognized|refused|required|missing|already|must|warning)\b)"
+)
+_NOT_RECOGNIZED = lazy_pattern(
+    r"['\"]?(?P<name>[\w.-]+)['\"]?(?: : The term .{1,80})? is not recognized as ", re.IGNORECASE
+)  # of PowerShell and cmd
+COMMAND_TIMED_OUT = lazy_pattern(
+    r"\[?(?:the )?(?:command|process|execution|tool|script)\b.{0,40}\btimed out\b", re.IGNORECASE
+)
+"""The agent's own words about a run that it ended."""
+# By what name programs complain that only call another.
+OTHER_NAMES = MappingProxyType(
+    {
+        **dict.fromkeys(("zcat", "gunzip", "zgrep", "zless"), "gzip"),
+        **dict.fromkeys(("bzcat", "bunzip2", "bzgrep"), "bzip2"),
+        **dict.fromkeys(("xzcat", "unxz", "xzgrep", "lzcat"), "xz"),
+        **dict.fromkeys(("zstdcat", "unzstd", "zstdgrep"), "zstd"),
+    }
+)
+# How clients of a service and programs of a system report, where they do not begin with their own name.
+_DOCKER = lazy_pattern(
+    r"Error response from daemon: |Error(?: response)?: No such (?:container|image|object|volume|network|service)|"
+    r"(?:Error: )?(?:Cannot|permission denied while trying to) connect to the Docker daemon|"
+    r"no such (?:service|container): |error during connect: |no configuration file provided"
+)
+_KUBECTL = lazy_pattern(
+    r"Error from server\b|Unable to connect to the server|The connection to the server |"
+    r"error: (?:You must be logged in|a container name must be specified|container \S+ is not valid|"
+    r"the server doesn't have a resource|no (?:matching|context)|expected |unknown |timed out waiting|"
+    r"unable to |cannot |current-context)"
+)
+_SYSTEMD = lazy_pattern(
+    r"Failed to (?:get|open|add|search|determine|parse|iterate|list|connect to (?:bus|system|user))|"
+    r"Unit \S+ could not be found|No journal files were "
+)
+_CLIENTS: Mapping[str, re.Pattern[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(("docker", "podman", "docker-compose", "nerdctl"), _DOCKER),
+        **dict.fromkeys(("kubectl", "oc"), _KUBECTL),
+        **dict.fromkeys(("journalctl", "systemctl", "loginctl", "timedatectl"), _SYSTEMD),
+        "helm": lazy_pattern(r"Error: "),
+        "git": lazy_pattern(r"fatal: |error: (?:pathspec|unknown|object|bad) "),
+        "gh": lazy_pattern(
+            r"failed to (?:get|fetch|find|load|list|query|determine|run git)|(?:gh: .{1,200} \()?HTTP \d{3}\b|"
+            r"run \S+ is still in progress|could not |no git remotes|GraphQL: |To get started with GitHub CLI|"
+            r"argument required|unknown (?:command|flag)|error connecting to "
+        ),
+        "apt": lazy_pattern(r"E: \S"),
+        "aws": lazy_pattern(
+            r"An error occurred \(|Unable to locate credentials|Could not connect to the endpoint|Error loading SSO"
+        ),
+        "gcloud": lazy_pattern(r"ERROR: \(gcloud\."),
+        "ssh": lazy_pattern(
+            r"(?:\S+@\S+: )?Permission denied \(|Host key verification failed|kex_exchange_identification"
+        ),
+    }
+)
+
+
+def only_shows(effect: Effect) -> bool:
+    """Whether a command, the main one of its line, only shows or asks for something."""
+    return effect.command is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
+
+
+def message_of_command(tool: str, effects: tuple[Effect, ...], text: str) -> str | None:
+    """The line in which a command that only shows something reports its own failure; None if there is none.
+
+    `tool` runs the command, and may be a client itself (`ssh`).
+    """
+    names = _names(effects) | {bare_name(tool)}
+    own = _own_pattern(names, [target for effect in effects for target in effect.targets])
+    clients = [_CLIENTS[name] for name in names if name in _CLIENTS]
+    ends = list(dict.fromkeys((first_line(text), last_line(text) if len(effects) > 1 else first_line(text))))
+    for line in ends:
+        if any(client.match(line) for client in clients) or COMMAND_TIMED_OUT.match(line):
+            return line
+    lines = text.splitlines()[:_MAX_LINES] if len(text) <= _SHORT else (first_line(text), last_line(text))
+    return next((line.strip() for line in lines if _is_own(line.strip()[:_LONGEST_LINE], own, names)), None)
+
+
+def _names(effects: tuple[Effect, ...]) -> frozenset[str]:
+    """The names by which the programs of a line report: their own, and those of what they run elsewhere."""
+    commands = [effect.command for effect in effects if effect.command is not None]
+    inner = [part for command in commands if (line := elsewhere(command)) for part in shell_commands(line)]
+    names = {command.program for command in (*commands, *inner)}
+    if any("sudo" in command.words for command in commands):
+        names.add("sudo")
+    return frozenset((*names, *(OTHER_NAMES[name] for name in names if name in OTHER_NAMES)))
+
+
+def _own_pattern(names: frozenset[str], targets: Iterable[str]) -> re.Pattern[str]:
+    """A line that begins with the name of one of the programs, or names one of the targets as missing or barred."""
+    programs = "|".join(map(re.escape, sorted(names)))
+    begin = rf"(?:\S*/)?\[?(?:{programs}|sudo)(?:\.exe)?(?:\[\d+\]|(?: \w+)?\])? ?: ?{_COMPLAINT}"
+    bases = {re.escape(target.rsplit("/", 1)[-1]) for target in targets if "." in target or "/" in target} - {""}
+    if not bases:
+        return re.compile(begin, re.IGNORECASE)
+    name = rf"(?:{'|'.join(sorted(bases))})"
+    about = rf"(?:^|.*[\s'\"`/\\:]){name}{_AFTER_NAME}|.*{_BEFORE_NAME}{name}(?![\w-])"
+    return re.compile(rf"{begin}|{about}", re.IGNORECASE)
+
+
+def _is_own(line: str, own: re.Pattern[str], names: frozenset[str]) -> bool:
+    shell = _SHELL.match(line)
+    if shell is None:
+        unknown = _NOT_RECOGNIZED.match(line)
+        return own.match(line) is not None or (unknown is not None and unknown["name"] in names)
+    rest = line[shell.end() :]
+    about = _ABOUT_A_NAME.match(rest)
+    name = "" if about is None else (about["missing"] or about["name"]).rsplit("/", 1)[-1]
+    return not name or name in names or own.match(rest) is not None
+
+
+def shows_content(effect: Effect, tool: str) -> bool:
+    """Whether a tool shows what is kept somewhere (a file, a log, a page), and does not look up data."""
+    if effect.command is not None or effect.kind is not EffectKind.READ or is_search(tool):
+        return False
+    words = bare_name(tool).split("_")
+    return not _CONTENTS.isdisjoint(words) or (len(words) == 1 and words[0] in _VERBS)
+
+
+_CONTENTS_TABLE = "file files log logs page pages webpage url document source content contents text output web resource"
+_CONTENTS = frozenset(_CONTENTS_TABLE.split())
+_VERBS = frozenset(("read", "view", "cat", "fetch", "webfetch", "open"))
+
+
+def message_of_tool(arguments: Json, text: str) -> str | None:
+    """The first line of a short result in which a tool that shows content reports its own failure, else None."""
+    line = (last_line(text) if text.startswith("Traceback (most") else first_line(text))[:_LONGEST_LINE]
+    if text.startswith(_TAG):
+        return line.removeprefix(_TAG).removesuffix(_TAG.replace("<", "</"))
+    if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
+        return None
+    is_error = error_line(text) is not None and _FAILS_TO_READ.search(line) is not None
+    if not (is_error or _IS_MISSING.search(line)) or _OF_LOG.match(line):
+        return None
+    asked = str(arguments).casefold()
+    named = [match[0].strip(".,:;'\"`()").casefold() for match in _NAMED.finditer(line)]
+    is_asked = all(name in asked or name.rsplit("/", 1)[-1] in asked for name in named)
+    return line if is_asked and (named or (is_error and _OTHER_PROGRAM.match(line) is None)) else None
+
+
+_TAG = "<tool_use_error>"  # Claude Code's
+_FAILS_TO_READ = lazy_pattern(
+    rf"{_BARRED}|{_CANNOT}|timed? ?out|time-?out|net::ERR_|\b(?:EN\w+|EACCES|EISDIR|ECONN\w+|ETIMEDOUT)\b|"
+    r"connection (?:refused|reset|closed|lost|error)|could not resolve|getaddrinfo|unavailable|too many requests|rate limit|"
+    r"\b(?:http|status|error)\D{0,12}[45]\d\d\b|^[45]\d\d\b|unauthori[sz]ed|forbidden|not supported|unsupported|"
+    r"\b(?:invalid|unknown|missing|unexpected|required) |internal server error|"
+    r"(?:FileNotFound|Permission|IsADirectory|Timeout|Connection)\w*(?:Error|Exception)|"
+    + "|".join((*FAILED_BEGINNINGS, *FAILED_ENDINGS)),
+    re.IGNORECASE,
+)
+_IS_MISSING = lazy_pattern(
+    r"no such file|not (?:be )?found|does(?: not|n['’]t) exist|(?:permission|access) denied", re.IGNORECASE
+)
+_OF_LOG = lazy_pattern(r"\W?\d{1,4}[-/:.]\d\d")  # it begins with a time
+_OTHER_PROGRAM = lazy_pattern(
+    r"(?!error|fatal|fehler|erreur|failed|failure|\w*(?:error|exception)\b)[\w.+-]{1,40}(?:\[\d+\])?: ", re.IGNORECASE
+)
+# What a line names: paths, hosts, addresses and whatever is in quotation marks.
+_NAMED = lazy_pattern(
+    r"https?://[^\s'\"`]+|['\"`][^'\"`\n]{1,200}['\"`]|[\w.~@+-]*/[\w.~@+/-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|"
+    r"\b[\w-]+(?:\.[\w-]+)*\.[A-Za-z]\w{0,7}\b"
+)
