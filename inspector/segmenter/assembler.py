@@ -29,6 +29,7 @@ _IN_SENTENCE = lazy_pattern(r"[\w,][ \t]+\Z")
 _SENTENCE = lazy_pattern(r"(?:[ \t]+[a-z]|[.,;:!?][ \t]+[A-Za-z])[^\[\](){}<>]*")
 _MAY_BE_EMPTY = (SpanKind.TOOL_CALL, SpanKind.TOOL_RESULT)
 _MAY_BE_MENTIONED = (SpanKind.TOOL_CALL, SpanKind.REASONING)
+_BY_MODEL = (SpanKind.REASONING, SpanKind.TOOL_CALL)
 _UNREAD = ParseResult(complete=True)
 """The content of a span that no reader reads."""
 
@@ -71,6 +72,7 @@ class Assembler:
         self._opened: SpanOpened | None = None
         self._after_call: SpanClosed | None = None
         self._call_seen = False
+        self._is_by_model = True
         self._unclosed_call: Fault | None = None
         self._payloads: list[tuple[str, Span]] = []
         self.prose: list[SpanClosed] = []
@@ -99,7 +101,7 @@ class Assembler:
             elif type(event) is SpanClosed and self._is_mentioned(event):
                 self._keep_as_prose(event)
             elif type(event) is SpanClosed:
-                self._close(event)
+                self._close(self._with_role_of_reply(event))
             elif type(event) is SpanOpened:
                 self._opened = event
             elif type(event) is Flagged:
@@ -164,10 +166,24 @@ class Assembler:
         if event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
             end = self._payload_end(event)
             line = self._line_before(event)
-            fault = messages.unterminated(event, reading, end=end, line=line, repeats=self._repeated_by(event))
+            content = ParseResult() if event.span.kind is SpanKind.MARKUP else reading
+            fault = messages.unterminated(event, content, end=end, line=line, repeats=self._repeated_by(event))
             self.faults.append(fault)
             if event.span.kind is SpanKind.TOOL_CALL:
                 self._unclosed_call = fault
+
+    def _with_role_of_reply(self, event: SpanClosed) -> SpanClosed:
+        """The event; a header that is only the role of the reply to come, as at a rendered prompt's end, is closed.
+
+        A model's own header follows its reasoning, its call, or a text that begins the reply.
+        """
+        kind, inner = event.span.kind, event.inner_text
+        if kind is not SpanKind.MARKUP:
+            begins = kind is SpanKind.TEXT and event.span.range.start == 0
+            self._is_by_model = event.by_model and (begins or kind in _BY_MODEL)
+        elif event.wanted and not self._is_by_model and (not inner or inner.isidentifier()):
+            return replace(event, span=replace(event.span, closed=True), wanted="")
+        return event
 
     def _takes_place_of_closer(self, event: SpanClosed) -> bool:
         """Whether an unclosed call that is empty, or only words, is in fact the end of the previous call.

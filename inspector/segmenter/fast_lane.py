@@ -267,7 +267,11 @@ class _Steps:
         state, text = self._state, self._text
         if not self._is_open and self._at == len(text):
             return self._events
-        if state.closer or (state.kind is SpanKind.TEXT and text.endswith(self._lane.table.cut_beginnings)):
+        if (
+            state.closer
+            or state.unfinished
+            or (state.kind is SpanKind.TEXT and text.endswith(self._lane.table.cut_beginnings))
+        ):
             return None
         self._settle(len(text))
         self._close(len(text), 0)

@@ -284,7 +284,7 @@ class Machine(PayloadReading):
             self._continue_ambiguity(self._ambiguity, "", final=True)
         self._work(final=True)
         if self._is_open:
-            self._close(len(self._window.text), 0, wanted=self._state.closer)
+            self._close(len(self._window.text), 0, wanted=self._state.closer or self._state.unfinished)
         return self._take_events()
 
     def _search_pieces(self, text: str) -> list[ParseEvent]:

@@ -22,7 +22,7 @@ _UNCLOSED = MappingProxyType(
         SpanKind.TOOL_RESULT: "The tool result",
         SpanKind.TOOL_DEFINITIONS: "The list of tools",
         SpanKind.TEXT: "The text",
-        SpanKind.MARKUP: "The span",
+        SpanKind.MARKUP: "The header of this message",
     }
 )
 

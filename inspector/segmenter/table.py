@@ -204,7 +204,8 @@ class State(Struct, frozen=True, dict=True):
     """One kind of text and the transitions out of it.
 
     `opener` is the marker that usually begins a span of this state, `closer` the one expected at its end; "" if there
-    is none. `by_model` is False if the text is not the model's. `payload` is the kind of payload of the text, from
+    is none. `unfinished` is the marker without which no whole text ends in this state, although others leave it too; ""
+    if one may. `by_model` is False if the text is not the model's. `payload` is the kind of payload of the text, from
     where the state is entered; its strings hide markers. `then` is the transition at the end of the payload's value;
     without it only a marker ends the state. `broken_transition` is the transition (consuming nothing) at the character
     that breaks such a payload; without it, the state continues to the next marker. `other` is a character class and
@@ -228,6 +229,7 @@ class State(Struct, frozen=True, dict=True):
     other: str = ""
     other_transition: Transition | None = None
     otherwise: Transition | None = None
+    unfinished: str = ""
 
     def __post_init__(self) -> None:
         markers = [transition.marker for transition in self.transitions]

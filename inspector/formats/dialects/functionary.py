@@ -188,6 +188,7 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
     yield replace(
         markup_state("sent", "turn_header", "text", transitions=(*alls, *named, *transitions.turns)),
         other_transition=missing,
+        unfinished=CONTENT,
     )
 
 

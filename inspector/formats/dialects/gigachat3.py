@@ -8,6 +8,8 @@ lost the role's separator, `function call{` is read anyway.
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES, markup_state
 from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
@@ -17,7 +19,7 @@ from weaklink.inspector.formats.span_readers import ReasoningReader, reader_tabl
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, Unless, unmarked
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
@@ -34,6 +36,12 @@ _TURNS = (
     Transition("</s>", MarkerSplit.BEFORE, "ended", ahead=TURN_IS_OVER),
 )
 _BARE = Transition("function call", MarkerSplit.BEFORE, "call", MALFORMED_HEADER, ahead=_OBJECT, expects=_SEPARATOR)
+_CUT = tuple(
+    Transition(_CALL[:end], MarkerSplit.BEFORE, "cut header", ahead=Lookahead(Unless(r"[\s\S]")))
+    for end in range(3, len(_CALL))
+    if _CALL[:end] != _BARE.marker
+)
+"""The beginning of a call's role where the stream ends."""
 _RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
 
 
@@ -42,7 +50,17 @@ def _states(transitions: Transitions) -> Iterator[State]:
     ends = unmarked("call end", MarkerSplit.NONE)
     yield State("call", SpanKind.TOOL_CALL, cuts, "tool_call", _CALL, payload=JSON, then=ends)
     yield call_end("call end", "text", r"[^\s\]}]", (*cuts, _BARE))
-    ended = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _RESULTS, *_SPEAKERS, *transitions.turns)
+    bare = replace(_BARE, otherwise=replace(_CUT[0], marker=_BARE.marker, taken=0))
+    ended = (
+        opening(_CALL, "call"),
+        opening(_CALL_TOKEN, "call"),
+        bare,
+        *_CUT,
+        _RESULTS,
+        *_SPEAKERS,
+        *transitions.turns,
+    )
+    yield State("cut header", SpanKind.MARKUP, transitions.turns, "turn_header", unfinished="<|role_sep|>")
     yield markup_state("ended", "section", "text", r"\S", ended)
     yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, transitions.turns, "tool_response", _RESULT)

@@ -202,6 +202,7 @@ def _headers() -> Iterator[State]:
             *leaving,
         ),
         label="turn_header",
+        unfinished=MESSAGE,
         other=r"\S",
         other_transition=_malformed(MarkerSplit.BEFORE, "text", _HEADER),
     )
@@ -226,6 +227,7 @@ def _headers() -> Iterator[State]:
             *leaving,
         ),
         label="turn_header",
+        unfinished=MESSAGE,
         other=r"\S",
         other_transition=_malformed(
             MarkerSplit.NONE, "commentary junk", "a channel's name, `analysis`, `commentary` or `final`,"
@@ -248,6 +250,7 @@ def _headers() -> Iterator[State]:
             SpanKind.MARKUP,
             (*transitions, space),
             "turn_header",
+            unfinished=MESSAGE,
             other=r"\S",
             other_transition=into_junk,
         )
@@ -257,6 +260,7 @@ def _headers() -> Iterator[State]:
             SpanKind.MARKUP,
             (*transitions, *types),
             "turn_header",
+            unfinished=MESSAGE,
             other=r"\S",
             other_transition=replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE)),
             otherwise=no_message,

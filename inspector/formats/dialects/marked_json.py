@@ -163,7 +163,7 @@ INKLING = json_format(
             *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
         ),
         turn_states=(
-            markup_state("message", "turn_header", ROLE, r"[^\w.\-]"),
+            replace(markup_state("message", "turn_header", ROLE, r"[^\w.\-]"), unfinished="<|content_…|>"),
             State(
                 "reply",
                 SpanKind.TEXT,

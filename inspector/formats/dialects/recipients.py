@@ -61,7 +61,7 @@ MUSE = xml_format(
         Transition(_TO, MarkerSplit.BEFORE, "header", ahead=Lookahead(_RECIPIENT, _MESSAGE)),
         *turn_ends("<|eom|>", "<|eot|>"),
     ),
-    turn_states=(State("header", SpanKind.MARKUP, (_INTO_CONTENT,), "turn_header"),),
+    turn_states=(State("header", SpanKind.MARKUP, (_INTO_CONTENT,), "turn_header", unfinished=_MESSAGE),),
 )
 
 _CHANNEL = "<|channel|>"
@@ -148,6 +148,7 @@ BEAM = xml_format(
                 Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
             ),
             "turn_header",
+            unfinished=_MESSAGE,
         ),
     ),
     near_calls=((_NAMELESS, f"{_TO}NAME{_TYPE}"),),
