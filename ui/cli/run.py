@@ -158,7 +158,9 @@ def run_command(
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
-            summary if report.requests else _no_requests(report, command, clients, where), color=color, stream=sys.stderr
+            summary if report.requests else _no_requests(report, command, clients, where),
+            color=color,
+            stream=sys.stderr,
         )
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
 
