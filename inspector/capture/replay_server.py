@@ -227,7 +227,8 @@ def _refused(path: str, message: str) -> web.Response:
 
 def sentence(divergence: ReplayDivergence) -> str:
     """A divergence in one line."""
-    request = f"request {divergence.number} ({divergence.method} {divergence.path.partition('?')[0]})"
+    address = f"{divergence.method} {divergence.path.partition('?')[0]}".strip()  # a log has no path
+    request = f"request {divergence.number} ({address})"
     match divergence.kind:
         case DivergenceKind.EXTRA:
             return f"The replay diverged: {request} has no counterpart in the recording."

@@ -153,7 +153,8 @@ def _again(
     last only if the client does not count, since a client that counts marks a first attempt as such. Without any, a
     request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
     conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same request
-    again, unless the trace has siblings already: samples that are drawn one after the other.
+    again, unless the trace has siblings already (samples that are drawn one after the other), or the client counts this
+    one as a first attempt (an agent that is started twice).
     """
     alike = [trace for trace in same if point.observed or _same_speaker(query, trace)]
     recent = [trace for trace in alike if point.observed or _is_recent(query, trace)]
@@ -169,7 +170,8 @@ def _again(
         return SessionPlace(Relation.BEGINS, prompted[0], at, observed=point.observed, why=ParentWhy.SIBLING)
     if failed:
         return SessionPlace(Relation.REPEATS, failed[0], at)
-    if any(trace.has_siblings for trace in recent):
+    counts_as_first = query.retry_count == 0 and any(trace.complete for trace in recent)
+    if counts_as_first or any(trace.has_siblings for trace in recent):
         return SessionPlace(Relation.BEGINS, recent[0], at, observed=point.observed, why=ParentWhy.SIBLING)
     return SessionPlace(Relation.REPEATS, recent[-1], at) if recent else None
 

@@ -8,10 +8,10 @@ from aiohttp import ClientSession
 from msgspec.structs import replace
 
 from weaklink.inspector.capture.redacting import NoRedaction
-from weaklink.inspector.capture.replay_server import ReplayServer
+from weaklink.inspector.capture.replay_server import ReplayServer, sentence
 from weaklink.inspector.model import Json
 from weaklink.inspector.model.exchange import RecordedExchange
-from weaklink.inspector.replay.matching import Recording, Replayer
+from weaklink.inspector.replay.matching import DivergenceKind, Recording, ReplayDivergence, Replayer
 from weaklink.ui.experiments.serving import serving
 
 _PIECES = (b"data: 1\n\n", b"data: 2\n\n", b"data: 3\n\n", b"data: 4\n\n")
@@ -64,3 +64,8 @@ def test_a_divergence_has_the_shape_of_the_apis_own_errors_and_is_not_to_be_retr
     status, retry, body = asyncio.run(_posted(server, path, {"messages": [], "seed": 7}))
     assert (status, retry) == (400, "false")
     assert json.loads(body) == json.loads(json.dumps(_SHAPES[path]).replace("{path}", path))
+
+
+def test_a_divergence_from_a_log_names_no_empty_path() -> None:
+    log = ReplayDivergence(DivergenceKind.NEVER_MADE, 1, "conversation", "", turn=2)
+    assert sentence(log) == "The replay diverged: recorded request 1 (conversation), turn 2 was never made."

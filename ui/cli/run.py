@@ -158,7 +158,9 @@ def run_command(
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
-            summary if report.requests else _no_requests(report, command, clients), color=color, stream=sys.stderr
+            summary if report.requests else _no_requests(report, command, clients, where),
+            color=color,
+            stream=sys.stderr,
         )
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
 
@@ -209,7 +211,9 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
     yield (Run(suggested(further, where), Style.KEY),)
 
 
-def _no_requests(report: RecorderReport, command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:
+def _no_requests(
+    report: RecorderReport, command: Sequence[str], clients: ClientRoutes, where: str | None
+) -> Iterator[Line]:
     """Why nothing was recorded, and what to do about it."""
     yield (Run("weaklink: no request to a model came through the proxy."),)
     if report.unanswered:
@@ -217,10 +221,10 @@ def _no_requests(report: RecorderReport, command: Sequence[str], clients: Client
     elif report.others:
         yield (Run(f"  {counted(report.others, 'request')} of another kind passed through."),)
     else:
-        yield from _ways_out(command, clients)
+        yield from _ways_out(command, clients, where)
 
 
-def _ways_out(command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:
+def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None) -> Iterator[Line]:
     """Both ways to record a command that does not read the variables, with the addresses that its files name."""
     found = addresses_in(command)
     for file, address in found:
@@ -236,10 +240,11 @@ def _ways_out(command: Sequence[str], clients: ClientRoutes) -> Iterator[Line]:
     named = f"--upstream {address} " if found else ""
     words = shlex.join(command)
     again = visible_line(words) if len(words) <= _MAX_COMMAND_CHARS else "COMMAND"
-    yield (Run(f"      weaklink run {visible_line(named)}-- {again}", Style.KEY),)
+    yield (Run(f"      {suggested('run', where)} {visible_line(named)}-- {again}", Style.KEY),)
     yield (Run("  - or start a proxy, and use its address in the code:"),)
     server = f"{parts.scheme}://{parts.netloc}"
-    yield (Run(f"      weaklink record --port {DEFAULT_PORT} --upstream {visible_line(server)}", Style.KEY),)
+    proxy = suggested(f"record --port {DEFAULT_PORT} --upstream {visible_line(server)}", where)
+    yield (Run(f"      {proxy}", Style.KEY),)
     yield (Run(f"      http://127.0.0.1:{DEFAULT_PORT}{visible_line(parts.path)}", Style.KEY),)
 
 

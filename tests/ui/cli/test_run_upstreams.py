@@ -1,6 +1,7 @@
 """`weaklink run` sends requests to servers that the user chose, or says so first; it records those that failed."""
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from itertools import product
@@ -248,9 +249,10 @@ def test_an_address_in_the_code_is_named_with_both_ways_out(tmp_path: Path) -> N
     assert said[0] == "weaklink: no request to a model came through the proxy."
     assert "agent.py names http://localhost:8000/v1" in said[1]
     commands = [line.strip() for line in said if line.startswith("      ")]
+    database = shlex.quote(str(tmp_path / "t.db"))
     assert commands == [
-        f"weaklink run --upstream http://localhost:8000/v1 -- {sys.executable} agent.py",
-        "weaklink record --port 8788 --upstream http://localhost:8000",
+        f"weaklink run --db {database} --upstream http://localhost:8000/v1 -- {sys.executable} agent.py",
+        f"weaklink record --port 8788 --upstream http://localhost:8000 --db {database}",
         "http://127.0.0.1:8788/v1",
     ]
 
