@@ -201,6 +201,21 @@ def test_version_control_of_the_target_does_no_work_of_another_program() -> None
 
 
 @pytest.mark.parametrize(
+    ("later", "does_it"),
+    [
+        ("docker run --rm img gen report.pdf", True),
+        ("rm -f build.log && ruby gen.rb report.pdf", True),
+        ("rm -f report.pdf", False),
+        ("sqlite3 a.db 'DELETE FROM files WHERE name = \"report.pdf\"'", False),
+    ],
+)
+def test_only_what_takes_the_target_away_does_no_work_of_another_program(later: str, does_it: bool) -> None:
+    failed = run("npx gen report.pdf"), "result b!: Exit code 1\nboom"
+    chain = chain_of("user: Generate report.pdf.", *failed, run(later, "c"), "result c: ok", "say: Here it is.")
+    assert (chain.steps[0].recovery == "other-tool") is does_it
+
+
+@pytest.mark.parametrize(
     ("words", "expected"),
     [
         ("Document 7781 is locked by another user at the moment.", "reported"),
