@@ -365,7 +365,7 @@ class Statements:
             return True
         if failed.is_lost and says_already(failed.step, sentence):
             return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
-        if failed.is_lost and any(not clause.supposes and failed.tells_cause(clause.text) for clause in clauses):
+        if failed.is_lost and any(_may_tell(clause) and failed.tells_cause(clause.text) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
@@ -412,6 +412,13 @@ class Statements:
 
 
 _DIGIT = lazy_pattern(r"\d")
+_ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
+
+
+def _may_tell(clause: Clause) -> bool:
+    """Whether a clause may tell a cause by its noun: "the team has access" says in English that all is well."""
+    is_well = clause.is_done and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
+    return not clause.supposes and not is_well
 
 
 def _only_counts(clause: Clause) -> bool:
