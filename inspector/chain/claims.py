@@ -55,7 +55,7 @@ _EXISTS = lazy_pattern(
     re.IGNORECASE,
 )
 _SHOWS = lazy_pattern(
-    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets?|defines?|specif\w+|states?|gives?|contains?|"
+    r"\b(?:confirm\w*|verif\w+|check(?:ed|s)|counted|shows?|says|sets|defines|specif\w+|states|gives|contains?|"
     r"ha[sd]|lists?|returns?|answers?|"
     r"according|reads|responds?|"
     r"zeigt|setzt|definiert|définit|fixe|define|fija|imposta|tiene|enthält|bestätigt|contient|montre|confirme|"

@@ -96,8 +96,6 @@ _PROGRAMS = _words(
         "insert apply_patch str_replace ed ex Set-Content"
     ),
 )
-_FILTERS_TABLE = "cat head tail less more grep egrep rg sort uniq cut awk sed tr column wc tee nl jq"
-_FILTERS = frozenset(_FILTERS_TABLE.split())
 
 _CHECKERS = _words(
     test=(
@@ -140,7 +138,6 @@ _NO_TASKS_TABLE = (
 )
 _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
-_TASK_LOOKS = frozenset(["list", "ls", "view", "info", "audit", "outdated", "why", "explain", "version", "config"])
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
     r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests)(?:\d|[_.-]|$)|"
@@ -231,7 +228,6 @@ _INSTALLERS_TABLE = (
 )
 _INSTALLERS = frozenset(_INSTALLERS_TABLE.split())
 _INSTALLS = frozenset({"install", "i", "add", "update", "upgrade", "ci"})
-_OPTIONS_OF_PROGRAMS = frozenset(("-m", "--message", "-k", "-n", "-o", "-e", "-t", "-p", "--format", "-u", "-j"))
 
 _TOOLS = _words(
     write=(

@@ -273,9 +273,9 @@ class FailedCall(Struct, frozen=True):
         return next(names, None) is not None or len(stems) > 1
 
     def makes_up_number(self, text: str) -> bool:
-        """Whether a text has a number that neither user, call nor any result has."""
+        """Whether a text has a number that neither user, call nor any result has, and that does not count or list."""
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
-        return not (frozenset(_PLAIN_NUMBER.findall(text)) <= known | self.shown)
+        return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.shown)
 
     def tells_shown(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
@@ -388,8 +388,16 @@ _LINE_NAMED = lazy_pattern(
 _FEW_PAIRS = 4  # so short a wish shares one pair with what is said of it: "\u91cd\u542f\u670d\u52a1"
 _MOST_NAME_WORDS = 6  # a longer text is prose, of which no word names what the call is to act on
 _ERROR_NAME = lazy_pattern(r"\b(?:[A-Z][a-z]+){2,}\b|\bE[A-Z]{4,}\b")
-_OTHER_SCRIPT = lazy_pattern(r"[\u0370-\U0001f000]")
+_OTHER_SCRIPT = lazy_pattern(r"(?![\u0000-\u036f])[^\W\d_]")  # a letter: no dash, quote or emoji
 _PLAIN_NUMBER = lazy_pattern(r"(?<![\w.])\d{1,15}(?![\w]|\.\d)")
+# The number of an item, and how many things the agent is about to name: "2 ways", "step 3".
+_ENUMERATES = lazy_pattern(
+    r"\b(?:steps?|options?|items?|points?|schritte?|punkte?|étapes?|opción|opção|paso|passo|krok|шаг|пункт) \d{1,2}\b|"
+    r"\b\d{1,2} (?:\w+ )?(?:ways?|options?|steps?|possibilit\w+|things?|questions?|reasons?|choices?|suggestions?|"
+    r"möglichkeiten|wege|schritte|fragen|gründe|façons|étapes|raisons|opciones|maneras|formas|pasos|opções|passos|"
+    r"modi|opzioni|способ\w*|вариант\w*|шаг\w*|sposob\w+|możliwości|kroki)\b",
+    re.IGNORECASE,
+)
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}

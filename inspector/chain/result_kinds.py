@@ -406,10 +406,14 @@ def _could_not_ask(effect: Effect, text: str) -> bool:
     command = effect.command
     if command is None or command.program not in _CLIENTS or not _STATES.isdisjoint(command.operands):
         return False
-    return _NOT_REACHED.search(body_of(text)[:300]) is not None
+    words = body_of(text)[:300]
+    for name in _NAME_END.split(" ".join(command.operands)):
+        words = words.replace(name, "") if _NOT_REACHED.search(name) else words  # `secrets "db-credentials" not found`
+    return _NOT_REACHED.search(words) is not None
 
 
 _STATES = frozenset(("status", "whoami", "can-i", "ping"))  # they ask whether one is let in
+_NAME_END = lazy_pattern(r"[\s/:=]+")
 _CLIENTS = frozenset(("kubectl", "docker", "helm", "gh", "aws", "oc", "az", "gcloud", "flyctl", "heroku"))
 _NOT_REACHED = lazy_pattern(
     r"must be logged in|unauthori[sz]ed|not logged in|forbidden|access ?denied|expired|credentials|unable to connect|"
@@ -847,7 +851,7 @@ def _ends_built(effect: Effect | None, text: str) -> bool:
 
 _IS_BUILT = lazy_pattern(
     r"^\W*(?:build (?:is )?(?:complete\w*|succe\w+|finished)|(?:compiled|built|finished) successfully|"
-    r"successfully built)\b",
+    r"successfully built)\b(?!.*\b(?:(?<!\b0 )errors?|fail\w*)\b)",
     re.IGNORECASE,
 )
 _WALL_TIME = lazy_pattern(r"\AWall time: [\d.]+ seconds\n")  # Codex

@@ -54,16 +54,17 @@ _PLAN = lazy_pattern(
     r"现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|versuche)|ahora\b|voy a|luego|"
     r"maintenant\b|"
     r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|"
-    r"mă uit|caut|încerc|verific|acum|acuma|să vedem|sprawdz\w+|patrzę|szukam|próbuję|teraz|zobacz\w+|podívám|zkusím|"
-    r"zkontroluj\w*|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed\w+|jag (?:tittar|kollar|provar|kör|"
-    r"läser)|"
-    r"nu |ik (?:kijk|probeer|zoek|controleer|lees)|jeg (?:ser|prøver|tjekker|sjekker|leser|læser)|megnéz\w+|"
-    r"megpróbál\w+|"
-    r"most |katson|kokeilen|etsin|tarkistan|nyt |saya (?:cek|lihat|coba|periksa|akan)|sekarang|mari|дивлюся|подивлюся|"
+    r"(?:mă uit|caut|încerc|verific|acuma?|să vedem|sprawdz(?:am|ę|my|imy)|patrzę|szukam|próbuję|teraz|zobacz(?:ę|my)|"
+    r"podívám|zkusím|zkontroluj[iu]|teď|hledám|bakıyorum|deniyorum|şimdi|bir bak\w+|kontrol ed(?:iyor|ey|eli|ece)\w*|"
+    r"jag (?:tittar|kollar|provar|kör|läser)|nu(?! (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)\b)|"
+    r"ik (?:kijk|probeer|zoek|controleer|lees)|jeg (?:ser|prøver|tjekker|sjekker|leser|læser)|megnéz(?:em|zük)|"
+    r"megpróbál(?:om|juk)|most (?=\w*[áéíóöőúüű])\w+|katson|kokeilen|etsin|tarkistan|nyt|"
+    r"saya (?:cek|lihat|coba|periksa|akan)|sekarang|mari (?:kita|saya)|дивлюся|подивлюся|"
     r"спробую|перевіряю|тепер|зараз|смотрю|посмотрю|проверяю|проверю|ищу|пробую|попробую|guardo|provo|cerco|controllo|"
-    r"verifico|ora |adesso|vediamo|vejo|procuro|tento|miro|busco|pruebo|veamos|reviso|je (?:cherche|lis|vérifie|teste)|"
-    r"voyons|ich (?:suche|teste|öffne|starte)|سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|để tôi|tôi sẽ|bây giờ|"
-    r"κοιτάω|κοιτάζω|ψάχνω|τώρα|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
+    r"verifico|ora|adesso|vediamo|vejo|procuro|tento (?:de|com|outr\w+|ler|fazer|\w+[ai]r)|"
+    r"miro (?:el|la|los|las|si|qué|en)|busco|pruebo|veamos|reviso|je (?:cherche|lis|vérifie|teste)|voyons|"
+    r"ich (?:suche|teste|öffne|starte)|để tôi|tôi sẽ|bây giờ|κοιτάω|κοιτάζω|ψάχνω|τώρα)\b|"
+    r"سأ\w+|دعني|الآن|לנסות|אבדוק|נבדוק|אנסה|עכשיו|ขอดู|ลอง|अब |देखता|(?:지금|이제|먼저)|확인해|살펴)",
     re.IGNORECASE,
 )
 # ... and neither does what is being done.
@@ -364,7 +365,7 @@ class Statements:
             return True
         if failed.is_lost and says_already(failed.step, sentence):
             return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
-        if failed.is_lost and any(not clause.supposes and failed.tells_cause(clause.text) for clause in clauses):
+        if failed.is_lost and any(_may_tell(clause) and failed.tells_cause(clause.text) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
@@ -411,6 +412,13 @@ class Statements:
 
 
 _DIGIT = lazy_pattern(r"\d")
+_ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
+
+
+def _may_tell(clause: Clause) -> bool:
+    """Whether a clause may tell a cause by its noun: "the team has access" says in English that all is well."""
+    is_well = clause.is_done and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
+    return not clause.supposes and not is_well
 
 
 def _only_counts(clause: Clause) -> bool:

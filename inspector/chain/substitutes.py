@@ -370,18 +370,18 @@ _FILE_IN_CODE = lazy_pattern(r"['\"]([^'\"\s]{1,200}\.[a-z]\w{0,5})['\"]")
 def _only_keeps(effect: Effect, arguments: str, mine: Effect) -> bool:
     """Whether a later command only records what others made, as version control does, or takes something away."""
     records = effect.command is not None and effect.command.program in ("git", "gh", "hg", "svn", "jj")
-    return records or _only_deletes(arguments, mine)
+    deletes = _DELETES.search(_line_of(effect) or arguments) is not None
+    return records or (deletes and _DELETES.search(_line_of(mine)) is None)
 
 
-def _only_deletes(arguments: str, mine: Effect) -> bool:
-    """Whether a later call takes something away, and the failed one was not to."""
-    own = " ".join((mine.command.program, *mine.command.words)).casefold() if mine.command is not None else ""
-    return _DELETES.search(arguments) is not None and _DELETES.search(own) is None
+def _line_of(effect: Effect) -> str:
+    """A command with its words, in lower case; "" if no command has the effect."""
+    return "" if effect.command is None else " ".join((effect.command.program, *effect.command.words)).casefold()
 
 
-# What takes something away does no work of a program that does not.
+# What takes something away does no work of a program that does not; the option `--rm` takes nothing away.
 _DELETES = lazy_pattern(
-    r"\b(?:delete from|drop (?:table|database|index|schema)|truncate|rmi?|rmdir|unlink|destroy|purge)\b"
+    r"(?<![\w.-])(?:delete from|drop (?:table|database|index|schema)|truncate|rmi?|rmdir|unlink|destroy|purge)\b"
 )
 _ARGUMENT = lazy_pattern(r"[\w.@+-]+")
 _WRITES = lazy_pattern(

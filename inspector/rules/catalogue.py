@@ -16,7 +16,6 @@ from weaklink.inspector.rules import (
     training,
     verification,
 )
-from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.rule import Rule
 
 
@@ -25,7 +24,7 @@ def _by_code(*rules: Rule) -> tuple[Rule, ...]:
 
 
 FAMILIES: tuple[tuple[str, str, tuple[Rule, ...]], ...] = (
-    ("J1", "JSON syntax of payloads", _by_code(*json_syntax.RULES, *rules.CALL_SHAPE_RULES)),
+    ("J1", "JSON syntax of payloads", _by_code(*json_syntax.RULES, *json_syntax.CALL_SHAPE_RULES)),
     ("S2", "arguments against the tool's JSON Schema", schema.RULES),
     ("F3", "markers and spans", markers.RULES),
     ("T4", "calls and results across turns", conversation.RULES),

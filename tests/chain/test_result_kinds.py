@@ -64,6 +64,14 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("make -C docs html", "Wall time: 41.2 seconds\naborted by user", "rejected"),
         ("docker network inspect edge", "Exit code 1\n[]\nError response from daemon: edge not found", "probe"),
         ("kubectl get pods", "Exit code 1\nerror: You must be logged in to the server (Unauthorized)", "failure"),
+        (
+            "kubectl get secret/db-credentials",
+            'Exit code 1\nError from server: secrets "db-credentials" not found',
+            "probe",
+        ),
+        ("aws s3 ls", "Exit code 255\nUnable to locate credentials", "failure"),
+        ("make", "a.c:1:1: error: x undeclared\nBuild finished with 1 error(s).", "finding"),
+        ("make", "a.c:1:1: warning: x\nBuild finished with 0 errors.", None),
         ("docker ps", "Exit code 1\nCannot connect to the Docker daemon at unix:///var/run/docker.sock.", "failure"),
         (
             "php bin/phpunit",
