@@ -28,8 +28,10 @@ _ROOT = Path(__file__).parent.parent
 _PACKAGES = ("inspector", "storage", "ui")
 
 _PARTIAL = {
+    ("weaklink.inspector.chain.steps", "_CONCEALED"): "guarded by `in`",
     ("weaklink.inspector.chain.steps", "OUTCOME_RULES"): "looked up for failed steps only",
     ("weaklink.inspector.checks.typed_arguments", "_KINDS"): "guarded by `in`",
+    ("weaklink.inspector.formats.dialect", "_LABELS"): "between markers are calls, results or definitions",
     ("weaklink.inspector.json_scanner.string_ends", "_AS_OPENER"): "indexed by a constant",
     ("weaklink.inspector.json_scanner.string_ends", "_CLOSES"): "a value that is a whole text has its own reader",
     ("weaklink.inspector.sessions.gathering", "_ENDS"): "guarded by `in`",

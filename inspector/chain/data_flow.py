@@ -22,8 +22,8 @@ from weaklink.inspector.chain.provenance_terms import (
 from weaklink.inspector.chain.steps import Step
 from weaklink.inspector.diagnostics import Location
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
-from weaklink.inspector.memoized import is_memoizing, memoized
-from weaklink.inspector.model import Json, Role, Trace
+from weaklink.inspector.memoized import RecentValues, is_memoizing, memoized
+from weaklink.inspector.model import Json, Role, ToolDefinition, Trace, Turn
 from weaklink.inspector.text import Range
 
 _MOST_SOURCES = 64  # of one word; and the places of a word in one source: the earliest are the likeliest
@@ -333,9 +333,56 @@ def trace_values(
     """
     if not steps:
         return DataFlow()
-    origins = _Origins(trace, steps, definitions, steps, has_places=has_places)
-    flows = tuple([flow for step in steps for flow in origins.of(step)])
+    defined = tuple(definitions)
+    remembers = is_memoizing() and not has_places and len(trace.turns) > 0
+    by_step = dict(_known_flows(trace, steps, defined)) if remembers else {}
+    if new := [step for step in steps if step.number not in by_step]:
+        origins = _Origins(trace, steps, defined, new, has_places=has_places)
+        by_step.update((step.number, tuple(origins.of(step))) for step in new)
+    if remembers:
+        _flows_before.put(id(trace.turns[0]), _FlowsBefore(trace.turns, steps, defined, by_step))
+    flows = tuple([flow for step in steps for flow in by_step[step.number]])
     return DataFlow(flows, _critical_path(steps, _edges(flows)))
+
+
+class _FlowsBefore(Struct, frozen=True):
+    """The flows of a session that grows as they were before, by the number of the step."""
+
+    turns: Sequence[Turn]
+    steps: Sequence[Step]
+    definitions: tuple[Location, ...]
+    flows: dict[int, tuple[ArgumentFlow, ...]]
+
+
+_flows_before: RecentValues[_FlowsBefore] = RecentValues()  # by the first turn, which each of them holds
+
+
+def _known_flows(
+    trace: Trace, steps: Sequence[Step], definitions: tuple[Location, ...]
+) -> Mapping[int, tuple[ArgumentFlow, ...]]:
+    """The flows that are those of before: a value comes from earlier turns, so what was added changes none of them."""
+    before = _flows_before.get(id(trace.turns[0]))
+    if before is None or before.definitions != definitions:
+        return {}
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(before.turns, trace.turns, strict=False)))
+    old, now = (_sources_within(some, same) for some in (before.steps, steps))
+    if old != now or any(map(_offered, (*before.turns[same:], *trace.turns[same:]))):  # tools are before all turns
+        return {}
+    return {number: before.flows[number] for number, *_ in now}
+
+
+def _offered(turn: Turn) -> tuple[ToolDefinition, ...]:
+    return turn.generation.tools if turn.generation is not None else ()
+
+
+def _sources_within(steps: Sequence[Step], turns: int) -> list[tuple[int, object, object, object]]:
+    """The numbers of the first turns' steps, and what the first turns have of their calls and results."""
+    found: list[tuple[int, object, object, object]] = []
+    for step in steps:
+        if step.location.turn <= turns:
+            place = step.result_location if step.result_location and step.result_location.turn <= turns else None
+            found.append((step.number, id(step.call), step.location, (place, id(step.result) if place else 0)))
+    return found
 
 
 def step_values(

@@ -318,7 +318,7 @@ class FailedCall(Struct, frozen=True):
 def says_already(failed: Step, sentence: str) -> bool:
     """Whether the error of a failed step and a sentence both say that something is so already."""
     error = f"{failed.error}\n{failed.result.content[:1_000] if failed.result is not None else ''}"
-    return _ALREADY.search(error) is not None and _ALREADY.search(sentence) is not None
+    return _ALREADY.search(sentence) is not None and _ALREADY.search(error) is not None
 
 
 _ALREADY = lazy_pattern(
@@ -404,7 +404,7 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
     error = f"{(step.error or '')[:400]} {result[:600]}"
     source = f"{step.call.raw_arguments[:2_000]} {result}".casefold()
     context = (*names, *_WORD.findall(error.casefold()), *_WORD.findall(source))
-    rare = (word.casefold() for word in _WORD.findall(error) if 4 <= len(word) <= 60 and _RARE.search(word))
+    rare = (word.casefold() for word in _WORD.findall(error) if 4 <= len(word) <= 60 and _is_rare(word))
     targets = {name for target in _target_texts(effect, intent) for name in _names_of_target(target)}
     return FailureTerms(
         frozenset(name for name in targets if len(name) >= (2 if _CJK.match(name) else 3) and name not in _COMMON),
@@ -416,6 +416,11 @@ def terms_of(step: Step, intent: Intent) -> FailureTerms:
         tuple(sign for name in names if name in SIGNS for sign in SIGNS[name].split("|")),
         effect.subject if effect is not None and effect.subject in FAMILY_NOUNS else "",
     )
+
+
+def _is_rare(word: str) -> bool:
+    """Whether a word looks like a name in code."""
+    return not (word.isalpha() and word.islower()) and _RARE.search(word) is not None
 
 
 @lru_cache(8)
@@ -524,9 +529,15 @@ _JOINED_PREFIX = lazy_pattern(r"\A(?:ו?ה(?=[\u05d0-\u05ea]{4})|و?ال(?=[\u06
 
 def _stems(words: Iterable[str], least: int, ignored: frozenset[str] = _COMMON | _VAGUE) -> Iterator[str]:
     for word in words:
-        plain = word.casefold()
-        plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain.translate(_UNMARKED))
-        plain = plain[2:] if plain.startswith(("un", "ge")) and len(plain) > 6 else plain
-        plain = plain.removesuffix("s") if len(plain) > 4 else plain
+        plain = _plain(word)
         if len(plain) >= least and plain not in ignored and not plain.isdigit():
             yield plain[:_STEM]
+
+
+@lru_cache(8_192)
+def _plain(word: str) -> str:
+    """A word in lower case without what joins its front, the marks of its letters, and the "s" of a plural."""
+    plain = word.casefold()
+    plain = plain if plain.isascii() else _JOINED_PREFIX.sub("", plain.translate(_UNMARKED))
+    plain = plain[2:] if plain.startswith(("un", "ge")) and len(plain) > 6 else plain
+    return plain.removesuffix("s") if len(plain) > 4 else plain

@@ -129,7 +129,9 @@ _NOTHING_FOUND = lazy_pattern(
     r"found 0 |0 (?:matches|results|files)|nothing (?:found|matched)|no such|not found|none found)[^\n]{0,200}\s*\Z",
     re.IGNORECASE,
 )
-_NOT_FOUND_PROGRAM = lazy_pattern(r"[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE)
+_NOT_FOUND_PROGRAM = lazy_pattern(
+    r"^[^\n]*(?:command not found|: not found|not recognized as)[^\n]*", re.IGNORECASE | re.MULTILINE
+)
 _FILE_NAME = lazy_pattern(r"[\w.@+-]*\w")
 _TEST_COUNTS = lazy_pattern(r"\b\d+ (?:passed|failed|errors?)\b|^Ran \d+ tests?", re.MULTILINE)
 

@@ -394,17 +394,23 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
-        given = f"{self._asked}\n{failed.terms.source}"
-        plain = _QUALIFIED.sub(lambda match: "" if match[0].casefold() in given else match[0], sentence)
+        given, source = self._asked, failed.terms.source
+        plain = _QUALIFIED.sub(
+            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0], sentence
+        )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
+        if failed.shown and _DIGIT.search(plain) is not None:
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
+
+
+_DIGIT = lazy_pattern(r"\d")
 
 
 def _only_counts(clause: Clause) -> bool:

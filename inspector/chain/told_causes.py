@@ -12,13 +12,22 @@ from functools import lru_cache
 
 from weaklink.inspector.scanning import lazy_pattern
 
-# What the error says, and what a sentence says of it.
+# What the error says, in lower case, and what a sentence says of it.
 _TABLE = (
     (
         (
-            r"permission|denied|forbidden|unauthori[sz]ed|not (?:authori[sz]ed|allowed|permitted)|\b40[13]\b|"
-            r"eacces|eperm|"
-            r"scope|credential|log(?:ged)? ?in\b|authenticat|need auth|eneedauth|privilege"
+            *(
+                "permission",
+                "denied",
+                "forbidden",
+                "unauthori",
+                "not authori",
+                "not allowed",
+                "not permitted",
+                "eacces",
+            ),
+            *("eperm", "scope", "credential", "log in", "logged in", "login", "authent", "need auth", "privilege"),
+            *(" 401", " 403"),
         ),
         (
             r"\b(?:access|rights?|permissions?|privileges?|credentials?|logged in|log in|login|signed in|scopes?|"
@@ -37,7 +46,7 @@ _TABLE = (
         ),
     ),
     (
-        r"no space|enospc|disk (?:is )?full|disk quota|quota exceeded|storage",
+        ("no space", "enospc", "disk full", "disk is full", "disk quota", "quota exceeded", "storage"),
         (
             r"\b(?:space|disk|\w*platz|speicher\w*|platten?|kontingent|espace|disque|espacio|disco|cuota|espaço|spazio|"
             r"мест[оа]|"
@@ -50,9 +59,8 @@ _TABLE = (
     ),
     (
         (
-            r"connection|connect to|unreachable|timed? ?out|timeout|network|econn\w+|resolve host|getaddrinfo|\bdns\b|"
-            r"\b50[234]\b|"
-            r"unavailable|no route"
+            *("connection", "connect to", "unreachable", "timed out", "time out", "timeout", "network", "econn"),
+            *("resolve host", "getaddrinfo", "dns", " 502", " 503", " 504", "unavailable", "no route"),
         ),
         (
             r"\b(?:unreachable|reachable|offline|(?:is|are|was|were|be|went|seems) (?:\w+ )?down(?! to\b)|network|"
@@ -72,11 +80,11 @@ _TABLE = (
         ),
     ),
     (
-        r"pull request|merge request",
+        ("pull request", "merge request"),
         r"\b(?:pull[ -]?requests?|merge[ -]?requests?|PRs?|MRs?)\b",
     ),
     (
-        r"protected",
+        ("protected",),
         (
             r"\b(?:protected|geschützt\w*|protég\w+|protegid\w+|"
             r"protett[oa]|"
@@ -86,7 +94,10 @@ _TABLE = (
         ),
     ),
     (
-        r"\block(?:ed)?\b|in use|busy|occupied|already (?:exists|taken|running|bound)|conflict|eaddrinuse",
+        (
+            *(" lock", "locked", "in use", "busy", "occupied", "already exists", "already taken", "already running"),
+            *("already bound", "conflict", "eaddrinuse"),
+        ),
         (
             r"\b(?:locked|taken|in use|busy|occupied|conflicts?|gesperrt|belegt|vergeben|konflikte?n?|existiert|"
             r"verrouill\w+|"
@@ -99,7 +110,7 @@ _TABLE = (
         ),
     ),
     (
-        r"read-?only|erofs|immutable",
+        ("read-only", "readonly", "erofs", "immutable"),
         (
             r"\b(?:read-?only|write-protected|schreibgeschützt\w*|lecture seule|sol[ao] (?:de )?lectura|"
             r"só (?:de )?leitura|"
@@ -109,7 +120,7 @@ _TABLE = (
         ),
     ),
     (
-        r"expired|certificate",
+        ("expired", "certificate"),
         (
             r"\b(?:expired|abgelaufen\w*|zertifikat\w*|expir\w+|périm\w+|certificat\w*|caduc\w+|vencid\w+|"
             r"certificado\w*|scadut\w+|"
@@ -119,7 +130,7 @@ _TABLE = (
         ),
     ),
     (
-        r"rate limit|too many requests|\b429\b|exceed|limit",
+        ("too many requests", " 429", "exceed", "limit"),
         (
             r"\b(?:limits?|quota|kontingent\w*|grenze|limite[ns]?|límite\w*|cuota|cota|лимит\w*|превыш\w+|limit\w*|"
             r"przekrocz\w+|"
@@ -127,7 +138,7 @@ _TABLE = (
         ),
     ),
     (
-        r"out of memory|\boom\b|oomkilled|heap|killed|\b137\b",
+        ("out of memory", "oomkilled", "oom-kill", "heap", "killed", " 137"),
         (
             r"\b(?:memory|ram|speicher\w*|mémoire|memoria|memória|памят\w+|pamięc\w*|paměti?|geheugen|minnet?|"
             r"hukommelse|"
@@ -135,22 +146,21 @@ _TABLE = (
         ),
     ),
     (
-        r"version|incompatible|peer dep|eresolve|unsupported|requires",
+        ("version", "incompatible", "peer dep", "eresolve", "unsupported", "requires"),
         r"\b(?:\w{0,4}[ck]ompatib\w+|versionskonflikt\w*|\w{0,3}совмест\w+|zgodn\w+|uyumsuz\w*)\b|互換|兼容|호환",
     ),
 )
-_KINDS = tuple(
-    (lazy_pattern(error, re.IGNORECASE), lazy_pattern(sentence, re.IGNORECASE)) for error, sentence in _TABLE
-)
+_SENTENCES = tuple(lazy_pattern(sentence, re.IGNORECASE) for _, sentence in _TABLE)
 
 
 @lru_cache(256)
 def _kinds_of(error: str) -> tuple[int, ...]:
     """The kinds of causes that an error states, by number."""
-    return tuple(number for number, (stated, _) in enumerate(_KINDS) if stated.search(error) is not None)
+    folded = f" {error.casefold()}"
+    return tuple(number for number, (signs, _) in enumerate(_TABLE) if any(sign in folded for sign in signs))
 
 
 def causes_in(error: str, sentence: str) -> Iterator[str]:
     """The words of a sentence that tell a cause which an error states, in lower case."""
     for number in _kinds_of(error):
-        yield from (match[0].casefold() for match in _KINDS[number][1].finditer(sentence))
+        yield from (match[0].casefold() for match in _SENTENCES[number].finditer(sentence))

@@ -165,7 +165,7 @@ def dialect_table(
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
     turns = tuple(turns)
 
-    def transitions(turns: tuple[Transition, ...]) -> Transitions:
+    def all_transitions(turns: tuple[Transition, ...]) -> Transitions:
         into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
         invented = tuple(structs.replace(transition, rule=rules.INVENTED_RESULT) for transition in into_results)
         closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
@@ -181,13 +181,13 @@ def dialect_table(
 
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
-        ways = transitions(flagged_turns)
+        transitions = all_transitions(flagged_turns)
         closers = {tag.closer for tag in tags}
         more_tags = tuple(tag for tag in OTHER_TAGS if tag.opener not in {own_tag.opener for own_tag in tags})
         return (
-            State("text", SpanKind.TEXT, ways.out_of_text),
-            *_prompt_states(ways, definitions),
-            *call_states(ways),
+            State("text", SpanKind.TEXT, transitions.out_of_text),
+            *_prompt_states(transitions, definitions),
+            *call_states(transitions),
             *(_result(result, flagged_turns) for result in results),
             *(_reasoning(tag, closers, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,

@@ -16,7 +16,7 @@ Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one i
 search finds a long one, and each sign of a detector is a search for a literal. Patterns are tried only if one was
 found. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long text, such as a request
 with all messages so far, is searched by blocks, and a block that had no secret in an earlier text is passed over
-(`secrets_but_of`): of a recorder's CPU, that takes redaction's share from 0.60 to 0.37 (an agent of 25 steps,
+(`secrets_but_of`): of a recorder's CPU, that takes redaction's share from 0.60 to 0.35 (an agent of 25 steps,
 2026-11-30; measured as `benchmarks.redaction` does).
 """
 
@@ -580,8 +580,8 @@ def _signs_in(lowered: bytes) -> list[bytes]:
         lowered = _without_frames(lowered)
     found: dict[bytes, None] = {}
     for word in set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split())):
-        if signs := _signs_of(word):
-            found.update(signs)
+        if of_word := _signs_of(word):
+            found.update(of_word)
         else:
             _CLEAN_WORDS.add(word)
     signs = [sign for sign in sorted(found) if sign.isalpha() or sign in lowered]

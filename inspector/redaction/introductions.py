@@ -138,7 +138,7 @@ def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values
         return place.judge(
             secret_values.JOINED_WORD, start, lambda value, _: secret_values.has_letters_and_digits(value)
         )
-    return None if secret is None or place.text[secret.start : secret.end].isdigit() else secret
+    return None if place.text[secret.start : secret.end].isdigit() else secret
 
 
 def _judge_argument(place: FoundIntroduction) -> Secret | None:

@@ -276,10 +276,10 @@ class _Named:
 
     def _may_be_near(self, at: int, gap: str) -> bool:
         """Whether a gap allows any word behind it to be a value of this name, which most gaps do not."""
-        is_group = PATTERNS.group.match(gap) is not None
-        if not (self._is_strong or is_group or len(gap) <= (_NEAR_CHARS if self._is_pass else _LIKELY_CHARS)):
+        is_far = not self._is_strong and len(gap) > (_NEAR_CHARS if self._is_pass else _LIKELY_CHARS)
+        if is_far and not PATTERNS.group.match(gap):
             return self._is_pass and PATTERNS.clear.fullmatch(gap) is not None
-        return is_group or _may_introduce(gap) or self._is_pair(at)
+        return _may_introduce(gap) or PATTERNS.group.match(gap) is not None or self._is_pair(at)
 
     def _is_pair(self, at: int) -> bool:
         """Whether a user's name in the same quotes is before a word."""
@@ -380,6 +380,10 @@ class _Named:
 def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     """Whether what follows a name says at once that it has no value, as in most prose and code; see `judge_named`."""
     start, end = found.span()
+    if found["sign"] == "key" and (
+        view[start - 1] in _BEFORE_A_KEY or (view[start - 1] == " " and not names.label_before(view, start))
+    ):
+        return True  # `names.name_confidence` knows it as the name of no secret
     follows = PATTERNS.follows.match(view, end)
     if follows is None or follows.lastgroup == "nothing":
         return follows is not None
@@ -471,6 +475,7 @@ def _may_introduce(gap: str) -> bool:
 
 _MIN_KEY_CHARS = 12
 _MAX_AFTER_CHARS = 120
+_BEFORE_A_KEY = frozenset("\"'`([{,<:=/|\n\t@!+*>")  # what no name has, nor is before one in an address
 _BESIDE_CHARS = 160  # of text after a name in which a word is looked for
 _LABEL_CHARS = 96  # of the end of a gap in which a name of something else is looked for
 _SIGN_CHARS = 72  # the same, in which the sign behind that name is

@@ -159,7 +159,7 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
         return None
     if sign in _QUERY_SIGNS and not PATTERNS.in_query.search(text, max(at - 48, 0), at):
         return None
-    word = text[start:at].rstrip("_-. ").lower() or _label(text, at)
+    word = text[start:at].rstrip("_-. ").lower() or label_before(text, at)
     confidence = _confidence(text, found, sign, word)
     if confidence and found["id"] and sign == "key":
         return SecretConfidence.UNLIKELY
@@ -167,7 +167,7 @@ def name_confidence(text: str, found: re.Match[str], start: int, *, begins: bool
     return SecretConfidence.LIKELY if is_vague and confidence else confidence
 
 
-def _label(text: str, at: int) -> str:
+def label_before(text: str, at: int) -> str:
     """The word before a name, if it says which key or token it is: `API key`."""
     found = PATTERNS.label.search(text, max(at - 16, 0), at)
     word = found[0].lower() if found is not None else ""

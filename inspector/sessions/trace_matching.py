@@ -200,12 +200,17 @@ def _counted_retry(query: SessionQuery, same: list[CachedTrace]) -> CachedTrace 
 def _waiting_sibling(cache: SessionCache, query: SessionQuery, other: CachedTrace) -> SessionPlace | None:
     """The trace that ends with the last answer of this request, as a sibling of `other` that got the same answer.
 
-    Or the trace with the response that the request names, if another trace with the same words has continued.
+    Or as a conversation that began with the same words a little later than `other`, so that it is no sibling: agents
+    that are started together often do. Or the trace with the response that the request names, if another trace with
+    the same words has continued.
     """
     at = query.prints.last_answer
     here = query.prints.chain[at]
     for trace in reversed(_likeliest_last(query, cache.ends(query.scope, here))):
-        if here in trace.answers and (trace is query.continued or (not query.continued and trace.group == other.group)):
+        if here not in trace.answers:
+            continue
+        alike = trace.group == other.group or (_same_speaker(query, trace) and _is_recent(query, trace))
+        if trace is query.continued or (not query.continued and alike):
             return SessionPlace(Relation.CONTINUES, trace, at)
     return None
 

@@ -4,7 +4,8 @@
 were, with the label of its author. `in` is `reply` (the first words after the failure) or `final` (the last ones); a
 row has `verdict` where the rules are known to disagree with the label. `wishes.jsonl` has sessions in twelve languages
 whose user had two wishes, of which the first failed; the statement is about the one or the other. `stories.jsonl` has
-whole sessions of coding agents with one failure each, and last statements in many languages.
+whole sessions of coding agents with one failure each, and last statements in many languages: the rules were first right
+for 72.4 % of 199, then for 71.3 % of 157 new ones.
 """
 
 import json

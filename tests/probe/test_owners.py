@@ -95,13 +95,13 @@ def test_a_refused_method_is_not_tried_again() -> None:
 
 
 def test_a_named_parser_tells_what_it_is_known_to_do_with_the_text() -> None:
-    """A call that the server lost is not what vLLM's parser does with that text; of streams nothing is said."""
+    """A call that the server lost is not what vLLM's parser does with that text, streamed or not."""
     whole, streamed = probed(Fault(parsed=_lost), _ONE, "vllm:hermes")
     (finding,) = whole.record.findings
     assert (finding.owner, finding.as_predicted) == (Owner.SERVER, False)
     assert "The parser of vLLM 0.33.0 (`hermes`) returns 1 call here" in finding.evidence
     assert "This server did something else" in finding.evidence
-    assert [one.as_predicted for one in streamed.record.findings] == [None]
+    assert [one.as_predicted for one in streamed.record.findings] == [False]
     for answer in probed(Fault(parsed=_lost), _ONE):
         assert [one.as_predicted for one in answer.record.findings] == [None]
 

@@ -83,7 +83,7 @@ _REPEATED = (
         '"password": ',
         "password is 1.2.3 ",
         "passwords a1 ",
-        "key1: a1 ",
+        "db_key1: a1 ",
         "value: x ",
         "mysql -px ",
         "Cookie: a=",

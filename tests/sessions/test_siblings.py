@@ -88,6 +88,21 @@ def test_a_sibling_whose_answer_was_alike_goes_on_after_the_other_did() -> None:
     assert ({quick.key, slow.key}, slow.begins) == ({one.key for one in placed}, None)
 
 
+def test_agents_that_start_one_after_the_other_and_get_the_same_answers_are_two_traces() -> None:
+    for order in ("aabbab", "aababb", "aaabbb", "aabbba"):
+        book, talk = new_book(), [user("Yes or no?")]
+        steps: list[list[Json]] = [talk, [*talk, assistant("yes"), user("Sure?")]]
+        steps.append([*steps[1], assistant("sure"), user("Bye.")])
+        step, keys = Counter[str](), Counter[str]()
+        for agent in order:
+            placement = ask(book, steps[step[agent]], **count_header(0))
+            book.answered(placement, answer(("yes", "sure", "bye")[step[agent]]))
+            step[agent] += 1
+            keys[placement.key] += 1
+        assert sum(keys.values()) == 6
+        assert max(keys.values()) <= 3, (order, keys)
+
+
 def test_samples_that_begin_when_an_earlier_one_has_ended_are_siblings_too() -> None:
     book = new_book()
     placed = [ask(book, [user("A haiku.")], at_s=0), ask(book, [user("A haiku.")], at_s=1)]

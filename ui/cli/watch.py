@@ -59,6 +59,8 @@ _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 t
 _INDEX_AFTER_S = 5.0
 _FORGET_AFTER_S = 60.0
 _BURST_S = 5.0
+_MAX_REMEMBERED_BYTES = 32 << 20  # read since what was not used was forgotten; memory takes up to ten times as much
+_MAX_RUNNING = 8  # sessions that are imported one by one in a round
 _RECENT_NS = 600 * 10**9  # a session that was written since may go on
 _ROUND_BYTES = 8 << 20  # read in about a second
 
@@ -229,7 +231,7 @@ class LiveImport:
         self.files = PathWatcher(paths, clock=clock)
         self._clock = clock
         self._index_at_s: float | None = None  # None if everything is indexed
-        self._forget_at_s = 0.0
+        self._forget_at_s, self._remembered_bytes = 0.0, 0
         self._began_ns = time.time_ns() - _TICK_NS
         self._is_locked = False
 
@@ -241,9 +243,7 @@ class LiveImport:
         if self._store.recreate_if_missing():
             print_notice("the database was moved or deleted; a new one is created")
             self.files.forget()
-        if self._clock() >= self._forget_at_s:
-            forget_unused()
-            self._forget_at_s = self._clock() + _FORGET_AFTER_S
+        self._forget_when_due(0)
         files = self.files.due(_ROUND_BYTES)
         if not files:
             self._index_when_due()
@@ -286,10 +286,12 @@ class LiveImport:
 
         recent_ns = time.time_ns() - _RECENT_NS
         running = [file for file in due if file.is_grown or self.files.changed_since(file.path, recent_ns)]
+        running = running if len(running) <= _MAX_RUNNING else []  # more were copied here, or grew before the watch
         history = [file for file in due if file not in running]
         for some, is_running in (*(([file], True) for file in running), *([(history, False)] if history else [])):
             jobs = self._jobs or (1 if is_running else None)  # starting a process takes longer than reading a session
             try:
+                self._forget_when_due(sum(file.size_bytes or 0 for file in some) if is_running else 0)
                 with memoizing(is_on=is_running):
                     import_round(self._store, some, self._options, jobs, done, index=not is_running)
                 unchanged.flush()
@@ -299,6 +301,13 @@ class LiveImport:
                 if reports:
                     put(reports)
                     reports = []
+
+    def _forget_when_due(self, next_bytes: int) -> None:
+        """Forget what was not used for a while, or if a file of so many bytes would make it too much."""
+        self._remembered_bytes += next_bytes
+        if self._clock() >= self._forget_at_s or self._remembered_bytes > _MAX_REMEMBERED_BYTES:
+            forget_unused()
+            self._forget_at_s, self._remembered_bytes = self._clock() + _FORGET_AFTER_S, next_bytes
 
     def _index_when_due(self) -> None:
         if self._index_at_s is None or self._clock() < self._index_at_s:

@@ -81,14 +81,14 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
 
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
-    """The break's message; only the call and its outcome if a diagnostic below contains the reason."""
+    """The break's message, without its reason if a diagnostic below contains it."""
     found = (checked.diagnostic for checked in trace.diagnostics)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
         one.location.turn == broken.turn and one.rule.code == broken.code for one in found
     ):
         return broken.message
-    outcome = broken.outcome.value
-    return f"the call of `{broken.tool}` is {outcome}" if broken.tool else f"{outcome} call (no tool name)"
+    said, reason, _ = broken.message.partition(f" ({find_rule(broken.code).name}): ")
+    return f"{said}." if reason else said
 
 
 def unread_lines(unread: UnreadRecord, width: int) -> Iterator[Line]:

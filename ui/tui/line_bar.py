@@ -65,13 +65,15 @@ class LineBar(Widget):
 
     def say(self, lines: Sequence[Line]) -> None:
         """Show these lines; nothing in them can be clicked."""
-        self._lines, self._targets = lines, ()
-        self.refresh(layout=self.styles.auto_dimensions)
+        if self._targets or lines != self._lines:
+            self._lines, self._targets = lines, ()
+            self.refresh(layout=self.styles.auto_dimensions)
 
     def offer(self, targets: Sequence[ClickTarget], gap: int = 2) -> None:
         """Show click targets side by side, `gap` spaces apart."""
-        self._targets, self._gap = targets, gap
-        self.refresh()
+        if (targets, gap) != (self._targets, self._gap):
+            self._targets, self._gap = targets, gap
+            self.refresh()
 
     def render(self) -> Content:
         """The lines, or the click targets."""
@@ -223,8 +225,10 @@ class KeyFooter(Widget):
             if available.command.id in keys and (available.command.in_footer or available.command.id in first)
         ]
         offered.sort(key=lambda available: available.command.id not in first)
-        self._shown = [(keys[available.command.id][0], available) for available in offered]
-        self.refresh()
+        shown = [(keys[available.command.id][0], available) for available in offered]
+        if shown != self._shown:
+            self._shown = shown
+            self.refresh()
 
     def _labels(self, *, is_short: bool) -> list[Content]:
         key_style = visual_style(paint_of(self.app).of[Style.KEY])

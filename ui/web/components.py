@@ -86,8 +86,8 @@ class ListingColumn(NamedTuple):
     """A column of a listing: its title, the alignment of its text, its font, and the width that it needs (`room`).
 
     A click on the title of a column with an `order` requests the rows in that order. Elastic columns share the width
-    that the others leave, at least 180 pixels each, and truncate their text to it. The cells of a column with `is_link`
-    link to the address of their row.
+    that the others leave, at least 180 pixels each, and truncate their text to it; a column that `is_broad` has as much
+    at least. The cells of a column with `is_link` link to the address of their row.
     """
 
     title: str
@@ -98,6 +98,7 @@ class ListingColumn(NamedTuple):
     is_elastic: bool = False
     is_link: bool = False
     hint: str = ""
+    is_broad: bool = False
 
 
 class ListingRow(NamedTuple):
@@ -149,13 +150,15 @@ def listing(
     is_ascending: bool = False,
     is_stacked: bool = False,
     has_focus: bool = False,
+    has_details: bool = False,
 ) -> ListingEvent:
     """Draw a table; keys move the selection, and Enter or a double click opens a row (with `is_eager`, any click).
 
     `label` is the table's name for screen readers; a table higher than `most_rem` scrolls. `order` is the current order
     of the rows, ascending with `is_ascending`; a click on the title of a column with an `order` requests that order. If
     the width is too small for all columns, a table with `is_stacked` shows the cells of a row below each other with
-    their titles; other tables hide columns. With `has_focus`, the keys work as soon as the page is shown.
+    their titles; other tables hide columns. With `has_focus`, the keys work as soon as the page is shown. With
+    `has_details`, the details of a selected row are beside the table (`table_and_details`).
     """
     data: dict[str, Json] = {
         "columns": [
@@ -166,6 +169,7 @@ def listing(
                 "room": one.room.value,
                 "order": one.order,
                 "elastic": one.is_elastic,
+                "broad": one.is_broad,
                 "link": one.is_link,
                 "hint": one.hint,
             }
@@ -182,6 +186,7 @@ def listing(
         "ascending": is_ascending,
         "stacked": is_stacked,
         "focus": has_focus,
+        "details": has_details,
     }
     room_rows = min(len(rows) + 1, most_rem * 16 // ROW_PX, MAX_ROOM_ROWS)
     with st.container(key=f"weaklink_rows_{room_rows}_{key}"):  # so that nothing moves when it is drawn

@@ -45,8 +45,8 @@ RULES = """
 .st-key-weaklink_ending_2 { min-height: 46px; }
 .st-key-weaklink_preview_bar { min-height: 88px; }
 @media (max-width: 45rem), (min-width: 80rem) { .st-key-weaklink_preview_bar { min-height: 40px; } }
-.st-key-weaklink_preview_close { position: relative; }
-.st-key-weaklink_preview_close p { position: absolute; clip-path: inset(50%); }
+.st-key-weaklink_preview_hides_details { position: relative; }
+.st-key-weaklink_preview_hides_details p { position: absolute; clip-path: inset(50%); }
 .st-key-weaklink_rail { min-height: 42px; }
 .st-key-weaklink_trace_bar > .stElementContainer:first-child { flex: 1 1 14rem; min-width: 0; }
 [class*="st-key-weaklink_dissector_"] { min-height: max(60vh, 24rem); }
@@ -104,6 +104,15 @@ RULES = """
   .st-key-weaklink_sql_example { min-height: 132px; }
   .st-key-weaklink_ending_2 { min-height: 112px; }  /* two lines of facts, three of what broke */
 }
+[class*="st-key-weaklink_details_"] { display: grid; grid-template-columns: minmax(0, 1fr);
+  --wl-shares: minmax(0, 3fr) minmax(0, 2fr); }
+[class*="st-key-weaklink_details_"][class*="_traces"] { --wl-shares: minmax(0, 2fr) minmax(0, 1fr); }
+@media (min-width: 641px) {  /* from the click on, and not when the server has answered */
+  [class*="st-key-weaklink_details_open_"], :root[data-details="open"] [class*="st-key-weaklink_details_shut_"] {
+    grid-template-columns: var(--wl-shares); }
+  :root[data-details="shut"] [class*="st-key-weaklink_details_open_"] { grid-template-columns: minmax(0, 1fr); }
+}
+:root[data-details="shut"] [class*="st-key-weaklink_details_open_"] > :nth-child(2) { display: none; }
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 [data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }

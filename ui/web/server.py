@@ -50,6 +50,12 @@ _MENU = (  # before anything is drawn: what the visitor chose, or what the windo
     "<script>let menu; try { menu = localStorage.weaklinkMenu } catch {}"
     'document.documentElement.dataset.menu = menu || (innerWidth < 1600 ? "icons" : "names")</script>'
 )
+_DETAILS = (  # what is beside a table gets or loses its room at the click, not when the server has answered
+    "<script>addEventListener('click', ({target}) => {"
+    """const name = target.closest?.('[class*="s_details"]')?.className || '';"""
+    "const state = /_(show|hide)s_details/.exec(name)?.[1];"
+    "if (state) document.documentElement.dataset.details = state === 'show' ? 'open' : 'shut'}, true)</script>"
+)
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _MEDIA = "/media/"  # Streamlit's folder of the files that pages offer
 _LONGEST = 65_536  # bytes: messages on the state of a script are far shorter; longer ones are not parsed
@@ -140,7 +146,7 @@ def index_page() -> str:
 
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     styles = f"<style>{colour_rules()}{RULES}</style>"  # after Streamlit's own, which are in the head
-    return page.replace("<head>", f"<head>{_AT_ROOT}{_MENU}", 1).replace("</body>", f"{styles}</body>", 1)
+    return page.replace("<head>", f"<head>{_AT_ROOT}{_MENU}{_DETAILS}", 1).replace("</body>", f"{styles}</body>", 1)
 
 
 def _hash(script: str) -> str:

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from weaklink.inspector.chain.steps import VerdictCertainty
 from weaklink.storage import TraceSummary
@@ -42,9 +43,6 @@ from weaklink.ui.web.prices import cost_of, cost_text
 from weaklink.ui.web.stores import current_options, shown_trace, store
 
 _WIDTH = 37
-TABLE_AND_DETAIL = (3, 2)
-"""The shares of the width of a table and of the details of its selected row beside it."""
-
 _RUNS = "runs"
 _PREVIEW, _CLOSED = "preview", "closed"
 MOST_RUNS = 6
@@ -64,17 +62,21 @@ _ROOMS = {
     "tokens": MinimumWidth.MEDIUM,
     "cost": MinimumWidth.MEDIUM,
     "outcome": MinimumWidth.MEDIUM,
-    "certainty": MinimumWidth.WIDEST,
     "model": MinimumWidth.WIDE,
     "id": MinimumWidth.WIDE,
 }
 _LEGEND = "; ".join(LEGEND)
 
 _COST = "cost"
+_STATUS, _CERTAINTY = "status", "certainty"
+_CERTAINTY_HINT = "The sure verdicts first; a certainty that is not high is beside the status"
 _COST_HINT = "At the prices of weaklink.toml; tokens from the provider's cache count as input"
 
 
 def _column(key: str, room: MinimumWidth) -> ListingColumn:
+    if key == _STATUS:
+        order = TRACE_COLUMNS[_CERTAINTY].order or ""
+        return ListingColumn("status, certainty", room=room, order=order, is_broad=True, hint=_CERTAINTY_HINT)
     if key == _COST:
         return ListingColumn(_COST, "end", room=room, hint=_COST_HINT)
     column = TRACE_COLUMNS[key]
@@ -107,6 +109,16 @@ SortValue: TypeAlias = float | str | None
 _REVERSED = "-"
 
 
+def table_and_details(name: str, *, is_open: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
+    """Containers for a table and for the details of its selected row, beside it if they are open, else below it.
+
+    The browser gives the details their room at the click on a row, or on a button whose key ends in `_shows_details` or
+    `_hides_details`: a late answer of the server moves nothing.
+    """
+    with st.container(key=f"weaklink_details_{'open' if is_open else 'shut'}_{name}"):
+        return st.container(), st.container()
+
+
 def trace_preview(one: TraceSummary) -> None:
     """Draw the preview of a trace, with its buttons; one of them closes the preview."""
     with st.container(horizontal=True, gap="xsmall", key="weaklink_preview_bar"):
@@ -114,7 +126,9 @@ def trace_preview(one: TraceSummary) -> None:
             go_to_page("trace", trace=one.id, filter=parameter("filter"))
         _compare(one)
         filter_menu(one)
-        st.button("Close", key="weaklink_preview_close", icon=":material/close:", on_click=set_preview, args=(False,))
+        st.button(
+            "Close", key="weaklink_preview_hides_details", icon=":material/close:", on_click=set_preview, args=(False,)
+        )
     shown = shown_trace(one.id)
     put_prose(_heading(one))
     put_lines([minimap(shown.trace, shown.inspection, _WIDTH)], hint=_LEGEND)
@@ -214,6 +228,8 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
     if key == _COST:
         cost = cost_of(listed.summary, current_options().prices)
         return NOTHING if cost is None else (Run(cost_text(cost)),)
+    if key == _STATUS:
+        return _status_and_certainty(listed)
     if key != "started_at":
         return TRACE_COLUMNS[key].cell(listed, TRACE_COLUMNS[key].most)
     started_s, imported_s = listed.summary.started_at_s, listed.summary.imported_at_s
@@ -223,6 +239,15 @@ def _cell(key: str, listed: ListedTrace) -> Line | HintCell:
     return HintCell(
         f"No time was recorded. Imported {trace_summary.moment(imported_s)}", (Run(f"imp. {age}", Style.DIM),)
     )
+
+
+def _status_and_certainty(listed: ListedTrace) -> Line:
+    status, certainty = TRACE_COLUMNS[_STATUS], TRACE_COLUMNS[_CERTAINTY]
+    words = status.cell(listed, status.most)
+    if listed.summary.certainty is VerdictCertainty.HIGH:
+        return words
+    sure = certainty.cell(listed, certainty.most)
+    return words if sure == NOTHING else (*words, Run(", "), *sure)
 
 
 def filled_columns(
@@ -314,6 +339,7 @@ def sorted_listing(
     selected: str | None = None,
     is_eager: bool = False,
     most_rem: int = 40,
+    has_details: bool = False,
 ) -> ListingEvent:
     """Draw a row per item; `name` is the address parameter with the order, `default` the order without it.
 
@@ -333,6 +359,7 @@ def sorted_listing(
         most_rem=most_rem,
         order=order.removeprefix(_REVERSED),
         is_ascending=bool(shown) and _is_ascending(shown[0], columns, order),
+        has_details=has_details,
     )
     if done.order is not None:
         chosen = f"{_REVERSED}{done.order}" if done.order == order else done.order

@@ -16,6 +16,7 @@ from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, CallShape,
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, SEVERAL_OBJECTS_IN_ONE_CALL
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
@@ -33,6 +34,16 @@ _ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
 _CONTINUES = unmarked("deliberation")
 
 
+_ANOTHER = FaultMessage(
+    SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second call appears in the same object; servers read only the first, or none.",
+    "Give each call a separate object.",
+)
+_NO_ARGUMENTS = FaultMessage(
+    NOT_A_CALL, "A JSON {value} appears under the key; expected the object of the tool's arguments."
+)
+
+
 def _key_named_calls(node: JsonNode, text: str) -> Iterator[CallShape]:
     """The calls of an object in which each key is a tool's name, or as most formats write them; at least one."""
     name, arguments = node.member("name"), next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
@@ -47,31 +58,14 @@ def _key_named_calls(node: JsonNode, text: str) -> Iterator[CallShape]:
     for member in node.members:
         decoded, as_string = decoded_arguments(member.value, f"`{member.key}` is")
         is_call = bool(member.key) and (decoded is not None or member.value.kind is JsonKind.OBJECT)
-        faults = [] if is_call else [_no_arguments(member)]
+        faults = [] if is_call else [_NO_ARGUMENTS(text, member.value.range, member.value.kind.value)]
         faults += [as_string] if as_string is not None else []
-        faults += [_another(member)] if member is not node.members[0] else []
+        faults += [_ANOTHER(text, member.key_range)] if member is not node.members[0] else []
         place = None if len(node.members) == 1 else Range(member.key_range.start, member.value.range.end)
         fits = is_call and as_string is None and place is None
         named = JsonMember("", member.key_range, JsonNode(JsonKind.STRING, member.key_range, member.key))
         named_or_none = named if member.key else None
         yield CallShape(named_or_none, member, decoded, fits, is_call, tuple(faults), place)
-
-
-def _another(member: JsonMember) -> Fault:
-    return Fault(
-        SEVERAL_OBJECTS_IN_ONE_CALL,
-        member.key_range,
-        "A second call appears in the same object; servers read only the first, or none.",
-        "Give each call a separate object.",
-    )
-
-
-def _no_arguments(member: JsonMember) -> Fault:
-    return Fault(
-        NOT_A_CALL,
-        member.value.range,
-        f"A JSON {member.value.kind.value} appears under the key; expected the object of the tool's arguments.",
-    )
 
 
 def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMember) -> Fault:

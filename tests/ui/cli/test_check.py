@@ -55,7 +55,7 @@ def test_text_goes_by_file_and_trace_with_carets(weaklink: Run, logs: Path) -> N
     assert done.returncode == 1
     assert done.stdout.decode().splitlines() == [
         "logs/error.jsonl:2 t2",
-        "✖ broke at step 1 (turn 2): the call of `f` is malformed",
+        "✖ broke at step 1 (turn 2): The call of `f` is not valid as written.",
         "error[J104] trailing-comma: A comma appears before `}`, but nothing",
         "      follows it.",
         " --> turn 2, text, line 2 column 43",

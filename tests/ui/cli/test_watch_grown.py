@@ -6,12 +6,16 @@ from collections.abc import Iterator
 from contextlib import closing
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from weaklink.inspector.memoized import is_memoizing, memoized, memoizing
-from weaklink.storage import open_store, tables
+from weaklink.storage import Store, open_store, tables
+from weaklink.ui.cli import watch as watching
+from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport
+from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
@@ -140,3 +144,25 @@ def test_a_function_remembers_by_value_and_by_object_only_while_memoizing() -> N
             size(value)
     assert calls[2:] == ["a", listed, [1]]
     assert not is_memoizing()
+
+
+def test_many_recent_files_are_imported_together_and_not_remembered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds: list[tuple[int, bool]] = []
+
+    def noted_round(store: Store, files: list[PlacedFile], *rest: Any, **options: Any) -> None:
+        rounds.append((len(files), is_memoizing()))
+        import_round(store, files, *rest, **options)
+
+    monkeypatch.setattr(watching, "import_round", noted_round)
+    text = (CASES / "claude-code/untitled.jsonl").read_text("utf-8")
+    paths = [tmp_path / f"{number}.jsonl" for number in range(12)]
+    with open_store(tmp_path / "t.db") as store:
+        live = LiveImport(store, lambda: [str(path) for path in paths if path.exists()], ImportOptions(), 1)
+        for number, path in enumerate(paths):
+            path.write_text(text.replace('"sessionId": "', f'"sessionId": "{number}'), "utf-8")
+        live.round(lambda _: None)
+        paths[0].write_bytes(paths[0].read_bytes() * 2)
+        live.round(lambda _: None)
+    assert rounds == [(12, False), (1, True)]

@@ -15,6 +15,16 @@ _OWN = ("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:http://127.0.0.1:
 PATIENCE_MS = 60_000
 """How long a page of a loaded machine may take to show what is expected; `expect` waits as long."""
 _LOST_CONNECTION = re.compile(r"net::ERR_|WebSocket connection")
+LATE_ANSWERS = """
+const Real = window.WebSocket;
+window.late = 0;
+const held = (heard) => (event) => window.late ? setTimeout(() => heard(event), window.late) : heard(event);
+window.WebSocket = class extends Real {
+    set onmessage(heard) { super.onmessage = held(heard); }
+    addEventListener(name, heard) { super.addEventListener(name, name === 'message' ? held(heard) : heard); }
+};
+"""
+"""A script of a page: what the server says is heard `window.late` milliseconds later."""
 _STILL = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 

@@ -9,8 +9,9 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.chain.test_layer_places import changed_story
 from tests.ui.web.dashboards import dashboard
-from tests.ui.web.pages_walked import settled
+from tests.ui.web.pages_walked import LATE_ANSWERS, settled
 from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Part, Role, Trace, Turn
 from weaklink.storage import open_store
 
 _FOLDER = Path(__file__).parents[3] / "ui" / "web"
@@ -206,3 +207,27 @@ def test_no_script_of_ours_makes_markup_of_text() -> None:
             r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script.read_text()
         )
         assert found is None, f"{script.name}: {found}"
+
+
+def test_the_address_names_what_was_chosen_while_text_far_away_was_loading(tmp_path: Path, page: Page) -> None:
+    words = "word " * 300_000
+    trace = Trace(tuple(Turn(role, (Part("text", words),)) for role in (Role.USER, Role.ASSISTANT) * 3))
+    with open_store(tmp_path / "w.db") as store:
+        (saved,) = store.save([(trace, inspect_trace(trace))])
+    page.add_init_script(LATE_ANSWERS)
+    with dashboard(tmp_path, tmp_path / "w.db") as address:
+        page.goto(f"{address}trace?trace={saved.id}&turn=1&part=text&start=5&end=9")
+        settled(page)
+        page.locator(".streambox .piece.selected").wait_for()
+        page.evaluate("window.late = 2000")
+        select = "(place) => window.weaklinkFollowing.dissector.go({ part: 'text', start: 10, end: 14, ...place })"
+        page.evaluate(select, {"turn": 6})
+        page.wait_for_url("**turn=6**")
+        expect(page.locator(".status")).to_contain_text("loading turn 6")
+        page.evaluate(select, {"turn": 1})
+        page.wait_for_url("**turn=1**")
+        page.wait_for_timeout(5_000)
+        page.evaluate("window.late = 0")
+        settled(page)
+        expect(page.locator(".streambox .piece.selected")).to_have_text("word")
+        expect(page).to_have_url(re.compile("turn=1&part=text&start=10&end=14"))

@@ -8,7 +8,7 @@ from time import sleep
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
-from tests.ui.web.pages_walked import settled, watched
+from tests.ui.web.pages_walked import LATE_ANSWERS, settled, watched
 from weaklink.storage import open_store
 
 _LEAST_PX, _HIGHEST_PX = 180, 130
@@ -28,18 +28,32 @@ def _widths(page: Page, address: str) -> dict[str, float]:
     return {str(title): float(width) for title, width in page.evaluate(_COLUMNS) if width}
 
 
+@pytest.mark.parametrize("path", ["traces", "traces?preview=closed"])
 @pytest.mark.parametrize("width", [1280, 1366, 1440, 1920])
-def test_title_and_break_are_readable_beside_the_preview_and_figures_have_room(
-    browser: Browser, demo_dashboard: str, width: int
+def test_status_title_and_break_are_readable_and_figures_have_room(
+    browser: Browser, demo_dashboard: str, width: int, path: str
 ) -> None:
     with watched(browser, width=width) as page:
-        widths = _widths(page, f"{demo_dashboard}traces")
+        widths = _widths(page, f"{demo_dashboard}{path}")
         rows = page.locator('tbody[aria-label^="Traces;"]')
         beyond = rows.evaluate("(one) => one.closest('.listing').scrollWidth - one.closest('.listing').clientWidth")
     assert beyond == 0
-    assert widths["title"] >= _LEAST_PX
-    assert widths["break"] >= _LEAST_PX
-    assert {"status", "took", "calls", "tokens", "when"} <= set(widths)
+    assert min(widths["status, certainty"], widths["title"], widths["break"]) >= _LEAST_PX
+    assert {"took", "calls", "tokens", "when"} <= set(widths)
+
+
+def test_a_guessed_verdict_says_so_beside_its_status_and_the_sure_ones_can_be_first(
+    page: Page, demo_dashboard: str
+) -> None:
+    page.goto(f"{demo_dashboard}traces?filter=certainty:low")
+    settled(page)
+    first = page.locator('tbody[aria-label^="Traces;"] tr').first.locator("td").first
+    expect(first).to_contain_text(", low")
+    page.goto(f"{demo_dashboard}traces")
+    settled(page)
+    expect(first).not_to_contain_text(", ")
+    page.get_by_role("button", name="status, certainty").click()
+    expect(page).to_have_url(re.compile("order=certainty"))
 
 
 def test_ten_breaks_and_ten_tools_are_seen_whole(page: Page, demo_dashboard: str) -> None:
@@ -342,7 +356,7 @@ def test_the_details_of_a_row_are_beside_its_table(
     table = page.locator(".listing").first
     table.locator("tr", has_text=row).first.click()
     page.wait_for_url(f"**={row}")
-    beside = page.get_by_test_id("stColumn").get_by_text(words).filter(visible=True).first
+    beside = page.locator('[class*="st-key-weaklink_details_open"]').get_by_text(words).filter(visible=True).first
     beside.wait_for()  # the page without a selected row has such words too, below its table
     settled(page)
     shown = beside.bounding_box()
@@ -351,6 +365,34 @@ def test_the_details_of_a_row_are_beside_its_table(
     assert whole is not None
     assert shown["x"] >= whole["x"] + whole["width"]
     assert shown["y"] < 900
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize(("path", "row"), [("tools", "get_weather"), ("rules", "J104"), ("traces", "")])
+def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer(
+    browser: Browser, demo_dashboard: str, path: str, row: str, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.add_init_script(LATE_ANSWERS + _SHIFTS)
+    page.goto(f"{demo_dashboard}{path}")
+    settled(page)
+    table = page.locator(".listing").first
+    table.locator("tbody tr").first.wait_for()
+    opens = page.locator('[class*="_shows_details"] button') if not row else table.locator("tr", has_text=row).first
+    closes = page.locator('[class*="_hides_details"] button')
+    page.evaluate("window.late = 900")  # later than what browsers still take for the effect of a click
+    for button in (closes, opens) if not row else (opens, closes):
+        page.evaluate("window.shifts = [0]")
+        before = page.url
+        button.click()
+        page.wait_for_function("(before) => location.href !== before", arg=before)
+        settled(page)
+        expect(closes if button is opens else opens).to_be_visible()
+        page.wait_for_timeout(1_200)
+        shifts = page.evaluate("window.shifts")
+        assert shifts[0] <= _MOST_SHIFT, shifts
+    context.close()
 
 
 def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_dashboard: str, tmp_path: Path) -> None:

@@ -78,6 +78,7 @@ class Dissector {
     if (isFirst) following().place = place && { turn: place.turn, part: place.part, start: place.start, end: place.end };
     const clicked = following().claim(sent.trace);
     if (clicked) this.go(clicked);
+    this.returnTo();
     clearTimeout(this.next);
     if (this.grows) this.next = setTimeout(() => this.poll(), POLL_MS);
   }
@@ -271,6 +272,7 @@ class Dissector {
     this.status.textContent = factsAt(part, place.start);
     clearTimeout(this.soon);
     const location = { turn, part: partName, start: point, end: pointEnd };
+    if (isOurs) this.outrun = this.needed ? { needed: this.needed, chosen: location } : this.outrun && { ...this.outrun, chosen: location };
     this.needed = null;
     if (isOurs) this.soon = setTimeout(() => this.settle(location), SOON_MS);
   }
@@ -284,11 +286,20 @@ class Dissector {
   // Before an action on the selection: Streamlit sends Python the address that it set itself, not the one of `settle`.
   tell() {
     const place = addressed();
-    if (place && !["turn", "part", "start", "end"].every((name) => place[name] === this.known?.[name])) this.need(place);
+    if (place && !isSame(place, this.known)) this.need(place);
+  }
+
+  // Python has answered with the text around a place, and its address, but the user has chosen another place meanwhile.
+  returnTo() {
+    if (!this.outrun || !isSame(addressed(), this.outrun.needed)) return;
+    const { chosen } = this.outrun;
+    this.outrun = null;
+    this.go(chosen);
   }
 
   // Request the text and the values around a place from Python.
   need(place) {
+    this.outrun = null;
     this.needed = place;
     this.emit("needed", place);
   }
@@ -415,6 +426,10 @@ function addressed() {
   const query = new URLSearchParams(window.location.search);
   const [turn, start, end] = ["turn", "start", "end"].map((name) => (/^\d{1,15}$/.test(query.get(name) || "") ? Number(query.get(name)) : -1));
   return turn > 0 && start >= 0 && end >= start ? { turn, part: query.get("part") || "text", start, end } : null;
+}
+
+function isSame(place, other) {
+  return ["turn", "part", "start", "end"].every((name) => place?.[name] === other?.[name]);
 }
 
 const shown = new WeakMap();

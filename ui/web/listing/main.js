@@ -6,6 +6,7 @@ function cell(tag, runs, column, share) {
   if (column.mono) node.classList.add("mono");
   if (column.room) node.classList.add(column.room);
   if (column.elastic) node.classList.add("elastic");
+  if (column.broad) node.classList.add("broad");
   if (typeof share === "number") node.append(bar(share));
   for (const [style, words] of runs) {
     const run = document.createElement("span");
@@ -38,6 +39,7 @@ class Listing {
 
   take(data, emit) {
     this.emit = emit;
+    delete document.documentElement.dataset.details; // the server has answered
     this.body.setAttribute("aria-label", `${data.label}; j and k move, enter opens`);
     const [red, green, blue] = (getComputedStyle(this.root).backgroundColor.match(/[\d.]+/g) || [255, 255, 255]).map(Number);
     const isDark = 0.299 * red + 0.587 * green + 0.114 * blue < 128;
@@ -110,6 +112,7 @@ class Listing {
 
   // Until the server confirms this row, the user's own selection counts: responses to earlier moves arrive late.
   pick(index) {
+    if (this.data.details) document.documentElement.dataset.details = "open"; // see `table_and_details`
     clearTimeout(this.soon);
     this.soon = undefined;
     this.reported = this.data.rows[index].key;

@@ -16,7 +16,7 @@ from weaklink.ui.web.filter_bar import field
 from weaklink.ui.web.markup import page_head, put_laid_out, put_prose
 from weaklink.ui.web.navigation import address_toggle, go_to_page, parameter, set_parameters
 from weaklink.ui.web.queries import grouped, hits, wait_for
-from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, table_and_details
 
 
 class FoundRule(NamedTuple):
@@ -55,7 +55,7 @@ def show() -> None:
     found = {group.keys[0]: (group.traces, hits(group, "broken")) for group in groups}
     only_found = address_toggle("Only rules that were found", "only", "found", key="weaklink_rules_found")
     most = max((traces for traces, _ in found.values()), default=1)
-    table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if chosen else (st.container(), None)
+    table, beside = table_and_details("rules", is_open=chosen is not None)
     with table:
         done = sorted_listing(
             _COLUMNS,
@@ -66,6 +66,7 @@ def show() -> None:
             key="weaklink_rules",
             selected=chosen.code if chosen else None,
             label="Rules",
+            has_details=True,
         )
         st.caption("Click a rule to see its explanation. Click a number of traces, or press Enter, to list the traces.")
     if done.opened is not None:
@@ -74,7 +75,7 @@ def show() -> None:
     if done.picked is not None:
         set_parameters(rule=done.picked)
         st.rerun()
-    if chosen is not None and beside is not None:
+    if chosen is not None:
         with beside:
             _explain(chosen, found.get(chosen.code, (0, 0))[0])
 
@@ -99,7 +100,7 @@ def _explain(rule: Rule, traces: int) -> None:
     with st.container(horizontal=True, gap="xsmall"):
         if traces and st.button(f"Traces with {rule.code}: {traces:,}", type="primary"):
             go_to_page("traces", filter=field("code", rule.code))
-        if st.button("Close", icon=":material/close:"):
+        if st.button("Close", key="weaklink_rule_hides_details", icon=":material/close:"):
             set_parameters(rule=None)
             st.rerun()
     put_prose(rule_paragraphs(rule))

@@ -26,7 +26,7 @@ from weaklink.ui.web.filter_bar import field, filter_bar, narrowed, nothing_foun
 from weaklink.ui.web.markup import label, page_head
 from weaklink.ui.web.navigation import go_to_page, parameter, set_parameters
 from weaklink.ui.web.stores import store
-from weaklink.ui.web.trace_listing import TABLE_AND_DETAIL, SortedColumn, sorted_listing, trace_list, trace_rows
+from weaklink.ui.web.trace_listing import SortedColumn, sorted_listing, table_and_details, trace_list, trace_rows
 
 _MOST = 200
 _EXAMPLES = 5
@@ -94,7 +94,7 @@ def show() -> None:
     if not examples and not tool:
         nothing_found(filter_text)
         return
-    table, beside = st.columns(TABLE_AND_DETAIL, gap="medium") if tool else (st.container(), st.container())
+    table, beside = table_and_details("tools", is_open=bool(tool))
     results = queries.page_results(groups, violations)
     with head:
         queries.put_progress(results)
@@ -139,6 +139,7 @@ def _tools(
         key="weaklink_tools",
         selected=parameter("tool"),
         label="Tools",
+        has_details=True,
     )
     left_out = (
         f" Only the {_MOST} tools with the most traces are shown, of {len(groups):,}." if len(groups) > _MOST else ""
@@ -152,7 +153,9 @@ def _tools(
     if done.picked is not None:
         set_parameters(tool=done.picked)
         st.rerun()
-    if tool and st.button(f"All tools, not only {label(tool)}", icon=":material/close:"):
+    if tool and st.button(
+        f"All tools, not only {label(tool)}", key="weaklink_tool_hides_details", icon=":material/close:"
+    ):
         set_parameters(tool=None)
         st.rerun()
 

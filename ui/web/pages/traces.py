@@ -17,6 +17,7 @@ from weaklink.ui.web.trace_listing import (
     filled_columns,
     is_preview_open,
     set_preview,
+    table_and_details,
     trace_preview,
     trace_rows,
 )
@@ -73,11 +74,11 @@ def _list(filter_text: str, *, is_live: bool) -> None:
         nothing_found(filter_text)
         return
     has_preview = is_preview_open()
-    list_, look = st.columns([2, 1], gap="medium") if has_preview else (st.container(), None)
+    list_, look = table_and_details("traces", is_open=has_preview)
     with list_:
         chosen = _chosen(found[:_PAGE], filter_text, has_preview=has_preview)
         _pager(filter_text, listed, running)
-    if look is not None:
+    if has_preview:
         with look:
             trace_preview(chosen)
 
@@ -151,7 +152,8 @@ def _pager(filter_text: str, found: Sequence[Listed], running: int) -> None:
             _turn_to(found[_PAGE - 1].cursor)
         recorded = f"; {counted(running, 'trace')} being recorded now" if running else ""
         if not is_preview_open():
-            st.button("Preview", icon=":material/right_panel_open:", on_click=set_preview, args=(True,))
+            key = "weaklink_preview_shows_details"
+            st.button("Preview", key=key, icon=":material/right_panel_open:", on_click=set_preview, args=(True,))
         st.caption(f"{counted(min(len(found), _PAGE), 'trace')} on this page{recorded}")
 
 

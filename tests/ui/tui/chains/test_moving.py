@@ -67,7 +67,7 @@ def _many(folder: Path) -> Path:
 async def test_a_break_far_above_is_found_though_its_page_is_no_longer_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: Order
 ) -> None:
-    monkeypatch.setattr(pages_module, "_KEPT", 1)
+    monkeypatch.setattr(pages_module, "_CACHE_SIZE", 1)
     where = _many(tmp_path)
     async with running(str(where)) as (app, pilot):
         home(app).order = order
