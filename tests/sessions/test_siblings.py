@@ -90,7 +90,8 @@ def test_a_sibling_whose_answer_was_alike_goes_on_after_the_other_did() -> None:
 
 def test_agents_that_start_one_after_the_other_and_get_the_same_answers_are_two_traces() -> None:
     for order in ("aabbab", "aababb", "aaabbb", "aabbba", "abaabb", "abbaab", "ababab", "abbbaa"):
-        book, talk = new_book(), [user("Yes or no?")]
+        book = new_book()
+        talk: list[Json] = [user("Yes or no?")]
         steps: list[list[Json]] = [talk, [*talk, assistant("yes"), user("Sure?")]]
         steps.append([*steps[1], assistant("sure"), user("Bye.")])
         step, keys = Counter[str](), Counter[str]()

@@ -54,6 +54,7 @@ from weaklink.ui.views.trace_summary import break_words
 
 _UNCHANGED_S = 1.0
 _BLOCK = 1 << 16
+_REFUSAL_DELAY_S = 3.0  # longer than a client takes between two parts of a log's first line
 _MIN_PAUSE_S, _MAX_PAUSE_S, _PAUSE_FACTOR = 0.2, 1.0, 9
 _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 to 10 ms ago
 _INDEX_AFTER_S = 5.0
@@ -426,23 +427,37 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
                 f"imported {counted(backlog, 'trace')} that had been there; `{command}` lists what broke before"
             )
             backlog = 0
+        news.print_refusals()
         time.sleep(live.files.pause_s)
 
 
 class BreakNews:
     """Which traces are broken, as far as was printed."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._printed: dict[int, Line | None] = {}
-        self._refused: set[str] = set()
+        self._clock = clock
+        self._refused: dict[str, tuple[str, float]] = {}
+        self._printed_refusals: set[str] = set()
+
+    def print_refusals(self) -> None:
+        """Print why a file is refused, once for each, unless it was read or written again in the last seconds."""
+        now_s = self._clock()
+        for path, (reason, since_s) in tuple(self._refused.items()):
+            if now_s - since_s < _REFUSAL_DELAY_S:
+                continue
+            del self._refused[path]
+            if path not in self._printed_refusals:
+                self._printed_refusals.add(path)
+                print_notice(reason)
 
     def lines(self, reports: Iterable[FileReport]) -> Iterable[Line]:
         """A line for each trace that broke at another step than before, or is no longer broken."""
         for report in reports:
-            if report.refused is not None and report.path not in self._refused:
-                self._refused.add(report.path)
-                print_notice(report.refused)
+            self._refused.pop(report.path, None)
+            if report.refused is not None:
+                self._refused[report.path] = report.refused, self._clock()
             for saved in report.saved:
                 if saved.verdict is Verdict.UNCHANGED and saved.id in self._printed:
                     continue

@@ -51,7 +51,8 @@ class Round:
         self.store = open_store(database, busy_timeout_s=0.1)
         clock = count(0, 1_000).__next__  # nothing waits because reading it took long
         self.live = LiveImport(self.store, watched_paths([str(folder)]), ImportOptions(), clock=clock)
-        self.news = BreakNews(self.store)
+        self.now_s = 0.0
+        self.news = BreakNews(self.store, clock=lambda: self.now_s)
         self.reports: list[FileReport] = []
 
     def __call__(self) -> list[str]:
@@ -157,7 +158,29 @@ def test_a_file_that_is_refused_is_told_once(logs: Path, capsys: pytest.CaptureF
         for text in ("Dear diary,\n", "Dear diary,\nagain\n"):
             (logs / "diary.txt").write_text(text, encoding="utf-8")
             assert watch() == []
+            watch.now_s += 5
+            watch.news.print_refusals()
         assert capsys.readouterr().err.count("diary.txt: unknown format") == 1
+
+
+def test_a_log_whose_first_line_is_still_being_written_is_not_reported(
+    logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = logs / "a.jsonl"
+    with rounds(logs) as watch:
+        for text in (USER[:20], USER):
+            path.write_text(text)
+            watch()
+            watch.now_s += 1
+            watch.news.print_refusals()
+        watch.now_s += 5
+        watch.news.print_refusals()
+        assert "a.jsonl" not in capsys.readouterr().err
+        path.write_text(USER[:20])
+        watch()
+        watch.now_s += 5
+        watch.news.print_refusals()
+        assert "a.jsonl: no JSON object found" in capsys.readouterr().err
 
 
 def test_a_folder_may_appear_later(tmp_path: Path) -> None:
