@@ -180,18 +180,16 @@ def _read_any(closed: SpanClosed) -> ParseResult:
     if alone is None:
         return _NAMED(closed)
     place = Range(*alone.span("name")).moved(closed.span.inner.start)
-    if closed.ended_at is None and text.rstrip().endswith("[ARGS]"):
-        return _without_arguments(alone["name"], place, Range(place.start, place.start + len(text.strip())))
-    call = ToolCall(alone["name"], {}, "", valid=True, range=place, id=alone["id"], name_range=place)
-    return ParseResult(calls=(call,), complete=True)
+    whole = Range(place.start, place.start + len(text.strip()))
+    call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=place)
+    return ParseResult(calls=(call,), faults=(_no_arguments(call),))
 
 
-def _without_arguments(name: str, place: Range, whole: Range) -> ParseResult:
-    """The result for a call that the stream's end cuts off before its arguments."""
-    message = f"The stream ends before the arguments of `{name}`."
-    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, "Raise the output token limit.")
-    call = ToolCall(name, "", "", valid=False, range=whole, name_range=place)
-    return ParseResult(calls=(call,), faults=(fault,))
+def _no_arguments(call: ToolCall) -> Fault:
+    """The fault of a call that ends before its arguments: a call without arguments has an empty object."""
+    message = f"The call ends before the arguments of `{call.name}`."
+    hint = "Raise the output token limit if the reply was cut off; a call without arguments ends with `[ARGS]{}`."
+    return Fault(TRUNCATED_JSON, Range(call.range.end - 1, call.range.end), message, hint)
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
