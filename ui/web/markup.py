@@ -105,14 +105,18 @@ RULES = """
   .st-key-weaklink_ending_2 { min-height: 112px; }  /* two lines of facts, three of what broke */
 }
 [class*="st-key-weaklink_details_"] { display: grid; grid-template-columns: minmax(0, 1fr);
-  --wl-shares: minmax(0, 3fr) minmax(0, 2fr); }
+  --wl-shares: minmax(0, 3fr) minmax(0, 2fr); --wl-shut: minmax(0, 1fr); }
 [class*="st-key-weaklink_details_"][class*="_traces"] { --wl-shares: minmax(0, 2fr) minmax(0, 1fr); }
+[class*="st-key-weaklink_details_"][class*="_stream"] { --wl-shares: minmax(0, 5fr) minmax(0, 4fr); }
+[class*="st-key-weaklink_details_"][class*="_verdict"] { --wl-shut: minmax(0, 5fr) minmax(0, 2fr); }
 @media (min-width: 641px) {  /* from the click on, and not when the server has answered */
+  [class*="st-key-weaklink_details_shut_"] { grid-template-columns: var(--wl-shut); }
   [class*="st-key-weaklink_details_open_"], :root[data-details="open"] [class*="st-key-weaklink_details_shut_"] {
     grid-template-columns: var(--wl-shares); }
-  :root[data-details="shut"] [class*="st-key-weaklink_details_open_"] { grid-template-columns: minmax(0, 1fr); }
+  :root[data-details="shut"] [class*="st-key-weaklink_details_open_"] { grid-template-columns: var(--wl-shut); }
 }
-:root[data-details="shut"] [class*="st-key-weaklink_details_open_"] > :nth-child(2) { display: none; }
+:root[data-details="shut"] [class*="st-key-weaklink_details_open_"] > :nth-child(2),
+[class*="st-key-weaklink_details_shut_stream"] > :nth-child(2) { display: none; }  /* not below it until it has gone */
 [data-testid="stCheckbox"] label { min-height: 24px; align-items: center; }
 button[aria-label^="Help for"] { min-height: 24px; min-width: 24px; }
 [data-testid="stSkeleton"] { opacity: 0; animation: wl-late 0s 1.5s forwards; }

@@ -51,10 +51,14 @@ _MENU = (  # before anything is drawn: what the visitor chose, or what the windo
     'document.documentElement.dataset.menu = menu || (innerWidth < 1600 ? "icons" : "names")</script>'
 )
 _DETAILS = (  # what is beside a table gets or loses its room at the click, not when the server has answered
-    "<script>addEventListener('click', ({target}) => {"
+    "<script>{const root = document.documentElement; let late; addEventListener('click', ({target}) => {"
     """const name = target.closest?.('[class*="s_details"]')?.className || '';"""
-    "const state = /_(show|hide)s_details/.exec(name)?.[1];"
-    "if (state) document.documentElement.dataset.details = state === 'show' ? 'open' : 'shut'}, true)</script>"
+    "const way = /_(show|hide|toggle)s_details/.exec(name)?.[1];"
+    """const isOpen = document.querySelector('[class*="weaklink_details_open_"]');"""
+    "if (way) root.dataset.details = way === 'show' || (way === 'toggle' && !isOpen) ? 'open' : 'shut'}, true);"
+    "new MutationObserver(() => { clearTimeout(late);"  # a server that never answers takes nothing for good
+    "late = setTimeout(() => delete root.dataset.details, 10_000)}).observe(root, {attributeFilter: ['data-details']})}"
+    "</script>"
 )
 _INLINE = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 _MEDIA = "/media/"  # Streamlit's folder of the files that pages offer

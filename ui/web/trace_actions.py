@@ -231,7 +231,7 @@ def _ask_button(shown: ShownTrace) -> None:
     if may_ask():
         is_open = is_asking(shown)
         icon = ":material/right_panel_close:" if is_open else ":material/replay:"
-        st.button("Ask again", icon=icon, key="weaklink_ask", on_click=_open_panel, args=(not is_open,))
+        st.button("Ask again", icon=icon, key="weaklink_ask_toggles_details", on_click=_open_panel, args=(not is_open,))
 
 
 def _open_panel(is_open: bool) -> None:  # noqa: FBT001  # a callback of Streamlit
@@ -290,7 +290,7 @@ def _results(work: PageWork) -> None:
         if st.button("Stop", key="weaklink_ask_stop", icon=":material/stop:"):
             work.stop()
     else:
-        st.button("Close", key="weaklink_ask_close", on_click=_open_panel, args=(False,))
+        st.button("Close", key="weaklink_ask_hides_details", on_click=_open_panel, args=(False,))
 
 
 def _put_table(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], Style]]) -> None:

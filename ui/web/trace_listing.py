@@ -110,10 +110,10 @@ _REVERSED = "-"
 
 
 def table_and_details(name: str, *, is_open: bool) -> tuple[DeltaGenerator, DeltaGenerator]:
-    """Containers for a table and for the details of its selected row, beside it if they are open, else below it.
+    """Containers for a table, or the stream, and for details, beside it if they are open, else below it.
 
-    The browser gives the details their room at the click on a row, or on a button whose key ends in `_shows_details` or
-    `_hides_details`: a late answer of the server moves nothing.
+    The browser gives the details their room at the click on a row, or on a button whose key ends in `_shows_details`,
+    `_hides_details` or `_toggles_details`: a late answer of the server moves nothing.
     """
     with st.container(key=f"weaklink_details_{'open' if is_open else 'shut'}_{name}"):
         return st.container(), st.container()

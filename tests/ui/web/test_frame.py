@@ -395,6 +395,49 @@ def test_nothing_moves_when_the_details_of_a_row_open_and_close_by_a_late_answer
     context.close()
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("ending", ["ok", "broken"])
+def test_nothing_moves_when_ask_again_opens_and_closes_by_a_late_answer(
+    browser: Browser, demo_dashboard: str, endings: dict[str, int], ending: str, width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900})
+    page = context.new_page()
+    page.add_init_script(LATE_ANSWERS + _SHIFTS)
+    page.goto(f"{demo_dashboard}trace?trace={endings[ending]}")
+    settled(page)
+    panel = page.locator(".st-key-weaklink_ask_panel")
+    page.evaluate("window.late = 900")
+    for is_open in (True, False):
+        page.evaluate("window.shifts = [0]")
+        page.get_by_role("button", name="Ask again").click()
+        expect(panel).to_have_count(int(is_open))
+        settled(page)
+        page.wait_for_timeout(1_200)
+        shifts = page.evaluate("window.shifts")
+        assert shifts[0] <= _MOST_SHIFT, shifts
+    context.close()
+
+
+def test_room_for_details_is_given_back_when_the_server_never_answers(
+    page: Page, demo_dashboard: str, endings: dict[str, int]
+) -> None:
+    page.clock.install()
+    page.add_init_script(LATE_ANSWERS)
+    page.goto(f"{demo_dashboard}trace?trace={endings['ok']}")
+    settled(page)
+    stream = page.locator(".streambox")
+    alone = stream.bounding_box()
+    page.evaluate("window.late = 1e9")
+    page.get_by_role("button", name="Ask again").click()
+    assert alone is not None
+    page.wait_for_function("document.documentElement.dataset.details === 'open'")
+    beside = stream.bounding_box()
+    assert beside is not None
+    assert beside["width"] < alone["width"] - 100
+    page.clock.run_for(15_000)
+    assert stream.bounding_box() == alone
+
+
 def test_imports_reports_nothing_before_something_was_imported(page: Page, demo_dashboard: str, tmp_path: Path) -> None:
     (tmp_path / "empty.jsonl").write_text("{}\n", encoding="utf-8")
     page.goto(f"{demo_dashboard}imports")

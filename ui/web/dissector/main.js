@@ -62,6 +62,7 @@ class Dissector {
   // `sent` is the data that Python sends with each run of its script; between two runs, `poll` extends it.
   take(sent) {
     this.dress();
+    delete document.documentElement.dataset.details; // the server has answered
     const isFirst = this.version === undefined;
     if (sent.version !== this.sentVersion) {
       this.sentVersion = sent.version;

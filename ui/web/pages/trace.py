@@ -18,11 +18,10 @@ from weaklink.ui.web.stores import ShownTrace, put_page_name, shown_trace, store
 from weaklink.ui.web.stream_data import short_mark, stream_place, window_notes, window_of
 from weaklink.ui.web.trace_actions import adjacent_traces, ask_panel, is_asking, trace_actions
 from weaklink.ui.web.trace_api import browser_data, default_position, empty_views, position_of, view_data
-from weaklink.ui.web.trace_listing import title_of
+from weaklink.ui.web.trace_listing import table_and_details, title_of
 
 _NEAR, _MOST_NEAR, _OFFERED = 200, 2_000, 5
 _LONGEST = 80
-_STREAM_AND_VERDICT, _STREAM_AND_PANEL = (5, 2), (5, 4)
 TABS = {
     "Data flow": ("flow", "origins"),
     "Schema": ("schema",),
@@ -126,14 +125,12 @@ def put_stream(
         put_sentence(sentence)
     data = {**browser_data(shown, at), "initial": None if at is None else location_object(at)}
     is_broken = shown.inspection.chain.broken is not None
-    widths = _STREAM_AND_PANEL if panel else _STREAM_AND_VERDICT
-    stream, beside = st.columns(widths, gap="small") if panel or is_broken else (st.container(), None)
-    if beside is not None:
-        with beside:
-            if panel is not None:
-                panel(shown, at)
-            else:
-                _view("verdict", shown, at)
+    stream, beside = table_and_details("verdict_stream" if is_broken else "stream", is_open=panel is not None)
+    with beside:
+        if panel is not None:
+            panel(shown, at)
+        elif is_broken:
+            _view("verdict", shown, at)
     with stream:
         return dissector(data, key=f"weaklink_dissector_{shown.summary.id}")
 
