@@ -16,7 +16,7 @@ PYTHONS ?= $(shell for p in /usr/bin/python3.1[1-9] $${PYENV_ROOT:-$$HOME/.pyenv
 # What `make test-pythons` and `make test-lowest` run: the reading of streams, whose patterns meet every interpreter.
 CORE ?= tests/json_scanner tests/segmenter tests/formats tests/checks tests/chain tests/wire tests/capture/test_proxy_wire.py tests/test_patterns.py tests/test_sample_traces.py
 # What those tests need beside weaklink itself.
-CORE_TOOLS := hypothesis jsonschema opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
+CORE_TOOLS := hypothesis opentelemetry-proto pytest pytest-randomly pytest-timeout pytest-xdist pyyaml
 # Each worker takes half of the tests, and from the other what is left in the end: most fixtures of a module are made once.
 ON_ALL_CORES := --numprocesses auto --dist worksteal
 # One worker more than there are cores, since many tests wait for browsers, terminals and servers.
