@@ -30,9 +30,11 @@ from weaklink.inspector.chain.result_kinds import (
     error_before_pipe,
     hidden_finding,
     is_running,
+    is_shown_object,
     kind_of_result,
     printed_exit_code,
     stated_exit_code,
+    states_code_in_content,
     words_decide,
 )
 from weaklink.inspector.chain.steps import SYNTAX_CODES, CallFaults, Certainty, ResultKind, Step, StepOutcome
@@ -163,6 +165,8 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     for layer in layers:
         if not isinstance(layer, dict):
             continue
+        if call is not None and not result.is_error and is_shown_object(call, layer, _ERROR_WORDS):
+            continue
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
@@ -193,6 +197,8 @@ def _text_failure(text: str, result: ToolResult, call: ToolCall | None) -> Failu
     """What makes a text an error: the flag, an exit code that it states, else its words."""
     printed = None if call is None else printed_exit_code(effects_of(call), text)
     code = stated_exit_code(text) if printed is None else printed
+    if printed is None and code and call is not None and states_code_in_content(call, text):
+        code = None
     stated = () if code is None else (_of_text(code),)
     if result.is_error:
         flag = ResultEvidence("error flag", "true")

@@ -240,6 +240,21 @@ def body_of(text: str) -> str:
     head = _TAGGED_HEAD.match(text)
     if head is not None and text.rstrip().endswith(_TAGGED_END):
         return text[head.end() : text.rindex(_TAGGED_END)].lstrip("\n")
+    lines = _without_frame(text)
+    for index, line in enumerate(lines[:_HEAD_LINES]):
+        if line.startswith("Output:"):
+            return "".join(lines[index + 1 :])
+    if not lines:
+        return ""
+    start = int(_is_exit_line(lines[0]))
+    first = next((index for index, line in enumerate(lines[start:_HEAD_LINES], start) if line.strip()), start)
+    if first < len(lines) and lines[first].strip() in _STREAMS:
+        start = first + 1
+    return "".join(lines[start : len(lines) - _is_exit_line(lines[-1])])
+
+
+def _without_frame(text: str) -> list[str]:
+    """The lines of an output without those that agents write after it, or a terminal's prompts."""
     for begin in _FRAME:
         start = text.rfind(begin, max(len(text) - 800, 0))
         text = text[:start] if start >= 0 else text
@@ -248,16 +263,7 @@ def body_of(text: str) -> str:
     lines = text.splitlines(keepends=True)
     while lines and lines[-1].strip() in ("", *_STREAMS):  # a heading of nothing
         lines.pop()
-    for index, line in enumerate(lines[:_HEAD_LINES]):
-        if line.startswith("Output:"):
-            return "".join(lines[index + 1 :])
-    if not lines:
-        return text
-    start = int(_is_exit_line(lines[0]))
-    first = next((index for index, line in enumerate(lines[start:_HEAD_LINES], start) if line.strip()), start)
-    if first < len(lines) and lines[first].strip() in _STREAMS:
-        start = first + 1
-    return "".join(lines[start : len(lines) - _is_exit_line(lines[-1])])
+    return lines
 
 
 def _is_exit_line(line: str) -> bool:
@@ -813,6 +819,49 @@ def words_decide(call: ToolCall, result: ToolResult) -> str | None:
     if effect.kind in (EffectKind.READ, EffectKind.PROBE):
         return _error_of_lookup(call, effect, text)
     return None if _ends_built(effect, text) else _error_of_work(call, effects, effect, text)
+
+
+def states_code_in_content(call: ToolCall, text: str) -> bool:
+    """Whether the exit code that a text states stands in what a call shows: the end of a log, or of what a tool reads.
+
+    A tool that reads has no exit code. Of a command, the last line of an output counts as the log's if it has no
+    brackets, as agents write them around it, and no program of the line reports a failure.
+    """
+    effects = effects_of(call)
+    effect = main_effect(effects)
+    if effect is None or shows_content(effect, call.name or ""):
+        return effect is not None
+    *lines, last = _without_frame(text) or [""]
+    body = "".join(lines)
+    if not only_shows(effect) or not body.strip():
+        return False
+    is_bare = _is_exit_line(last) and _BARE_EXIT_LINE.match(last) is not None and stated_exit_code(body) is None
+    return is_bare and message_of_command(call.name or "", effects, body) is None
+
+
+_BARE_EXIT_LINE = lazy_pattern(
+    r"(?:the )?(?:process|program|script)\b|exit(?:ed)? |(?:failed|finished) with", re.IGNORECASE
+)
+
+
+def is_shown_object(call: ToolCall, fields: Mapping[str, object], of_errors: frozenset[str]) -> bool:
+    """Whether an object is what a call shows, a file or a line of a log, and not the answer of its tool.
+
+    `of_errors` are the fields that describe an error. What a shell returns has its output beside the exit code.
+    """
+    effect = main_effect(effects_of(call))
+    if effect is None or any("://" in target for target in effect.targets):
+        return False
+    if only_shows(effect):
+        return _OUTPUTS.isdisjoint(fields) and effect.subject not in _APIS
+    if not shows_content(effect, call.name or ""):
+        return False
+    is_object_file = any(target.endswith((".json", ".jsonl", ".ndjson")) for target in effect.targets)
+    return _OUTPUTS.isdisjoint(fields) and (is_object_file or not of_errors.issuperset(fields))
+
+
+_OUTPUTS = frozenset(("output", "stdout", "stderr", "content", "result", "metadata"))
+_APIS = frozenset(("curl", "wget", "http", "gh api"))
 
 
 def _error_of_work(call: ToolCall, effects: tuple[Effect, ...], effect: Effect, text: str) -> str | None:

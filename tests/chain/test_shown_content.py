@@ -143,6 +143,47 @@ def in_frames(command: str, content: str) -> Iterator[tuple[str, str | None]]:
         yield tool, kind(tool, {"command": command}, frame(content))
 
 
+ENDS_OF_LOGS = (
+    "build started\nstep 3 failed\nProcess exited with code 1",
+    "started\nexit status 2",
+    "worker 3\nscript failed with exit code 7",
+)
+OBJECTS = (
+    '{"error": "disk full"}',
+    '{"status": "failed", "message": "no rows"}',
+    '{"success": false, "reason": "no rows"}',
+    '{"exit_code": 1, "step": "build"}',
+    '{"ts": 1, "level": "error", "error": "boom"}',
+)
+
+
+@pytest.mark.parametrize("reader", [reader for reader in SHELL_READERS if not reader.startswith("ls")])
+@pytest.mark.parametrize("content", [*ENDS_OF_LOGS, *OBJECTS])
+def test_a_log_that_ends_with_an_exit_code_and_a_file_of_objects_are_content(reader: str, content: str) -> None:
+    assert [tool for tool, judged in in_frames(reader.format("out/last.json"), content) if judged is not None] == []
+
+
+@pytest.mark.parametrize(("tool", "key"), TOOL_READERS[:4])
+@pytest.mark.parametrize("content", [*ENDS_OF_LOGS, *OBJECTS])
+def test_a_file_of_objects_that_a_tool_reads_is_content(tool: str, key: str, content: str) -> None:
+    assert kind(tool, {key: "out/last.json"}, content) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "content"),
+    [
+        ("read_file", {"path": "a.py"}, '{"error": "a.py does not exist"}'),
+        ("get_logs", {"service": "db"}, '{"error": "unknown service", "code": 404}'),
+        ("shell", {"command": "cat a.log"}, '{"output": "cat: a.log: No such file", "metadata": {"exit_code": 1}}'),
+        ("bash", {"command": "cat a.log"}, "cat: a.log: Permission denied\n[The command completed with exit code 1.]"),
+        ("bash", {"command": "curl -s https://a.example/x"}, '{"error": "unknown id"}'),
+        ("bash", {"command": "cat a.log b.log"}, "all well\ncat: b.log: Permission denied\nexit status 1"),
+    ],
+)
+def test_what_states_a_failure_beside_the_content_counts(tool: str, arguments: dict[str, Json], content: str) -> None:
+    assert kind(tool, arguments, content) is not None
+
+
 @pytest.mark.parametrize("reader", SHELL_READERS)
 def test_what_a_command_shows_is_content(reader: str) -> None:
     wrong = [
