@@ -47,6 +47,7 @@ _EMPTY_REASONING = re.compile(r"(?:<[^<>]{0,20}think[^<>]{0,20}>\s*){1,2}\Z")
 _ROLE = r"(?i:system|user|human|assistant|chatbot|model|bot|ai)"
 _ROLE_HEADER = re.compile(rf"((?:<[^<>\s]*{_ROLE}[^<>\s]*>)|(?:<[^<>\s]+>|\][^\[\]\s]+\]){_ROLE})\s*\Z")
 _API_FORMATS = frozenset({"openai", "claude", "gemini"})
+_JINJA = ("{{", "{%")
 
 
 class NotDerivableError(ChatTemplateError):
@@ -72,6 +73,9 @@ def derive_format(template: ChatTemplate, name: str) -> FormatTable:
     """The table of the format in which the template shows calls. Raises NotDerivableError and ChatTemplateError."""
     if not template.source:
         return _of_response_alone(template, name)
+    if not any(sign in template.source for sign in _JINJA):
+        reason = "it is no chat template: it has neither `{{` nor `{%`"
+        raise NotDerivableError(f"not derivable: {template.origin}: {reason}.")
     rendered = _render(template)
     reasons: list[str] = []
     for renderings in rendered:

@@ -61,6 +61,11 @@ def test_a_prompt_that_opens_reasoning_only_where_thinking_is_on_is_known_to_ope
     assert [diagnostic.rule.code for diagnostic in read.diagnostics] == ["F319"]
 
 
+def test_a_text_without_jinja_is_no_template() -> None:
+    with pytest.raises(NotDerivableError, match="it is no chat template"):
+        derive_format(ChatTemplate("Call the {tool} first.", "notes.txt"), "notes")
+
+
 def test_a_template_without_calls_is_not_derivable() -> None:
     with pytest.raises(NotDerivableError, match="it shows no calls"):
         derive_format(template(""), "own")
