@@ -161,32 +161,27 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     if _is_recorded_success(result):
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
+    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
     for layer in layers:
-        if isinstance(layer, dict):
-            is_decided, failure = _object_failure(layer, result, call)
-            if is_decided:
-                return failure
+        if not isinstance(layer, dict):
+            continue
+        if call is not None and not result.is_error and is_shown_object(call, layer, _ERROR_WORDS):
+            continue
+        if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
+            return denial
+        if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
+            continue
+        if call is not None and not result.is_error and _describes_failed_thing(layer, call):
+            return None
+        failure = _structured(layer)
+        if failure is not None:
+            return structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
+        if _succeeded(layer) and not result.is_error:
+            return None
     text = next((layer for layer in reversed(layers) if isinstance(layer, str)), "")
     failure = _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
-
-
-def _object_failure(layer: Mapping[str, Any], result: ToolResult, call: ToolCall | None) -> tuple[bool, Failure | None]:
-    """Whether an object within a result decides about it, and then the failure that it states, if any."""
-    if call is not None and not result.is_error and is_shown_object(call, layer, _ERROR_WORDS):
-        return False, None
-    if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
-        return True, denial
-    is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
-    if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
-        return False, None
-    if call is not None and not result.is_error and _describes_failed_thing(layer, call):
-        return True, None
-    failure = _structured(layer)
-    if failure is not None:
-        return True, structs.replace(failure, certainty=Certainty.FLAGGED) if result.is_error else failure
-    return _succeeded(layer) and not result.is_error, None
 
 
 def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:
