@@ -162,11 +162,7 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
         return None if call is None else _failure_within(effects_of(call), result.content)
     layers = _layers(result.content)
     is_printed = result.is_error is False and call is not None and runs_shell(call)  # JSON that a program printed
-    for layer in layers:
-        if not isinstance(layer, dict):
-            continue
-        if call is not None and not result.is_error and is_shown_object(call, layer, _ERROR_WORDS):
-            continue
+    for layer in _stating_objects(layers, result, call):
         if call is not None and (denial := _denial_with_reason(layer, call)) is not None:
             return denial
         if (_EXIT_KEYS if is_printed else _ERROR_KEYS).isdisjoint(layer):
@@ -182,6 +178,15 @@ def find_error(result: ToolResult, call: ToolCall | None = None) -> Failure | No
     failure = _text_failure(text, result, call)
     is_field = len(layers) > 1 and text is layers[0]  # words of the fields of an object that states no error
     return None if is_field and failure is not None and failure.certainty is Certainty.TEXTUAL else failure
+
+
+def _stating_objects(layers: Sequence[Any], result: ToolResult, call: ToolCall | None) -> Iterator[dict[str, Any]]:
+    """The objects in a result that its tool may have written, not those that it only shows."""
+    for layer in layers:
+        if not isinstance(layer, dict):
+            continue
+        if call is None or result.is_error or not is_shown_object(call, layer, _ERROR_WORDS):
+            yield layer
 
 
 def _failure_within(effects: tuple[Effect, ...], text: str) -> Failure | None:

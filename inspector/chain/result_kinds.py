@@ -781,8 +781,6 @@ def _program_error(effects: tuple[Effect, ...], text: str) -> str | None:
     last = _SHELL_PREFIX.sub("", last_line(text))
     if COMMAND_TIMED_OUT.match(last) or _COULD_NOT_BEGIN.match(last):
         return last
-    if main_effect(effects) is None:
-        return None
     if text.startswith("fatal: ") and any(effect.subject.split(" ")[0] == "git" for effect in effects):
         return first_line(text)
     names = {"sudo", *(effect.command.program for effect in effects if effect.command is not None)}
