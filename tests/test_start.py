@@ -79,9 +79,9 @@ def _answer(folder: Path) -> str:
     [
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
-        (lambda _: ["rules", "J104"], 197),
+        (lambda _: ["rules", "J104"], 198),
         (_segment, 145),
-        (_check, 350),
+        (_check, 351),
         (_list, 142),
     ],
 )

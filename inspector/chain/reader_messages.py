@@ -185,7 +185,8 @@ def message_of_tool(arguments: Json, text: str) -> str | None:
         return line.removeprefix(_TAG).removesuffix(_TAG.replace("<", "</"))
     if len(text) > _SHORT or text.strip().count("\n") >= _MAX_OWN_LINES:
         return None
-    is_error = error_line(text) is not None and _FAILS_TO_READ.search(line) is not None
+    is_alone = "\n" not in text.strip() and line.startswith("Error: ")  # the form in which most tools report
+    is_error = error_line(text) is not None and (is_alone or _FAILS_TO_READ.search(line) is not None)
     if not (is_error or _IS_MISSING.search(line)) or _OF_LOG.match(line):
         return None
     asked = str(arguments).casefold()
