@@ -41,10 +41,10 @@ _ADDRESS = lazy_pattern(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})
 _NO_ID = lazy_pattern(r"[\s/]|\.[A-Za-z]{1,5}$")
 # A sentence on what could be done: "Changing the width to 128 would also help."
 _PROPOSAL = lazy_pattern(
-    r"[^.!?\n]*\b(?:would|could|might|würden?|könnten?|serait|pourrait|sería|podría|seria|poderia|sarebbe|potrebbe)\b"
-    r"[^.!?\n]*",
+    r"\b(?:would|could|might|würden?|könnten?|serait|pourrait|sería|podría|seria|poderia|sarebbe|potrebbe)\b",
     re.IGNORECASE,
 )
+_SENTENCE_END = lazy_pattern(r"(?<=[.!?\n])")
 _MAX_VALUES = 200
 _MAX_KNOWN = 60  # numbers of which two may give a third
 _MAX_CALLS = 8  # how many of the next turn's calls are examined
@@ -240,7 +240,8 @@ class InventedValues:
 
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
-        return tuple(numbers(_PROPOSAL.sub(" ", self._facts.answer.text))) if self._facts.answer else ()
+        sentences = _SENTENCE_END.split(self._facts.answer.text) if self._facts.answer else ()
+        return tuple(numbers("".join(sentence for sentence in sentences if not _PROPOSAL.search(sentence))))
 
     @cached_property
     def _rounded_sizes(self) -> frozenset[str]:
