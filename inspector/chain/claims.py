@@ -196,7 +196,7 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         for clause in clauses
         if not clause.denies
         and (not clause.supposes or _PROMISES.search(clause.text))
-        and (not failed.tells_cause(clause.text) or _has_participle(clause, failed))
+        and (not failed.states_cause(clause.text) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
@@ -280,7 +280,12 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         return False
     if is_about and _PROMISES.search(clause.text) is not None:
         return True
-    if is_about and clause.is_done and _ALL.search(clause.words) is not None and not failed.tells_shown(clause.text):
+    if (
+        is_about
+        and clause.is_done
+        and _ALL.search(clause.words) is not None
+        and not failed.has_number_of_others(clause.text)
+    ):
         return True
     has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
     if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):

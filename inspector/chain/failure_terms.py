@@ -31,8 +31,8 @@ from weaklink.inspector.chain.effects import (
 )
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.similar_calls import Intent
+from weaklink.inspector.chain.stated_causes import causes_in
 from weaklink.inspector.chain.steps import ResultKind, Step
-from weaklink.inspector.chain.told_causes import causes_in
 from weaklink.inspector.chain.tool_kinds import bare_name, is_interpreter
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -225,12 +225,12 @@ class FailedCall(Struct, frozen=True):
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
 
-    def tells_cause(self, text: str) -> bool:
-        """Whether a text tells the cause that the error states, in words that neither call nor request have."""
+    def states_cause(self, text: str) -> bool:
+        """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
         result = self.step.result.content if self.step.result is not None else ""
         known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}".casefold()
-        told = causes_in(f"{(self.step.error or '')[:400]} {result[:600]}", text[:_READ_CHARS])
-        return any(word not in known for word in told)
+        causes = causes_in(f"{(self.step.error or '')[:400]} {result[:600]}", text[:_READ_CHARS])
+        return any(word not in known for word in causes)
 
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""
@@ -250,7 +250,7 @@ class FailedCall(Struct, frozen=True):
         return any(name not in known for name in names & _tokens(text))
 
     def names_error(self, text: str) -> bool:
-        """Whether a text has a name of the line that tells what a check found, such as that of an exception."""
+        """Whether a text has a name from the line of what a check found, such as that of an exception."""
         named = {name.casefold() for name in _ERROR_NAME.findall((self.step.error or "")[:400])}
         return not named.isdisjoint(_tokens(text))
 
@@ -277,7 +277,7 @@ class FailedCall(Struct, frozen=True):
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
         return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.shown)
 
-    def tells_shown(self, text: str) -> bool:
+    def has_number_of_others(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
         numbers = frozenset(number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1)
         own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")

@@ -340,7 +340,7 @@ class Statements:
                 or (before is not None and _NO_SUBJECT.match(clause.text) is not None and names(before.text))
                 for before, clause in denials
             )
-            is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0 or failed.tells_cause(sentence)
+            is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0 or failed.states_cause(sentence)
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
         if is_failure and failed.is_one_of_several and counts_part(sentence):
@@ -365,7 +365,7 @@ class Statements:
             return True
         if failed.is_lost and says_already(failed.step, sentence):
             return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
-        if failed.is_lost and any(_may_tell(clause) and failed.tells_cause(clause.text) for clause in clauses):
+        if failed.is_lost and any(_may_state_cause(clause) and failed.states_cause(clause.text) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
@@ -415,8 +415,8 @@ _DIGIT = lazy_pattern(r"\d")
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 
 
-def _may_tell(clause: Clause) -> bool:
-    """Whether a clause may tell a cause by its noun: "the team has access" says in English that all is well."""
+def _may_state_cause(clause: Clause) -> bool:
+    """Whether a clause may state a cause by its noun: "the team has access" says in English that all is well."""
     is_well = clause.is_done and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
     return not clause.supposes and not is_well
 

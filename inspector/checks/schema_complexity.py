@@ -187,7 +187,7 @@ class SchemaWork:
 
     @property
     def unresolved(self) -> str | None:
-        """A reference that leads nowhere by referencing; if a validator accepts it, there is no bound."""
+        """A reference in which `referencing` finds no target; if a validator accepts it, the work has no bound."""
         return self._targets.unresolved
 
     def check(self, value: Json, limit: int) -> None:

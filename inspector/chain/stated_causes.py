@@ -1,8 +1,8 @@
-"""Whether a sentence tells the cause that an error states, in any of several languages.
+"""Whether a sentence states the cause of an error, in any of several languages.
 
 Tools write their errors in English, agents answer in the user's language, so the two share no words: "no space left on
 device" is "der Platte fehlt Platz". What goes wrong is of few kinds, and each has its nouns in every language: rights,
-space, the connection, protection, a lock, time, a limit, memory. A clause tells the cause if it has a noun of a
+space, the connection, protection, a lock, time, a limit, memory. A clause states the cause if it has a noun of a
 kind that the error is of, and neither the request nor the call has that word.
 """
 
