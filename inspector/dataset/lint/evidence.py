@@ -152,7 +152,6 @@ _NO_ACCESS = lazy_pattern(
     r"|我(?:无法|不能)(?:访问|查询|获取)|我没有权限|у меня нет доступа\b[^.!?\n]{0,60}|アクセスできません",
     re.IGNORECASE,
 )
-_HIDDEN = (_CODE, _LIST_MARK, _HEADING)
 
 
 def unsupported_answers(sample: Sample) -> Iterator[Diagnostic]:
