@@ -162,8 +162,8 @@ class Assembler:
         A call span without text is reported elsewhere; an empty result is where Gemma's template stops an answer.
         """
         if event.span.kind is SpanKind.REASONING and holds_calls:
-            return  # the fault of the first call says so
-        if event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
+            self.faults.append(messages.open_reasoning(event))
+        elif event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
             end = self._payload_end(event)
             line = self._line_before(event)
             content = ParseResult() if event.span.kind is SpanKind.MARKUP else reading

@@ -163,6 +163,17 @@ def marker_in_prose(span: Span) -> Fault:
     return Fault(markers.MARKER_IN_PROSE, place, message)
 
 
+def open_reasoning(closed: SpanClosed) -> Fault:
+    """The fault of reasoning that never closes and contains a whole call; its range is the opening marker."""
+    start = closed.span.range.start
+    return Fault(
+        markers.UNTERMINATED_SPAN,
+        Range(start, max(closed.span.inner.start, start + 1)),
+        f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it.",
+        f"Write `{closed.wanted}` before the call.",
+    )
+
+
 def closed_before(closed: SpanClosed, words: Fault, *, complete: bool, line: str) -> Fault:
     """The fault of words after the payload of a call without a closing marker.
 

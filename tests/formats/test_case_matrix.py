@@ -57,7 +57,7 @@ def _draft_in_reasoning(found: Answer) -> bool:
 
 
 def _unclosed_reasoning(found: Answer) -> bool:
-    return not _codes(found).isdisjoint({"F301", "F305"}) and _has_open_reasoning(found)
+    return "F301" in _codes(found) and _has_open_reasoning(found)
 
 
 def _unclosed_call(found: Answer) -> bool:
