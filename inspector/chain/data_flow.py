@@ -334,13 +334,13 @@ def trace_values(
     if not steps:
         return DataFlow()
     defined = tuple(definitions)
-    remembers = is_memoizing() and not has_places and len(trace.turns) > 0
-    by_step = dict(_known_flows(trace, steps, defined)) if remembers else {}
+    first = trace.turns[0] if is_memoizing() and not has_places and trace.turns else None
+    by_step = dict(_known_flows(trace, steps, defined)) if first is not None else {}
     if new := [step for step in steps if step.number not in by_step]:
         origins = _Origins(trace, steps, defined, new, has_places=has_places)
         by_step.update((step.number, tuple(origins.of(step))) for step in new)
-    if remembers:
-        _flows_before.put(id(trace.turns[0]), _FlowsBefore(trace.turns, steps, defined, by_step))
+    if first is not None:
+        _flows_before.put(id(first), _FlowsBefore(trace.turns, steps, defined, by_step))
     flows = tuple([flow for step in steps for flow in by_step[step.number]])
     return DataFlow(flows, _critical_path(steps, _edges(flows)))
 
