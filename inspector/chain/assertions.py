@@ -442,6 +442,18 @@ def denies_plainly(sentence: str) -> bool:
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
+def excludes_only(clause: Clause) -> bool:
+    """Whether a clause denies only by "without", which says that something is not so: "paired without rematches"."""
+    return _WITHOUT.search(clause.words) is not None and _DENIES.search(_WITHOUT.sub(" ", clause.words)) is None
+
+
+_WITHOUT = lazy_pattern(
+    r"\b(?:without|ohne|sans|sin|sem|senza|без|bez|zonder|utan|uden|uten|fără|nélkül|ilman|χωρίς|tanpa|sense|بدون|"
+    r"ללא|בלי)\b|बिना",
+    re.IGNORECASE,
+)
+
+
 def counts_part(sentence: str) -> bool:
     """Whether a sentence counts fewer than all: "8 of the 9 are moved"."""
     return any(_is_partial(clause.words) for clause in clauses_of(sentence))

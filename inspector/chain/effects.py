@@ -695,6 +695,8 @@ _SILENT = frozenset(_SILENT_TABLE.split())
 # Programs that print what they find, and nothing otherwise.
 _FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
+_TEXT_FINDERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
+_LISTERS = frozenset(("ls", "dir", "tree", "stat", "find", "fd", "du"))
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
 
 
@@ -706,6 +708,16 @@ def edits_by_command(effect: Effect) -> bool:
 def finds_in_words(effect: Effect) -> bool:
     """Whether a program prints what it finds: an empty output is the answer "nothing"."""
     return effect.command is not None and effect.command.program in _FINDERS
+
+
+def searches_texts(effect: Effect) -> bool:
+    """Whether a program searches in the texts of files."""
+    return effect.command is not None and effect.command.program in _TEXT_FINDERS
+
+
+def lists_names(effect: Effect) -> bool:
+    """Whether a program only lists the names of files."""
+    return effect.command is not None and effect.command.program in _LISTERS
 
 
 def may_be_silent(call: ToolCall) -> bool:
