@@ -76,17 +76,21 @@ _NO_DENIAL = lazy_pattern(
     r"\binstead of (?:the )?[\d\"'`\u2022]|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
-    r"probleme?\w*|warnung\w*)|"
-    r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?)|"
+    r"probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
+    r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?|"
+    r"remarques?|alertes?)|"
     r"\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|problemas?|"
-    r"fall[oa]s?|falhas?|avisos?)|"
-    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем)\w*|"
+    r"fall[oa]s?|falhas?|avisos?|observaciones|advertencias|objeciones|alertas?|ressalvas?|reparos?)|"
+    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем|замечани|предупрежден)\w*|"
     r"\b(?:nessun\w?|senza|non ci sono|bez|žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|"
     r"inga|sense|inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|"
     r"δεν υπάρχ\w+|tanpa|tidak ada|không(?: có| còn)?)(?: \w+){0,2}? "
     r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|"
     r"попереджен\w+|"
     r"fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|sorun\w*|erori|eroare|hib\w+|virhe\w*|"
+    r"výhrad\w*|připomín\w+|zastrzeże\w+|uwag|замечани\w+|зауважен\w+|забележк\w+|primjedb\w+|opmerking\w*|"
+    r"anmärkning\w*|anmerkning\w*|bemærkning\w*|huomautuk\w*|observații\w*|rilievi|segnalazioni|uyarı\w*|"
+    r"beanstandung\w*|"
     r"ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|"
     r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|"
     r"बिना (?:किसी )?त्रुटि|"
@@ -110,7 +114,7 @@ _NEGATIONS = (
     r"tranne|eccetto|ad eccezione|non|nessun\w*|niente|senza|mai|invece",
     r"кроме(?! того)|за исключением|нельзя|не|нет|ни|без|никогда|вместо",
     r"oprócz|z wyjątkiem|nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
-    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
+    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo (?:toho|něj|něho|ní|nich)|nie je|nebol\w*",
     r"немає|нема|ні|жодн\w+|замість|няма|нито|nije|nisu|nisam|nema\w*|niti|cap|sense",
     r"behalve|niet|geen|nooit|niets|zonder|niemand",
     r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
@@ -192,7 +196,7 @@ _FAILING = (
         r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
-        r"chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
+        r"padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
         r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
         r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
         r"nepodařil\w*|nepovedl\w*|nepodaril\w*"
@@ -215,17 +219,18 @@ _FAILING = (
         r"opptatt|fejl\w*|feil\w*|beklager"
     ),
     (
-        r"başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
+        r"patlıyor\w*|patladı|çöküyor|çöktü|başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
         r"imkansız|"
         r"üzgünüm"
     ),
     (
+        r"pic[aă]|picat\w*|crap[aă]|elbuk\w+|megbuk\w+|bukik|buknak|kaatu\w+|kaatuvat|"
         r"eșu\w+|eroare\w*|erori\w*|eșec\w*|refuz\w+|lipse\w+|din păcate|imposibil\w*|respins\w*|blocat\w*|ocupat\w*|"
         r"sikertelen\w*|hib[aá]\w*|sajnos|elutasít\w+|hiányz\w+|foglalt|meghiúsult|lejárt|"
         r"epäonnistu\w+|virhe\w*|valitettavasti|hylät\w+|puuttu\w+|varattu|estetty|mahdoto\w+|punai\w+"
     ),
     (
-        r"απέτυχ\w+|αποτυχ\w+|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
+        r"απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
         r"gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|xin lỗi|bị chặn"
     ),
     (
@@ -241,7 +246,7 @@ _OPEN = (
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
         r"stays?|from memory|i remember|as it (?:was|is)|original state|"
         r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
-        r"to (?:finish|complete)|wants?|requires?|required|asks? for"
+        r"to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|asks? for"
     ),
     r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"dès que|encore|reste\w*|il fau\w+|toujours",
@@ -406,7 +411,8 @@ def _blank(match: re.Match[str]) -> str:
 _WELL = lazy_pattern(
     r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
     r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
-    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких)\b|[^\x00-\u024f]",
+    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
+    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
     re.IGNORECASE,
 )
 
@@ -434,6 +440,18 @@ def denies_plainly(sentence: str) -> bool:
     """Whether a clause of a sentence denies by a negation or a word for failing, not only that something is left."""
     clauses = (clause for clause in clauses_of(sentence) if clause.denies)
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
+
+
+def excludes_only(clause: Clause) -> bool:
+    """Whether a clause denies only by "without", which says that something is not so: "paired without rematches"."""
+    return _WITHOUT.search(clause.words) is not None and _DENIES.search(_WITHOUT.sub(" ", clause.words)) is None
+
+
+_WITHOUT = lazy_pattern(
+    r"\b(?:without|ohne|sans|sin|sem|senza|без|bez|zonder|utan|uden|uten|fără|nélkül|ilman|χωρίς|tanpa|sense|بدون|"
+    r"ללא|בלי)\b|बिना",
+    re.IGNORECASE,
+)
 
 
 def counts_part(sentence: str) -> bool:

@@ -17,7 +17,8 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 
 import re
 from collections import Counter
-from itertools import islice
+from collections.abc import Sequence
+from itertools import islice, pairwise
 
 from weaklink.inspector.chain.effects import (
     Effect,
@@ -113,6 +114,12 @@ class Corrections:
         if len(mine & theirs) > max(1, len(dropped)) and len(new) <= len(dropped):
             return False  # most stays as it was: the same payment from another account
         return self._is_series(failed) or self.are_both_named(step, failed)
+
+    def is_other_item(self, step: Step, failed: Step) -> bool:
+        """Whether a later call acts on another thing: of a tool, if the user named both; of a command, by its URL."""
+        if not has_known_effect(failed.call):
+            return self.are_both_named(step, failed)
+        return self._facts.are_listed_together(step, failed)
 
     def are_both_named(self, step: Step, failed: Step) -> bool:
         """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
@@ -218,7 +225,19 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     blamed = _quoted(failed)
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
-    return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+    if not dropped:
+        return _only_adds_options(mine.words, theirs.words)
+    return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+def _only_adds_options(words: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether a later command has the words of a failed one and options beside them: `msmtp -C etc/msmtprc ada`."""
+    added = [(before, word) for before, word in pairwise(("", *later)) if word not in words]
+    are_options = all(word.startswith("-") or before.startswith("-") for before, word in added)
+    return bool(words) and bool(added) and are_options and not any(_ONLY_SHOWS.fullmatch(word) for _, word in added)
+
+
+_ONLY_SHOWS = lazy_pattern(r"--?(?:help|version|dry-?run|list|h|V|n|l)")
 
 
 def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:

@@ -245,6 +245,20 @@ class SessionFacts:
         """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
         return bool(self._user_turns) and self._user_turns[-1] > turn
 
+    def are_listed_together(self, one: Step, other: Step) -> bool:
+        """Whether two commands act on different URLs that the user, or one earlier result, names beside each other."""
+        first, second = (
+            frozenset(target for effect in effects_of(step.call) for target in effect.targets if "://" in target)
+            for step in (one, other)
+        )
+        if not first or not second or not first.isdisjoint(second):
+            return False
+        results = (
+            step.result.content[:MAX_READ_CHARS].casefold() for step in self.steps[: other.number] if step.result
+        )
+        texts = (self.texts_before(other), *results)
+        return any(any(url in text for url in first) and any(url in text for url in second) for text in texts)
+
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
