@@ -66,9 +66,9 @@ _ESCAPED_NAME = lazy_pattern(
 _PIECE = 1 << 20  # characters
 
 
-def may_differ(text: str) -> bool:
-    """Whether the view may have more than lower case and replaced characters."""
-    return not text.isascii() or "\\u" in text or "%" in text
+def in_ascii(text: str) -> str:
+    """The text with `?` for every character that ASCII lacks."""
+    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
 
 
 def has_escapes(lowered: str) -> bool:
@@ -80,7 +80,7 @@ def view(text: str) -> str:
     """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
     if not text.isascii():
         text = _in_plain_words(text)
-    lowered = text.encode("ascii", "replace").lower().decode("ascii")
+    lowered = in_ascii(text).lower()
     if has_escapes(lowered):
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
