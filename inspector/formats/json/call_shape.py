@@ -46,7 +46,7 @@ CALLS_WITHOUT_NAME = (
 """The `near_calls` of a format whose calls have no opening marker: an object like a call whose name is not a string."""
 
 
-class CallKeys(Struct, frozen=True):
+class CallKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The keys of a format's call objects: for the tool's name, the arguments and, if there is one, the id.
 
     `also` are other valid keys for the arguments. `others` says that calls may have more keys than are known.
