@@ -4,32 +4,32 @@ from functools import cache
 from importlib.metadata import entry_points
 
 from weaklink.inspector.importers.agents.aider import AiderImporter
-from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
+from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
 from weaklink.inspector.importers.agents.cline import ClineImporter
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
-from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
+from weaklink.inspector.importers.agents.continue_dev import CONTINUE
 from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
 from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
-from weaklink.inspector.importers.agents.crush import CrushImporter
-from weaklink.inspector.importers.agents.cursor import CursorImporter
-from weaklink.inspector.importers.agents.cursor_cli import CursorCliImporter
-from weaklink.inspector.importers.agents.droid import AmpImporter, DroidImporter
+from weaklink.inspector.importers.agents.crush import CRUSH
+from weaklink.inspector.importers.agents.cursor import CURSOR
+from weaklink.inspector.importers.agents.cursor_cli import CURSOR_CLI
+from weaklink.inspector.importers.agents.droid import AMP, DROID
 from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
-from weaklink.inspector.importers.agents.goose import GooseImporter
+from weaklink.inspector.importers.agents.goose import GOOSE
 from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
 from weaklink.inspector.importers.agents.kimi import KimiImporter
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
-from weaklink.inspector.importers.agents.open_webui import OpenWebUiImporter
-from weaklink.inspector.importers.agents.openclaw import OpenClawImporter
-from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
+from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
+from weaklink.inspector.importers.agents.openclaw import OPENCLAW
+from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PiImporter
 from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
-from weaklink.inspector.importers.agents.zed import ZedImporter
+from weaklink.inspector.importers.agents.zed import ZED
 from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
 from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
@@ -74,26 +74,26 @@ _BUILT_IN: tuple[Importer, ...] = (
     BatchImporter(),
     BfclImporter(),
     PiImporter(),
-    OpenClawImporter(),
+    OPENCLAW,
     GeminiCliImporter(),
-    OpenCodeImporter(),
+    OPENCODE,
     CopilotCliImporter(),
     CopilotChatImporter(),
     QwenCodeImporter(),
     ClineImporter(),
-    ContinueImporter(),
-    GooseImporter(),
-    CursorImporter(),
-    CursorCliImporter(),
-    ZedImporter(),
+    CONTINUE,
+    GOOSE,
+    CURSOR,
+    CURSOR_CLI,
+    ZED,
     AiderImporter(),
-    CrushImporter(),
+    CRUSH,
     KimiImporter(),
-    DroidImporter(),
-    AmpImporter(),
-    ChatGptExportImporter(),
-    LmStudioImporter(),
-    OpenWebUiImporter(),
+    DROID,
+    AMP,
+    CHATGPT_EXPORT,
+    LM_STUDIO,
+    OPEN_WEBUI,
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),

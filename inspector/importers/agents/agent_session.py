@@ -14,6 +14,7 @@ Calls and results are written as OpenAI's messages are, so one reader (`read_mes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import TypeAlias
 
 from msgspec import structs
 
@@ -55,6 +56,9 @@ PARSED_ARGUMENTS = (
 )
 """What a source that keeps no raw arguments does not keep."""
 
+SessionIds: TypeAlias = tuple[tuple[str, str], ...]
+"""The ids of a session, each with its name; one without a value is left out."""
+
 _INJECTED = frozenset({TurnFlag.INJECTED})
 _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
 
@@ -75,10 +79,10 @@ def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[It
 def sessions_in_rows(
     file: SourceFile,
     id_of: Callable[[JsonObject], str],
-    begin: Callable[[Row, int], "AgentSession"],
+    begin: Callable[[Row, SessionIds], "AgentSession"],
     take: Callable[[JsonObject, "AgentSession"], None],
 ) -> Iterator[Trace | Skipped]:
-    """The session of each log in a file of lines (`logs_of`): `begin` makes it, with the number of its log from 0.
+    """The session of each log in a file of lines (`logs_of`): `begin` makes it, given the ids of its place (`ids_of`).
 
     A log begins with the row that has its id, or with its first row if none has one. `take` adds a row to a session.
     """
@@ -89,16 +93,24 @@ def sessions_in_rows(
                 yield row
                 continue
             if session is None or (not session.turns and id_of(row.value)):
-                session = begin(row, log)
+                session = begin(row, ids_of("", file, log))
             take(row.value, session)
         if session is not None:
             yield session.trace()
 
 
-def ids_of_file(file: SourceFile, log: int) -> tuple[tuple[str, str], ...]:
-    """The ids of a session whose log has none: its file, and the number of the log in a file of several."""
+def session_of_each_row(
+    file: SourceFile, session: Callable[[JsonObject, str], "AgentSession"]
+) -> Iterator[Trace | Skipped]:
+    """The session that each row of a file is; `session` makes it of the row's value and its position."""
+    for row in rows_of(file):
+        yield row if isinstance(row, Skipped) else session(row.value, row.record).trace()
+
+
+def ids_of(named: str, file: SourceFile, log: int = 0) -> SessionIds:
+    """The id that a log gives its session; without one its file, and the number of the log in a file of several."""
     place = place_of(file.path)
-    return ((place.name, place.value), ("log", str(log or "")))
+    return (("session_id", named),) if named else ((place.name, place.value), ("log", str(log or "")))
 
 
 def _rows_with_logs(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[tuple[int, Row | Skipped]]:

@@ -4,34 +4,18 @@ Raw arguments are kept, also of a call that was cut. Times are seconds. A sessio
 model, at the summary. Source: Crush's code.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import Trace
 
 _NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
 _FAILED = frozenset({"error", "canceled"})
-
-
-class CrushImporter:
-    """One trace per session."""
-
-    name = "crush"
-    signs = "Crush's tables, with the column `messages.parts`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the tables."""
-        return 0.95 if has_columns(sample, "messages", {"parts", "finished_at", "session_id"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        query = "SELECT * FROM sessions ORDER BY created_at, id"
-        yield from sessions_in_tables(file, ("sessions", "messages"), query, _session)
 
 
 def _session(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -93,3 +77,17 @@ def _results(parts: list[tuple[str, JsonObject]], session: AgentSession) -> None
                 name=text_of(data, "name"),
                 is_error=data.get("is_error") is True,
             )
+
+
+CRUSH = LogSource(
+    name="crush",
+    signs="Crush's tables, with the column `messages.parts`",
+    columns={"messages": {"parts", "finished_at", "session_id"}},
+    reader=partial(
+        sessions_in_tables,
+        names=("sessions", "messages"),
+        query="SELECT * FROM sessions ORDER BY created_at, id",
+        session=_session,
+    ),
+)
+"""One trace per session, in the order in which they began."""

@@ -4,37 +4,21 @@ A bubble of the model is words, or one call with its result; raw arguments are k
 blobs. Sources: files in the tests of SpecStory and agentsview; nothing from the producer.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, object_in_text
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.importers.sqlite_tables import LogTables, object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Trace
 
 _NOTES = (
     "the source does not store which calls belong to one answer: each call is shown as an answer",
     "the source stores neither the system prompt, the tools, usage nor chunks",
 )
 _FAILED = {"completed": False, "error": True}  # others: the call was abandoned, or is still running
-
-
-class CursorImporter:
-    """One trace per conversation."""
-
-    name = "cursor"
-    signs = "the table `cursorDiskKV`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the table of the editor's state."""
-        return 0.95 if has_columns(sample, "cursorDiskKV", {"key", "value"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversations in the order in which they are stored."""
-        query = "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY rowid"
-        yield from sessions_in_tables(file, ("cursorDiskKV",), query, _conversation)
 
 
 def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -84,3 +68,17 @@ def _answer(bubble: JsonObject, session: AgentSession) -> None:
     if name and failed is not None:
         result = text_of(tool, "result") or text_of(tool, "error")
         session.result(call_id, result, name=name, is_error=failed, recorded=object_in_text(tool.get("result")))
+
+
+CURSOR = LogSource(
+    name="cursor",
+    signs="the table `cursorDiskKV`",
+    columns={"cursorDiskKV": {"key", "value"}},
+    reader=partial(
+        sessions_in_tables,
+        names=("cursorDiskKV",),
+        query="SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY rowid",
+        session=_conversation,
+    ),
+)
+"""One trace per conversation, in the order in which they are stored."""

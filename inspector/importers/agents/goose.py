@@ -4,53 +4,27 @@ Results are blocks of the user's messages. A call whose arguments Goose could no
 name nor its arguments are stored. Source: Goose's code (schema 15).
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
-    ids_of_file,
     sessions_in_rows,
     sessions_in_tables,
     text_blocks,
     texts,
 )
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Json
 
 _NOTES = (
     "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",
     "the source stores neither the system prompt, the tools, usage per answer nor chunks",
 )
-
-
-class GooseImporter:
-    """One trace per session."""
-
-    name = "goose"
-    signs = "Goose's tables, or a row with a `working_dir` before messages"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the database, or by the line that begins an older session."""
-        if has_columns(sample, "messages", {"content_json", "session_id"}):
-            return 0.95
-        return 0.9 if any(map(_header, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        if not file.head.startswith(MAGIC):
-            yield from sessions_in_rows(
-                file,
-                _header,
-                lambda row, log: AgentSession("goose", ids_of_file(file, log), row.record, _NOTES),
-                _take_line,
-            )
-            return
-        query = "SELECT * FROM sessions ORDER BY created_at, id"
-        yield from sessions_in_tables(file, ("sessions", "messages"), query, _of_table)
 
 
 def _header(row: JsonObject) -> str:
@@ -121,3 +95,25 @@ def _result(block: JsonObject, session: AgentSession) -> None:
     failed = result.get("status") == "error" or object_of(value).get("isError") is True
     words: Json = content if isinstance(content, list | str) else compact_json(content) if content else ""
     session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed)
+
+
+GOOSE = LogSource(
+    name="goose",
+    signs="Goose's tables, or a row with a `working_dir` before messages",
+    columns={"messages": {"content_json", "session_id"}},
+    is_row=_header,
+    confidence=0.9,
+    reader=partial(
+        sessions_in_rows,
+        id_of=_header,
+        begin=lambda row, ids: AgentSession("goose", ids, row.record, _NOTES),
+        take=_take_line,
+    ),
+    table_reader=partial(
+        sessions_in_tables,
+        names=("sessions", "messages"),
+        query="SELECT * FROM sessions ORDER BY created_at, id",
+        session=_of_table,
+    ),
+)
+"""One trace per session, in the order in which they began."""

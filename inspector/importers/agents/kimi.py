@@ -11,7 +11,7 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
-    ids_of_file,
+    ids_of,
     logs_of,
     texts,
     usage_of,
@@ -46,7 +46,7 @@ class KimiImporter:
         """The session, from the context or from the wire; several if the user has joined files."""
         numbers = count(1)
         for log, rows in enumerate(logs_of(file, lambda row: str(next(numbers)) if _begins(row) else "")):
-            session = AgentSession("kimi", ids_of_file(file, log), "line 1", _NOTES)
+            session = AgentSession("kimi", ids_of("", file, log), "line 1", _NOTES)
             step = _Step(session)
             for row in rows:
                 if isinstance(row, Skipped):

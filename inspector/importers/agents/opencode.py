@@ -6,6 +6,7 @@ the raw text. Source: types of OpenCode's SDK 1.19, runs of 1.18.33.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 from weaklink.inspector.apis.openai.messages import call_object
@@ -17,8 +18,9 @@ from weaklink.inspector.importers.agents.agent_session import (
     usage_of,
 )
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -32,36 +34,6 @@ _ANSWER_PARTS = frozenset({"step-start", "reasoning", "tool", "step-finish"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
 _NO_END = "the log has no end of this answer: it was interrupted, or is still being written"
-
-
-class OpenCodeImporter:
-    """One trace per session."""
-
-    name = "opencode"
-    signs = "OpenCode's tables, an `info` with `messages`, or events with a `sessionID`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the tables of the database, the export's members, or rows of events."""
-        if has_columns(sample, "part", {"message_id", "session_id", "data"}):
-            return 0.95
-        return 0.95 if any(_is_export(row) or _is_event(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        if file.head.startswith(MAGIC):
-            query = "SELECT * FROM session ORDER BY time_created, id"
-            yield from sessions_in_tables(file, ("session", "message", "part"), query, _of_row)
-            return
-        events: dict[str, list[JsonObject]] = {}
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_export(row.value):
-                yield _session(object_of(row.value["info"]), objects_of(row.value["messages"]), row.record).trace()
-            elif session_id := text_of(row.value, "sessionID"):
-                events.setdefault(session_id, []).append(row.value)
-        for session_id, listed in events.items():
-            yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
 
 
 def _is_export(row: JsonObject) -> bool:
@@ -193,3 +165,33 @@ def _call(part: JsonObject) -> Json:
     elif text_of(state, "raw"):
         arguments = state["raw"]
     return call_object(_name(part), arguments, part.get("callID"))
+
+
+def _exported(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The exported sessions, then those of which there are events."""
+    events: dict[str, list[JsonObject]] = {}
+    for row in rows_of(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_export(row.value):
+            yield _session(object_of(row.value["info"]), objects_of(row.value["messages"]), row.record).trace()
+        elif session_id := text_of(row.value, "sessionID"):
+            events.setdefault(session_id, []).append(row.value)
+    for session_id, listed in events.items():
+        yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
+
+
+OPENCODE = LogSource(
+    name="opencode",
+    signs="OpenCode's tables, an `info` with `messages`, or events with a `sessionID`",
+    columns={"part": {"message_id", "session_id", "data"}},
+    is_row=lambda row: _is_export(row) or _is_event(row),
+    reader=_exported,
+    table_reader=partial(
+        sessions_in_tables,
+        names=("session", "message", "part"),
+        query="SELECT * FROM session ORDER BY time_created, id",
+        session=_of_row,
+    ),
+)
+"""One trace per session, in the order in which they began."""

@@ -5,7 +5,7 @@ text of their arguments, and the results; older threads (0.1, 0.2) have `segment
 (`crates/agent`, thread version 0.3.0).
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
@@ -17,27 +17,13 @@ from weaklink.inspector.importers.agents.agent_session import (
     usage_of,
 )
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import compact_json, flag_of, object_of, objects_of
-from weaklink.inspector.model import Json, Trace, Usage
+from weaklink.inspector.model import Json, Usage
 
 _NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
-
-
-class ZedImporter:
-    """One trace per thread."""
-
-    name = "zed"
-    signs = "the table `threads` with `data_type` and `data`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the table."""
-        return 0.95 if has_columns(sample, "threads", {"summary", "data_type", "data"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The threads in the order in which they were last written."""
-        yield from sessions_in_tables(file, ("threads",), "SELECT id FROM threads ORDER BY updated_at, id", _thread)
 
 
 def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -122,3 +108,17 @@ def _older(message: JsonObject, session: AgentSession) -> None:
         calls=[call_object(use.get("name"), use.get("input"), use.get("id")) for use in uses],
         model=session.model,
     )
+
+
+ZED = LogSource(
+    name="zed",
+    signs="the table `threads` with `data_type` and `data`",
+    columns={"threads": {"summary", "data_type", "data"}},
+    reader=partial(
+        sessions_in_tables,
+        names=("threads",),
+        query="SELECT id FROM threads ORDER BY updated_at, id",
+        session=_thread,
+    ),
+)
+"""One trace per thread, in the order in which they were last written."""
