@@ -7,12 +7,12 @@ from weaklink.inspector.importers.agents.aider import AiderImporter
 from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
-from weaklink.inspector.importers.agents.cline import ClineImporter
+from weaklink.inspector.importers.agents.cline import CLINE
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
 from weaklink.inspector.importers.agents.continue_dev import CONTINUE
 from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
-from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
+from weaklink.inspector.importers.agents.copilot_cli import COPILOT_CLI
 from weaklink.inspector.importers.agents.crush import CRUSH
 from weaklink.inspector.importers.agents.cursor import CURSOR
 from weaklink.inspector.importers.agents.cursor_cli import CURSOR_CLI
@@ -27,7 +27,7 @@ from weaklink.inspector.importers.agents.openclaw import OPENCLAW
 from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PiImporter
-from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
+from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
 from weaklink.inspector.importers.agents.zed import ZED
 from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
@@ -77,10 +77,10 @@ _BUILT_IN: tuple[Importer, ...] = (
     OPENCLAW,
     GeminiCliImporter(),
     OPENCODE,
-    CopilotCliImporter(),
+    COPILOT_CLI,
     CopilotChatImporter(),
-    QwenCodeImporter(),
-    ClineImporter(),
+    QWEN_CODE,
+    CLINE,
     CONTINUE,
     GOOSE,
     CURSOR,

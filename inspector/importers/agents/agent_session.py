@@ -19,14 +19,14 @@ from typing import TypeAlias
 from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
-from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of, object_of
+from weaklink.inspector.json_text import count_of, member_at, object_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -168,6 +168,32 @@ class AgentSession:
         """Take a time of the log; the first one is that of the session."""
         self.started = self.started or instant(at)
 
+    def take_facts(
+        self,
+        record: JsonObject,
+        *,
+        title: str = "",
+        model: str = "",
+        version: str = "",
+        folder: str = "",
+        branch: str = "",
+        started: str = "",
+        parent: str = "",
+    ) -> None:
+        """Take facts from members of a record, each named by its path (`model.id`), or by several (`name summary`).
+
+        The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
+        is the session for which this one worked as a sub-agent.
+        """
+        self.title = text_at(record, *title.split()) or self.title
+        self.model = text_at(record, *model.split()) or self.model
+        self.version = text_at(record, *version.split()) or self.version
+        self.folder = text_at(record, *folder.split()) or self.folder
+        self.branch = text_at(record, *branch.split()) or self.branch
+        for path in started.split():
+            self.began(member_at(record, path))
+        self.child_of(text_at(record, *parent.split()))
+
     def child_of(self, parent: str) -> None:
         """Take the id of the session for which this one worked as a sub-agent; nothing if it is empty."""
         if parent:
@@ -230,11 +256,7 @@ class AgentSession:
         self.answer(
             text_blocks(blocks),
             reasoning=texts(blocks, "thinking"),
-            calls=[
-                call_object(block.get("name"), block.get("input"), block.get("id"))
-                for block in blocks
-                if block.get("type") == "tool_use"
-            ],
+            calls=calls_of(of_type(blocks, "tool_use"), arguments="input"),
             model=model,
             usage=usage,
             ended=at,
@@ -305,9 +327,21 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     return "".join(text for text in found if isinstance(text, str))
 
 
+def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:
+    """The blocks of a `type`."""
+    return [block for block in blocks if block.get("type") == kind]
+
+
 def text_blocks(blocks: Iterable[JsonObject]) -> str:
     """The joined texts of the blocks that are a `text`."""
-    return texts([block for block in blocks if block.get("type") == "text"], "text")
+    return texts(of_type(blocks, "text"), "text")
+
+
+def calls_of(
+    listed: Iterable[JsonObject], name: str = "name", arguments: str = "arguments", call_id: str = "id"
+) -> list[JsonObject]:
+    """The calls in these objects, by the names that the source has for the members of a call."""
+    return [call_object(value.get(name), value.get(arguments), value.get(call_id)) for value in listed]
 
 
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:

@@ -15,6 +15,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     SessionIds,
     branch_of,
     ids_of,
+    of_type,
     session_of_each_row,
     text_blocks,
     usage_of,
@@ -36,9 +37,7 @@ _FAILED = "failed"
 def _conversation(value: JsonObject, record: str) -> AgentSession:
     named = text_of(value, "conversation_id", "id")
     session = AgentSession("chatgpt-export", (("conversation_id", named),), record, _CHATGPT_NOTES)
-    session.title = text_of(value, "title")
-    session.model = text_of(value, "default_model_slug")
-    session.began(value.get("create_time"))
+    session.take_facts(value, title="title", model="default_model_slug", started="create_time")
     number = 0
     branch = branch_of(object_of(value.get("mapping")), text_of(value, "current_node"), "parent")
     for message in filter(None, (object_of(node.get("message")) for node in branch)):
@@ -82,9 +81,7 @@ def _stored(file: SourceFile) -> Iterator[Trace | Skipped]:
 
 def _chat(value: JsonObject, record: str, ids: SessionIds) -> AgentSession:
     session = AgentSession("lm-studio", ids, record, _LM_STUDIO_NOTES)
-    session.title = text_of(value, "name")
-    session.began(value.get("createdAt"))
-    session.model = text_of(object_of(value.get("lastUsedModel")), "identifier")
+    session.take_facts(value, title="name", model="lastUsedModel.identifier", started="createdAt")
     session.say("system", text_of(value, "systemPrompt"))
     for message in objects_of(value.get("messages")):
         _version(message, session)
@@ -105,12 +102,11 @@ def _version(message: JsonObject, session: AgentSession) -> None:
             session.say(text_of(version, "role") or "user", words)
         elif object_of(step.get("style")).get("type") == "thinking":
             thoughts += words
-        elif words or any(block.get("type") == "toolCallRequest" for block in content):
+        elif words or of_type(content, "toolCallRequest"):
             _answer(step, content, words, thoughts, session)
             thoughts = ""
-        for block in content:
-            if block.get("type") == "toolCallResult":
-                session.result(_id(block), block.get("content"), name=text_of(block, "name"))
+        for block in of_type(content, "toolCallResult"):
+            session.result(_id(block), block.get("content"), name=text_of(block, "name"))
 
 
 def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: str, session: AgentSession) -> None:
@@ -121,8 +117,7 @@ def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: s
         reasoning=thoughts,
         calls=[
             call_object(block.get("name"), block.get("parameters", block.get("arguments")), _id(block))
-            for block in content
-            if block.get("type") == "toolCallRequest"
+            for block in of_type(content, "toolCallRequest")
         ],
         model=text_of(info, "identifier") or session.model,
         usage=usage_of(stats, "promptTokensCount", "predictedTokensCount"),

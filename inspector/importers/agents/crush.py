@@ -6,8 +6,7 @@ model, at the summary. Source: Crush's code.
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
+from weaklink.inspector.importers.agents.agent_session import AgentSession, calls_of, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
@@ -21,9 +20,7 @@ _FAILED = frozenset({"error", "canceled"})
 def _session(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("crush", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.title = text_of(row, "title")
-    session.began(row.get("created_at"))
-    session.child_of(text_of(row, "parent_session_id"))
+    session.take_facts(row, title="title", started="created_at", parent="parent_session_id")
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
         listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
         if listed is None:
@@ -55,11 +52,7 @@ def _answer(message: JsonObject, parts: list[tuple[str, JsonObject]], words: str
     session.answer(
         words,
         reasoning="".join(text_of(data, "thinking") for kind, data in parts if kind == "reasoning"),
-        calls=[
-            call_object(data.get("name"), data.get("input"), data.get("id"))
-            for kind, data in parts
-            if kind == "tool_call"
-        ],
+        calls=calls_of((data for kind, data in parts if kind == "tool_call"), arguments="input"),
         model=text_of(message, "model"),
         started=message.get("created_at"),
         ended=message.get("finished_at") or end.get("time") or None,

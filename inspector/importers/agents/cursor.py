@@ -26,9 +26,7 @@ def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
     data = _value(tables, text_of(row, "key"), f"conversation {key_id}")
     id_ = text_of(data, "composerId") or key_id
     session = AgentSession("cursor", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.title = text_of(data, "name")
-    session.model = text_of(object_of(data.get("modelConfig")), "modelName")
-    session.began(data.get("createdAt"))
+    session.take_facts(data, title="name", model="modelConfig.modelName", started="createdAt")
     listed = objects_of(data.get("fullConversationHeadersOnly"))
     bubble_ids = (text_of(header, "bubbleId") for header in listed)
     bubbles = (_value(tables, f"bubbleId:{id_}:{name}", f"{session.record}, bubble {name}") for name in bubble_ids)

@@ -35,9 +35,7 @@ def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
     meta = tables.json_object({"value": _from_hex(text_of(row, "value"))}, "value", "the row `0` of `meta`") or {}
     id_ = text_of(meta, "agentId")
     session = AgentSession("cursor-cli", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.title = text_of(meta, "name")
-    session.model = text_of(meta, "lastUsedModel")
-    session.began(meta.get("createdAt"))
+    session.take_facts(meta, title="name", model="lastUsedModel", started="createdAt")
     root_id = text_of(meta, "latestRootBlobId")
     root = next(
         (text_of(blob, "data") for blob in tables.rows("SELECT hex(data) AS data FROM blobs WHERE id = ?", root_id)), ""

@@ -40,8 +40,7 @@ def _take(row: JsonObject, session: AgentSession) -> None:
     message = object_of(row.get("message"))
     match text_of(row, "type"):
         case "session_start":
-            session.title = text_of(row, "title")
-            session.folder = text_of(row, "cwd")
+            session.take_facts(row, title="title", folder="cwd")
         case "compaction_state":
             session.summary(text_of(row, "summary"))
         case "message":
@@ -71,9 +70,8 @@ def _prompt(blocks: list[JsonObject], session: AgentSession) -> None:
 
 def _thread(value: JsonObject, record: str) -> AgentSession:
     session = AgentSession("amp", (("thread_id", text_of(value, "id")),), record, _NOTES)
-    session.title = text_of(value, "title")
+    session.take_facts(value, title="title", started="created")
     session.version = str(value.get("v", ""))
-    session.began(value.get("created"))
     trees = objects_of(object_of(object_of(value.get("env")).get("initial")).get("trees"))
     session.folder = text_of(trees[0], "uri").removeprefix("file://") if trees else ""
     for message in objects_of(value.get("messages")):

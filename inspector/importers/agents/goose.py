@@ -9,6 +9,7 @@ from functools import partial
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
+    of_type,
     sessions_in_rows,
     sessions_in_tables,
     text_blocks,
@@ -36,18 +37,17 @@ def _take_line(row: JsonObject, session: AgentSession) -> None:
     if "role" in row:
         _take(text_of(row, "role"), objects_of(row.get("content")), row.get("created"), session)
     elif _header(row):
-        session.title, session.folder = text_of(row, "description"), text_of(row, "working_dir")
+        session.take_facts(row, title="description", folder="working_dir")
 
 
 def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("goose", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.title = text_of(row, "name", "description")
-    session.folder = text_of(row, "working_dir")
+    session.take_facts(
+        row, title="name description", folder="working_dir", started="created_at", parent="parent_session_id"
+    )
     model = tables.json_object(row, "model_config_json", session.record, is_optional=True)
-    session.model = text_of(model or {}, "model_name")
-    session.began(row.get("created_at"))
-    session.child_of(text_of(row, "parent_session_id"))
+    session.take_facts(model or {}, model="model_name")
     hidden = 0  # turns that the model no longer reads
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
         record = f"{session.record}, message {message.get('id')}"
@@ -72,14 +72,13 @@ def _take(role: str, blocks: list[JsonObject], at: Json, session: AgentSession, 
         session.answer(
             words,
             reasoning=texts(blocks, "thinking"),
-            calls=[_call(block) for block in blocks if block.get("type") == "toolRequest"],
+            calls=[_call(block) for block in of_type(blocks, "toolRequest")],
             model=session.model,
             ended=at,
         )
         return
-    for block in blocks:
-        if block.get("type") == "toolResponse":
-            _result(block, session)
+    for block in of_type(blocks, "toolResponse"):
+        _result(block, session)
     session.say("user", words, is_injected=is_injected)
 
 

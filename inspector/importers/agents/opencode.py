@@ -13,15 +13,18 @@ from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
+    of_type,
     rows_of,
     sessions_in_tables,
+    text_blocks,
+    texts,
     usage_of,
 )
-from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import object_of, objects_of
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -85,23 +88,20 @@ def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:
 
 def _session(info: JsonObject, messages: list[JsonObject], record: str) -> AgentSession:
     session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
-    session.title = text_of(info, "title")
-    session.version = text_of(info, "version")
-    session.folder = text_of(info, "directory")
-    session.began(object_of(info.get("time")).get("created", info.get("time_created")))
-    session.child_of(text_of(info, "parentID", "parent_id"))
+    session.take_facts(info, title="title", version="version", folder="directory", parent="parentID parent_id")
+    session.take_facts(info, started="time.created time_created")
     for message in messages:
         _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
     return session
 
 
 def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
-    words = {kind: [part for part in parts if part.get("type") == kind] for kind in ("text", "reasoning", "tool")}
+    tools = of_type(parts, "tool")
     times = object_of(info.get("time"))
     session.began(times.get("created"))
     if info.get("role") == "user":
         session.say("system", text_of(info, "system"))
-        for part in words["text"]:
+        for part in of_type(parts, "text"):
             text = text_of(part, "text")
             is_quoted = len(text) > 1 and text[0] == text[-1] == '"'  # as `opencode run` quotes the prompt
             session.say("user", text[1:-1] if is_quoted else text, is_injected=part.get("synthetic") is True)
@@ -119,14 +119,13 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         error = failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
     before = len(session.turns)
     session.answer(
-        "".join(text_of(part, "text") for part in words["text"]),
-        reasoning="".join(text_of(part, "text") for part in words["reasoning"]),
-        calls=[_call(part) for part in words["tool"]],
+        text_blocks(parts),
+        reasoning=texts(of_type(parts, "reasoning"), "text"),
+        calls=[_call(part) for part in tools],
         model=text_of(info, "modelID"),
         usage=usage_of(
-            {**counts, "read": object_of(counts.get("cache")).get("read")},
-            "input",
-            "output",
+            {**counts, "read": member_at(counts, "cache.read")},
+            *("input", "output"),
             cached="read",
             reasoning="reasoning",
         ),
@@ -137,7 +136,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
     )
     if info.get("summary") is True:
         session.summarised(before, before)
-    for part in words["tool"]:
+    for part in tools:
         state = object_of(part.get("state"))
         if text_of(state, "status") in _ENDED:
             is_error = state.get("status") == "error" or part.get("tool") == "invalid"
@@ -151,8 +150,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
 
 
 def _name(part: JsonObject) -> str:
-    written = object_of(object_of(part.get("state")).get("input"))
-    return text_of(written, "tool") if part.get("tool") == "invalid" else text_of(part, "tool")
+    return text_at(part, "state.input.tool" if part.get("tool") == "invalid" else "tool")
 
 
 def _call(part: JsonObject) -> Json:
