@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import MAGIC, has_columns
 from weaklink.inspector.model import Trace
@@ -54,3 +55,9 @@ class LogSource(Struct, frozen=True, kw_only=True):
         """The traces of the file in its order, and the records that contain none."""
         read = self.table_reader if file.head.startswith(MAGIC) and self.table_reader else self.reader
         return read(file)
+
+
+def trace_of_each_row(file: SourceFile, trace: Callable[[Row], Trace | Skipped]) -> Iterator[Trace | Skipped]:
+    """The trace that each row of a file is, or the reason why it is none."""
+    for row in read_rows(file):
+        yield row if isinstance(row, Skipped) else trace(row)

@@ -3,30 +3,30 @@
 from functools import cache
 from importlib.metadata import entry_points
 
-from weaklink.inspector.importers.agents.aider import AiderImporter
+from weaklink.inspector.importers.agents.aider import AIDER
 from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
 from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
 from weaklink.inspector.importers.agents.cline import CLINE
 from weaklink.inspector.importers.agents.codex import CodexImporter
-from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
+from weaklink.inspector.importers.agents.codex_output import CODEX_OUTPUT
 from weaklink.inspector.importers.agents.continue_dev import CONTINUE
-from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
+from weaklink.inspector.importers.agents.copilot_chat import COPILOT_CHAT
 from weaklink.inspector.importers.agents.copilot_cli import COPILOT_CLI
 from weaklink.inspector.importers.agents.crush import CRUSH
 from weaklink.inspector.importers.agents.cursor import CURSOR
 from weaklink.inspector.importers.agents.cursor_cli import CURSOR_CLI
 from weaklink.inspector.importers.agents.droid import AMP, DROID
-from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
+from weaklink.inspector.importers.agents.gemini_cli import GEMINI_CLI
 from weaklink.inspector.importers.agents.goose import GOOSE
-from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
-from weaklink.inspector.importers.agents.kimi import KimiImporter
+from weaklink.inspector.importers.agents.hermes_sessions import HERMES_SESSIONS
+from weaklink.inspector.importers.agents.kimi import KIMI
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
 from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
 from weaklink.inspector.importers.agents.openclaw import OPENCLAW
 from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
-from weaklink.inspector.importers.agents.pi import PiImporter
+from weaklink.inspector.importers.agents.pi import PI
 from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
 from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
 from weaklink.inspector.importers.agents.zed import ZED
@@ -73,12 +73,12 @@ _BUILT_IN: tuple[Importer, ...] = (
     VerifierResultsImporter(),
     BatchImporter(),
     BfclImporter(),
-    PiImporter(),
+    PI,
     OPENCLAW,
-    GeminiCliImporter(),
+    GEMINI_CLI,
     OPENCODE,
     COPILOT_CLI,
-    CopilotChatImporter(),
+    COPILOT_CHAT,
     QWEN_CODE,
     CLINE,
     CONTINUE,
@@ -86,9 +86,9 @@ _BUILT_IN: tuple[Importer, ...] = (
     CURSOR,
     CURSOR_CLI,
     ZED,
-    AiderImporter(),
+    AIDER,
     CRUSH,
-    KimiImporter(),
+    KIMI,
     DROID,
     AMP,
     CHATGPT_EXPORT,
@@ -97,7 +97,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     ClaudeCodeImporter(),
     ClaudeCodeOutputImporter(),
     CodexImporter(),
-    CodexOutputImporter(),
+    CODEX_OUTPUT,
     SweAgentImporter(),
     MiniSweAgentImporter(),
     HarborAtifImporter(),
@@ -105,7 +105,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     LangfuseImporter(),
     LangSmithImporter(),
     LlmDatabaseImporter(),
-    HermesSessionsImporter(),
+    HERMES_SESSIONS,
     MitmproxyImporter(),
     HarImporter(),
     CassetteImporter(),

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from msgspec import structs
 
 from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
+from weaklink.inspector.importers.generations import answered_with, stored_generation
 from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
@@ -26,12 +27,11 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of, member_at, object_of
+from weaklink.inspector.json_text import member_at, object_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
     ExternalId,
-    Generation,
     GenerationError,
     Instant,
     Json,
@@ -42,13 +42,11 @@ from weaklink.inspector.model import (
     RecognisedBy,
     Role,
     ToolDefinition,
-    ToolsOrigin,
     Trace,
     Turn,
     TurnFlag,
     Usage,
 )
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 PARSED_ARGUMENTS = (
     "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
@@ -134,16 +132,6 @@ def failure(message: str, *, code: str = "", status: Json = None) -> GenerationE
     known = status if isinstance(status, int) and not isinstance(status, bool) else None
     phase = ErrorPhase.HTTP if known else ErrorPhase.IN_STREAM
     return GenerationError(ErrorPhase.CLIENT_ABORT if code in _ABORTED else phase, message, known, code or None)
-
-
-def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "", reasoning: str = "") -> Usage:
-    """The counts of an answer, by the names that the source has for them."""
-    return Usage(
-        count_of(counts.get(inputs)),
-        count_of(counts.get(outputs)),
-        count_of(counts.get(reasoning)),
-        count_of(counts.get(cached)),
-    )
 
 
 class AgentSession:
@@ -237,15 +225,13 @@ class AgentSession:
         message = message_object("assistant", content or None, reasoning_content=reasoning or None, calls=calls)
         turn = read_message(message)
         self.model = self.model or model
-        generation = Generation(
+        generation = stored_generation(
             requested_model=model,
             tools=self.tools,
-            tools_origin=ToolsOrigin.REQUEST if self.tools else None,
-            started=instant(started),
-            ended=instant(ended),
-            usage=usage or Usage(),
-            finish_reason=finish or None,
-            finish=finish_meaning(finish) if finish else None,
+            started=started,
+            ended=ended,
+            usage=usage,
+            finish=finish,
             error=error,
             response_id=response_id,
         )
@@ -264,16 +250,8 @@ class AgentSession:
 
     def framework_messages(self, messages: Json) -> None:
         """Add messages in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
-        for turn in read_any_messages(messages).turns:
-            if turn.role is Role.ASSISTANT:
-                generation = Generation(
-                    requested_model=self.model,
-                    tools=self.tools,
-                    tools_origin=ToolsOrigin.REQUEST if self.tools else None,
-                )
-                self.turns.append(structs.replace(turn, generation=generation))
-            else:
-                self.turns.append(turn)
+        generation = stored_generation(requested_model=self.model, tools=self.tools)
+        self.turns += answered_with(read_any_messages(messages).turns, generation)
 
     def result(
         self,

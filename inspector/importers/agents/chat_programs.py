@@ -18,8 +18,8 @@ from weaklink.inspector.importers.agents.agent_session import (
     of_type,
     session_of_each_row,
     text_blocks,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile

@@ -12,8 +12,8 @@ from weaklink.inspector.importers.agents.agent_session import (
     ids_of,
     rows_of,
     texts,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile

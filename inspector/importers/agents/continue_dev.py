@@ -11,8 +11,8 @@ from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     session_of_each_row,
     texts,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject

@@ -13,8 +13,8 @@ from weaklink.inspector.importers.agents.agent_session import (
     session_of_each_row,
     sessions_in_rows,
     text_blocks,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row

@@ -18,13 +18,13 @@ from weaklink.inspector.importers.agents.agent_session import (
     sessions_in_tables,
     text_blocks,
     texts,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import LogTables
-from weaklink.inspector.json_text import member_at, object_of, objects_of
+from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -123,12 +123,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         reasoning=texts(of_type(parts, "reasoning"), "text"),
         calls=[_call(part) for part in tools],
         model=text_of(info, "modelID"),
-        usage=usage_of(
-            {**counts, "read": member_at(counts, "cache.read")},
-            *("input", "output"),
-            cached="read",
-            reasoning="reasoning",
-        ),
+        usage=usage_of(counts, "input", "output", cached="cache.read", reasoning="reasoning"),
         started=times.get("created"),
         ended=times.get("completed"),
         finish=finish,

@@ -13,13 +13,15 @@ from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
     logs_of,
+    of_type,
     text_blocks,
     texts,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
 
@@ -28,32 +30,6 @@ _NOTES = (
     "the source does not store chunks; versions before 1 store neither the system prompt nor the tools",
 )
 _FAILED = ("error", "aborted")
-
-
-class PiImporter:
-    """One trace per session, and one per branch that was left."""
-
-    name = "pi"
-    signs = "a first row `session` with a `cwd`, then entries with a `parentId`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the header, or by entries of Pi's types."""
-        return 0.95 if any(map(_is_header, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Of each session the branch of the last line first, then the others in the order of their ends."""
-        for rows in logs_of(file, lambda row: text_of(row, "id") if _is_header(row) else ""):
-            header: JsonObject = {}
-            entries: list[Row] = []
-            for row in rows:
-                if isinstance(row, Skipped):
-                    yield row
-                elif row.value.get("type") == "session":
-                    header = header or row.value
-                else:
-                    entries.append(row)
-            for number, (branch, shared) in enumerate(entry_branches(entries)):
-                yield branch_session(header, branch, shared if number else 0).trace()
 
 
 def _is_header(row: JsonObject) -> bool:
@@ -103,9 +79,8 @@ def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentS
     """A branch as a session; the first `shared` entries are also those of the main one."""
     own = text_of(branch[shared].value, "id") if shared else ""
     session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
+    session.take_facts(header, folder="cwd", started="timestamp")
     session.version = str(header.get("version", 1))
-    session.folder = text_of(header, "cwd")
-    session.began(header.get("timestamp"))
     if shared:
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
     elif parent := text_of(header, "parentSession"):
@@ -174,7 +149,7 @@ def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
     session.answer(
         text_blocks(blocks),
         reasoning=texts(blocks, "thinking"),
-        calls=[_call(block) for block in blocks if block.get("type") == "toolCall"],
+        calls=[_call(block) for block in of_type(blocks, "toolCall")],
         model=text_of(message, "responseModel", "model"),
         usage=usage_of(object_of(message.get("usage")), "input", "output", cached="cacheRead", reasoning="reasoning"),
         ended=at,
@@ -189,3 +164,28 @@ def _call(block: JsonObject) -> Json:
     note = block.get("argumentsError")
     raw = text_of(note, "raw", "text", "input") if isinstance(note, dict) else ""
     return call_object(block.get("name"), raw or block.get("arguments"), block.get("id"))
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """Of each session the branch of the last line first, then the others in the order of their ends."""
+    for rows in logs_of(file, lambda row: text_of(row, "id") if _is_header(row) else ""):
+        header: JsonObject = {}
+        entries: list[Row] = []
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+            elif row.value.get("type") == "session":
+                header = header or row.value
+            else:
+                entries.append(row)
+        for number, (branch, shared) in enumerate(entry_branches(entries)):
+            yield branch_session(header, branch, shared if number else 0).trace()
+
+
+PI = LogSource(
+    name="pi",
+    signs="a first row `session` with a `cwd`, then entries with a `parentId`",
+    is_row=_is_header,
+    reader=_sessions,
+)
+"""One trace per session, and one per branch that was left."""
