@@ -10,7 +10,7 @@
 What is left to the source is what only it has: the map of its records, and a test of a row or the columns of a table.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -59,5 +59,9 @@ class LogSource(Struct, frozen=True, kw_only=True):
 
 def trace_of_each_row(file: SourceFile, trace: Callable[[Row], Trace | Skipped]) -> Iterator[Trace | Skipped]:
     """The trace that each row of a file is, or the reason why it is none."""
-    for row in read_rows(file):
-        yield row if isinstance(row, Skipped) else trace(row)
+    return traces_of(read_rows(file), trace)
+
+
+def traces_of(rows: Iterable[Row | Skipped], trace: Callable[[Row], Trace | Skipped]) -> Iterator[Trace | Skipped]:
+    """The same for rows that were made of a file's."""
+    return (row if isinstance(row, Skipped) else trace(row) for row in rows)

@@ -28,20 +28,20 @@ from weaklink.inspector.importers.agents.opencode import OPENCODE
 from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
 from weaklink.inspector.importers.agents.pi import PI
 from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
-from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
+from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AGENT
 from weaklink.inspector.importers.agents.zed import ZED
-from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
-from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
+from weaklink.inspector.importers.benchmarks.bfcl import BFCL
+from weaklink.inspector.importers.benchmarks.harbor_atif import HARBOR_ATIF
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
-from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
-from weaklink.inspector.importers.benchmarks.who_and_when import WhoAndWhenImporter
-from weaklink.inspector.importers.data.atropos import AtroposImporter
-from weaklink.inspector.importers.data.message_dumps import MessageDumpImporter
-from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
-from weaklink.inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
-from weaklink.inspector.importers.data.sharegpt import ShareGptImporter
+from weaklink.inspector.importers.benchmarks.tau_bench import TAU_BENCH, Tau2BenchImporter
+from weaklink.inspector.importers.benchmarks.who_and_when import WHO_AND_WHEN
+from weaklink.inspector.importers.data.atropos import ATROPOS
+from weaklink.inspector.importers.data.message_dumps import MESSAGE_DUMPS
+from weaklink.inspector.importers.data.openai_messages import OPENAI_MESSAGES
+from weaklink.inspector.importers.data.raw_text import COMPLETIONS, RAW_TEXT
+from weaklink.inspector.importers.data.sharegpt import SHAREGPT
 from weaklink.inspector.importers.data.trace_files import TraceFileImporter
-from weaklink.inspector.importers.data.training_rows import TrainingDataImporter
+from weaklink.inspector.importers.data.training_rows import TRAINING_DATA
 from weaklink.inspector.importers.gateways.helicone import HELICONE
 from weaklink.inspector.importers.gateways.litellm import LITELLM
 from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
@@ -52,7 +52,7 @@ from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
 from weaklink.inspector.importers.servers.batch_files import BatchImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
-from weaklink.inspector.importers.servers.verifier_results import VerifierResultsImporter
+from weaklink.inspector.importers.servers.verifier_results import VERIFIER_RESULTS
 from weaklink.inspector.importers.source import Importer
 from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
 from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
@@ -65,14 +65,14 @@ ENTRY_POINT_GROUP = "weaklink.importers"
 
 _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
-    ShareGptImporter(),
-    OpenAiMessagesImporter(),
-    MessageDumpImporter(),
+    SHAREGPT,
+    OPENAI_MESSAGES,
+    MESSAGE_DUMPS,
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
-    VerifierResultsImporter(),
+    VERIFIER_RESULTS,
     BatchImporter(),
-    BfclImporter(),
+    BFCL,
     PI,
     OPENCLAW,
     GEMINI_CLI,
@@ -98,9 +98,9 @@ _BUILT_IN: tuple[Importer, ...] = (
     ClaudeCodeOutputImporter(),
     CodexImporter(),
     CODEX_OUTPUT,
-    SweAgentImporter(),
-    MiniSweAgentImporter(),
-    HarborAtifImporter(),
+    SWE_AGENT,
+    MINI_SWE_AGENT,
+    HARBOR_ATIF,
     OpenHandsImporter(),
     LangfuseImporter(),
     LangSmithImporter(),
@@ -113,19 +113,19 @@ _BUILT_IN: tuple[Importer, ...] = (
     HELICONE,
     PORTKEY,
     OPENROUTER,
-    TauBenchImporter(),
+    TAU_BENCH,
     Tau2BenchImporter(),
     InspectImporter(),
-    WhoAndWhenImporter(),
-    AtroposImporter(),
+    WHO_AND_WHEN,
+    ATROPOS,
     VllmLogImporter(),
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
     MlflowImporter(),
-    TrainingDataImporter(),
-    CompletionsImporter(),
-    RawTextImporter(),
+    TRAINING_DATA,
+    COMPLETIONS,
+    RAW_TEXT,
 )
 
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
+from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
 from weaklink.inspector.importers.generations import answered_with, stored_generation
 from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.recorded_states import read_state
@@ -242,7 +242,7 @@ class AgentSession:
         self.answer(
             text_blocks(blocks),
             reasoning=texts(blocks, "thinking"),
-            calls=calls_of(of_type(blocks, "tool_use"), arguments="input"),
+            calls=call_objects(of_type(blocks, "tool_use"), arguments="input"),
             model=model,
             usage=usage,
             ended=at,
@@ -313,13 +313,6 @@ def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:
 def text_blocks(blocks: Iterable[JsonObject]) -> str:
     """The joined texts of the blocks that are a `text`."""
     return texts(of_type(blocks, "text"), "text")
-
-
-def calls_of(
-    listed: Iterable[JsonObject], name: str = "name", arguments: str = "arguments", call_id: str = "id"
-) -> list[JsonObject]:
-    """The calls in these objects, by the names that the source has for the members of a call."""
-    return [call_object(value.get(name), value.get(arguments), value.get(call_id)) for value in listed]
 
 
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:

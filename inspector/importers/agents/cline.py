@@ -6,13 +6,7 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    ids_of,
-    rows_of,
-    texts,
-)
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, ids_of, rows_of, texts
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -21,10 +15,7 @@ from weaklink.inspector.json_text import object_of, objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the tools, errors of the provider nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, errors of the provider nor chunks")
 _SHOWN_ONLY = "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
 _WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
 _ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]{0,500}')?\] Result:)")

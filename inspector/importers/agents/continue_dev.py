@@ -6,22 +6,14 @@ Continue's types, and a run of its command line 1.5.47.
 
 from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    session_of_each_row,
-    texts,
-)
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, session_of_each_row, texts
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import object_of, objects_of
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither times, the system prompt, the tools nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither times, the system prompt, the tools nor chunks")
 _ENDED = {"done": False, "errored": True, "canceled": True}
 _UNTITLED = "Untitled Session"
 

@@ -9,7 +9,8 @@ VS Code, sessions in the tests of another reader.
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, calls_of, failure, ids_of, logs_of
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -94,7 +95,7 @@ def _request(request: JsonObject, session: AgentSession) -> None:
         session.answer(
             text_of(step, "response"),
             reasoning=_words(object_of(step.get("thinking")).get("text")),
-            calls=calls_of(calls),
+            calls=call_objects(calls),
             model=text_of(facts, "resolvedModel") or text_of(request, "modelId"),
             usage=usage_of(facts, "promptTokens", "outputTokens") if len(rounds) == 1 else None,
             started=request.get("timestamp") if number == 1 else None,

@@ -6,13 +6,8 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    calls_of,
-    failure,
-    logs_of,
-)
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, failure, logs_of
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -21,10 +16,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Trace
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the tools, requests that were tried again, nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, requests that were tried again, nor chunks")
 _SESSION_EVENTS = frozenset({"session.start", "session.resume"})
 
 
@@ -87,7 +79,7 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
             session.answer(
                 text_of(data, "content"),
                 reasoning=text_of(data, "reasoningText"),
-                calls=calls_of(objects_of(data.get("toolRequests")), call_id="toolCallId"),
+                calls=call_objects(objects_of(data.get("toolRequests")), call_id="toolCallId"),
                 model=text_of(data, "model") or text_of(usage, "model"),
                 usage=usage_of(usage or data, "inputTokens", "outputTokens", cached="cacheReadTokens"),
                 ended=at,

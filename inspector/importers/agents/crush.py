@@ -6,7 +6,8 @@ model, at the summary. Source: Crush's code.
 
 from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, calls_of, failure, sessions_in_tables
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject
@@ -52,7 +53,7 @@ def _answer(message: JsonObject, parts: list[tuple[str, JsonObject]], words: str
     session.answer(
         words,
         reasoning="".join(text_of(data, "thinking") for kind, data in parts if kind == "reasoning"),
-        calls=calls_of((data for kind, data in parts if kind == "tool_call"), arguments="input"),
+        calls=call_objects((data for kind, data in parts if kind == "tool_call"), arguments="input"),
         model=text_of(message, "model"),
         started=message.get("created_at"),
         ended=message.get("finished_at") or end.get("time") or None,

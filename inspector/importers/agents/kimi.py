@@ -7,7 +7,8 @@ came. Each file is a trace of its own; import one of them. Source: Kimi CLI's co
 from collections.abc import Iterator
 from itertools import count
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, calls_of, failure, ids_of, logs_of, texts
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of, texts
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -109,7 +110,7 @@ class _Step:
             self._session.answer(
                 self._words,
                 reasoning=self._thoughts,
-                calls=calls_of(self._calls),
+                calls=call_objects(self._calls),
                 usage=usage_of(self._usage, "input_other", "output", cached="input_cache_read"),
                 started=self._began,
                 ended=self._ended,

@@ -5,13 +5,8 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    calls_of,
-    failure,
-    rows_of,
-)
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, failure, rows_of
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -19,10 +14,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the system prompt, the tools nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
 
 
 def _is_row(row: JsonObject) -> bool:
@@ -43,7 +35,7 @@ def _take(row: JsonObject, session: AgentSession) -> None:
             session.answer(
                 words,
                 reasoning="".join(text_of(part, "text") for part in parts if part.get("thought") is True),
-                calls=calls_of(calls, arguments="args"),
+                calls=call_objects(calls, arguments="args"),
                 model=text_of(row, "model"),
                 usage=usage_of(
                     object_of(row.get("usageMetadata")),

@@ -7,11 +7,10 @@ text of their arguments, and the results; older threads (0.1, 0.2) have `segment
 
 from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.apis.openai.messages import call_object, call_objects
 from weaklink.inspector.importers.agents.agent_session import (
     PARSED_ARGUMENTS,
     AgentSession,
-    calls_of,
     of_type,
     sessions_in_tables,
     text_blocks,
@@ -103,7 +102,7 @@ def _older(message: JsonObject, session: AgentSession) -> None:
     session.answer(
         words,
         reasoning=texts(of_type(segments, "thinking"), "text"),
-        calls=calls_of(uses, arguments="input"),
+        calls=call_objects(uses, arguments="input"),
         model=session.model,
     )
 

@@ -8,18 +8,20 @@ session that its messages name.
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from weaklink.inspector.apis.anthropic.messages import API as ANTHROPIC
 from weaklink.inspector.apis.anthropic.messages import OWN_BLOCKS, read_messages_request
 from weaklink.inspector.apis.openai.messages import CALLS, read_messages, read_tools
 from weaklink.inspector.apis.providers import api_of_request
+from weaklink.inspector.importers.generations import answered_with, stored_generation
 from weaklink.inspector.importers.identity import SESSION_KEYS, instant, place_of, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, word_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
-from weaklink.inspector.model import ExternalId, Generation, Json, Provenance, Role, ToolsOrigin, Trace
+from weaklink.inspector.model import ExternalId, Json, Provenance, Trace
 
 _LISTS = ("messages", "conversations", "conversation")
 _CONTENT_KEYS = frozenset({"content", CALLS, "function_call"})
@@ -27,32 +29,6 @@ _ANSWERS = ("response", "choices", "output", "run_type")
 _RUNS = ("trajectory", "trajectory_format", "traj", "steps", "events")
 _PARAMETERS = ("temperature", "top_p", "max_tokens", "max_completion_tokens", "tool_choice", "parallel_tool_calls")
 _METADATA_KEYS = ("model", "tools", "functions", "timestamp", "created")
-
-
-class OpenAiMessagesImporter:
-    """One trace per row, or one for all rows that are messages."""
-
-    name = "openai-messages"
-    signs = "messages with `role` and `content`, alone or as a row's list"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with a list of messages that have roles.
-
-        Gateways and agents log messages too, with an answer or a run beside them. An answer would be lost here, so such
-        a file is not recognised. A file with a run is left to an importer that knows the run, and read as messages
-        without one.
-        """
-        rows = [row for row in sample.rows if _messages(row)]
-        if not rows:
-            return 0.6 if any(map(_is_message, sample.rows)) and not any(map(_is_item, sample.rows)) else 0.0
-        if any(row.get(key) for row in rows for key in _ANSWERS):
-            return 0.0
-        return 0.3 if any(row.get(key) for row in rows for key in _RUNS) else 0.6
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of each row; a row without one is skipped."""
-        for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else messages_trace(row)
 
 
 def _is_message(value: JsonObject) -> bool:
@@ -85,11 +61,15 @@ def messages_trace(row: Row) -> Trace | Skipped:
         return Skipped(row.record, "the row has no list `messages` of objects with a role")
     is_anthropic = _is_anthropic(value, messages)
     turns = read_messages_request({**value, "messages": messages}).turns if is_anthropic else read_messages(messages)
-    generation = structs.replace(_generation(value), api="messages" if is_anthropic else "chat.completions")
+    settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
+    generation = stored_generation(
+        api="messages" if is_anthropic else "chat.completions",
+        requested_model=text_of(value, "model"),
+        parameters=compact_json(settings) if settings else "",
+        tools=read_tools(value.get("tools"), value.get("functions")),
+    )
     return Trace(
-        turns=tuple(
-            structs.replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns
-        ),
+        turns=answered_with(turns, generation),
         name=text_of(value, "task_description", "title", "name"),
         model=text_of(value, "model"),
         started=instant(value.get("timestamp", value.get("created"))),
@@ -106,18 +86,6 @@ def _is_anthropic(value: JsonObject, messages: list[Json]) -> bool:
     contents = (one.get("content") for one in messages if isinstance(one, dict) and CALLS not in one)
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     return any(isinstance(block, dict) and word_of(block.get("type")) in OWN_BLOCKS for block in blocks)
-
-
-def _generation(value: JsonObject) -> Generation:
-    """The row's facts about every answer in it."""
-    tools = read_tools(value.get("tools"), value.get("functions"))
-    settings: JsonObject = {key: value[key] for key in _PARAMETERS if key in value}
-    return Generation(
-        requested_model=text_of(value, "model"),
-        parameters=compact_json(settings) if settings else "",
-        tools=tools,
-        tools_origin=ToolsOrigin.REQUEST if tools else None,
-    )
 
 
 IsMessage = Callable[[JsonObject], bool]
@@ -192,3 +160,27 @@ def _gathered(
         found[session_key][1].take(row, is_answer)
     for session, conversation in found.values():
         yield conversation.row(session, place)
+
+
+def _score(sample: FileSample) -> float:
+    """By rows with a list of messages that have roles.
+
+    Gateways and agents log messages too, with an answer or a run beside them. An answer would be lost here, so such a
+    file is not recognised. A file with a run is left to an importer that knows the run, and read as messages without
+    one.
+    """
+    rows = [row for row in sample.rows if _messages(row)]
+    if not rows:
+        return 0.6 if any(map(_is_message, sample.rows)) and not any(map(_is_item, sample.rows)) else 0.0
+    if any(row.get(key) for row in rows for key in _ANSWERS):
+        return 0.0
+    return 0.3 if any(row.get(key) for row in rows for key in _RUNS) else 0.6
+
+
+OPENAI_MESSAGES = LogSource(
+    name="openai-messages",
+    signs="messages with `role` and `content`, alone or as a row's list",
+    score=_score,
+    reader=lambda file: traces_of(read_conversations(file, _is_message, _is_answer), messages_trace),
+)
+"""One trace per row, or one for all rows that are messages; a row without a conversation is skipped."""
