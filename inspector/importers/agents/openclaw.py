@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession, branches_in_tables
-from weaklink.inspector.importers.agents.pi import branch_session, entry_branches
+from weaklink.inspector.importers.agents.pi_entries import branch_session, entry_branches
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.diagnostics import Edit, edited
-from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.data.conversation_rows import read_conversations
 from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, traces_of
