@@ -7,6 +7,7 @@ from pathlib import Path
 from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import member_at
 from weaklink.inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
@@ -84,6 +85,15 @@ def text_of(value: JsonObject, *keys: str) -> str:
     """The first of the members that is a non-empty text, else `""`."""
     for key in keys:
         found = value.get(key)
+        if isinstance(found, str) and found:
+            return found
+    return ""
+
+
+def text_at(value: JsonObject, *paths: str) -> str:
+    """The first of the members at the ends of these paths (`model.id`) that is a non-empty text, else `""`."""
+    for path in paths:
+        found = member_at(value, path)
         if isinstance(found, str) and found:
             return found
     return ""

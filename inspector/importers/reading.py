@@ -18,14 +18,7 @@ from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.importers.nearest_source import listed, nearest_source
 from weaklink.inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import (
-    HEAD_BYTES,
-    FileSample,
-    Importer,
-    Numbering,
-    Skipped,
-    SourceFile,
-)
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_MEMORY, too_long, too_much
 from weaklink.inspector.model import Role, Trace, Turn
 from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD

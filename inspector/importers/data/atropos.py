@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai.messages import read_messages
 from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.generations import answered_with
 from weaklink.inspector.importers.identity import row_ids
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import (
@@ -37,25 +39,14 @@ _NOT_STORED = "the source does not store the model, tools or times"
 _DECODED = "the conversation was decoded from its tokens as one text, and is split at the headers of its chat template"
 
 
-class AtroposImporter:
-    """One trace per rollout."""
-
-    name = "atropos"
-    signs = "rows with lists of `tokens`, `masks` and `scores`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with lists of tokens, masks and scores."""
-        return 0.9 if any(map(is_group, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The rollouts of each group; a rollout with only tokens is skipped."""
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif not is_group(row.value):
-                yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
-            else:
-                yield from _rollouts(row)
+def _groups(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif not is_group(row.value):
+            yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
+        else:
+            yield from _rollouts(row)
 
 
 def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
@@ -75,9 +66,7 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         generation = Generation(parameters=parameters, usage=_usage(_at(masks, at), turns))
         reward = _at(scores, at)
         yield Trace(
-            turns=tuple(
-                replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns
-            ),
+            turns=answered_with(turns, generation),
             name=f"group {row.number}, rollout {at + 1}",
             external_ids=(*ids, ExternalId("rollout", str(at + 1))),
             recognised_by=RecognisedBy.RECORD,
@@ -124,3 +113,13 @@ def _at(values: list[Json], at: int) -> Json:
 def is_group(row: dict[str, Json]) -> bool:
     """Whether a row is a scored group: lists of tokens, of masks and of scores."""
     return all(isinstance(row.get(key), list) for key in ("tokens", "masks", "scores"))
+
+
+ATROPOS = LogSource(
+    name="atropos",
+    signs="rows with lists of `tokens`, `masks` and `scores`",
+    is_row=is_group,
+    confidence=0.9,
+    reader=_groups,
+)
+"""One trace per rollout of each group; a rollout with only tokens is skipped."""

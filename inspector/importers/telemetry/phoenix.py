@@ -12,13 +12,7 @@ from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped,
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.otlp import TOO_DEEP, SpanSpool, session_traces, spool_spans, traces_in
 from weaklink.inspector.importers.telemetry.otlp_encodings import span_of
-from weaklink.inspector.importers.telemetry.otlp_span import (
-    ERROR,
-    OtlpEvent,
-    OtlpSpan,
-    flattened,
-    objects,
-)
+from weaklink.inspector.importers.telemetry.otlp_span import ERROR, OtlpEvent, OtlpSpan, flattened, objects
 from weaklink.inspector.json_text import word_of
 from weaklink.inspector.model import ExternalId, Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
