@@ -23,7 +23,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from weaklink.inspector.chain.failure_words import admits_failure
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
 _FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")  # `errors.proto` fails nothing
@@ -45,7 +45,7 @@ _TROUBLE = (
     r"(?:errors?|fail\w*|problems?|issues?|warnings?|conflicts?|trouble|complain\w*|findings?|violations?|crash\w*)"
 )
 # Two negations, and names of things that only sound like failures.
-_NO_DENIAL = lazy_pattern(
+_NO_DENIAL = folded_pattern(
     r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
@@ -96,7 +96,6 @@ _NO_DENIAL = lazy_pattern(
     r"बिना (?:किसी )?त्रुटि|"
     r"ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
     r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
-    re.IGNORECASE,
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
@@ -275,13 +274,13 @@ _OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
-    return lazy_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}", re.IGNORECASE)
+    return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
 
 
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
-_SUPPOSES = lazy_pattern(
+_SUPPOSES = folded_pattern(
     r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
     r"\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
     r"going to|plan(?:s|ned)? to|"
@@ -291,9 +290,8 @@ _SUPPOSES = lazy_pattern(
     r"jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|alstublieft|om du|"
     r"hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|将要|请|"
     r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
-    re.IGNORECASE,
 )
-_DONE = lazy_pattern(
+_DONE = folded_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
     r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
@@ -308,15 +306,15 @@ _DONE = lazy_pattern(
     r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
-    re.IGNORECASE,
 )
 
 
 class Clause(Struct, frozen=True):
     """A clause and what it asserts.
 
-    `text` is the clause in lower case; `words` are its words without code and without double negations. `admits` is
-    whether it denies by a word for failing, or by one for what is left to be done, and not by a mere negation.
+    `text` is the clause in lower case; `words` are its words, `folded`, without code and without double negations.
+    `admits` is whether it denies by a word for failing, or by one for what is left to be done, and not by a mere
+    negation.
     """
 
     text: str
@@ -390,7 +388,7 @@ _PARTIAL_IN_WORDS = lazy_pattern(
 
 
 def _clause(text: str, *, is_condition: bool) -> Clause:
-    spoken = _ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text)))
+    spoken = folded(_ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
     words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
     return Clause(
@@ -408,12 +406,11 @@ def _blank(match: re.Match[str]) -> str:
     return " ok " if _WELL.match(match[0]) else " \u2022 "
 
 
-_WELL = lazy_pattern(
+_WELL = folded_pattern(
     r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
     r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
     r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
     r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
-    re.IGNORECASE,
 )
 
 

@@ -49,6 +49,7 @@ class Corrections:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
+        self._results: dict[int, str] = {}  # in lower case, by step: each value of each candidate is looked for
 
     def of(self, failed: Step) -> int | None:
         """The number of the first later step that corrects a failed one."""
@@ -142,9 +143,15 @@ class Corrections:
     def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
         """Whether a result between two calls was the first to contain a value."""
         steps = self._facts.steps
-        brought = any(value in _result_of(step) for step in steps[failed.number : later.number - 1])
-        before = any(value in _result_of(step) for step in steps[max(0, failed.number - _MAX_BEFORE) : failed.number])
-        return brought and not before and not self._facts.is_users(value)
+        if not any(value in self._result_of(step) for step in steps[failed.number : later.number - 1]):
+            return False
+        before = steps[max(0, failed.number - _MAX_BEFORE) : failed.number]
+        return not self._facts.is_users(value) and not any(value in self._result_of(step) for step in before)
+
+    def _result_of(self, step: Step) -> str:
+        if step.number not in self._results:
+            self._results[step.number] = _result_of(step)
+        return self._results[step.number]
 
 
 _COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"

@@ -305,7 +305,9 @@ def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
 
 def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     """The effect that the others lead to; None if there is none."""
-    return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1] if effects else None
+    if len(effects) < 2:
+        return effects[0] if effects else None
+    return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
 
 _SETS_ASIDE = frozenset(("git stash",))  # what is run before the work comes back is what the line is for

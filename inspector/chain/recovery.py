@@ -106,7 +106,7 @@ class RecoveryAnalysis:
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
             is_one_of_several=facts.is_one_of_several(failed),
-            shown=facts.shown_numbers,
+            shown=lambda: facts.shown_numbers,
             wrote=facts.changing_arguments,
         )
         self._calls[failed.number] = call

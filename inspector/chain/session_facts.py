@@ -305,7 +305,7 @@ class SessionFacts:
         words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
         parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
         own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
-        is_first = not any(step.is_good and changes(step) for step in self.steps[: failed.number])
+        is_first = not 0 < self.first_good_change <= failed.number
         return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
 
     @cached_property

@@ -415,8 +415,8 @@ class Statements:
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        if failed.shown and _DIGIT.search(plain) is not None:
-            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
+        if _DIGIT.search(plain) is not None:
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown()), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
