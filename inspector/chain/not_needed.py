@@ -149,12 +149,13 @@ class Necessity:
 
         The wish is what stands between the last "and" before the condition and the end of its sentence.
         """
-        words = {word for word in self._words_of(failed) if not self._facts.is_word_of_good_call(word)}
         request = self._facts.request_before(failed)
-        for sentence in _SENTENCE_END.split(request):
-            condition = _IF_POSSIBLE.search(sentence)
-            if condition is None:
-                continue
+        conditions = ((sentence, _IF_POSSIBLE.search(sentence)) for sentence in _SENTENCE_END.split(request))
+        possible = [(sentence, condition) for sentence, condition in conditions if condition is not None]
+        if not possible:
+            return False
+        words = {word for word in self._words_of(failed) if not self._facts.is_word_of_good_call(word)}
+        for sentence, condition in possible:
             start = max((match.start() for match in _AND.finditer(sentence, 0, condition.start())), default=0)
             wish, others = sentence[start:], request.replace(sentence[start:], " ")
             if _share_a_word(words, wish) and not _share_a_word(words, others):
