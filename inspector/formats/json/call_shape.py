@@ -17,18 +17,8 @@ from weaklink.inspector.text import Range, shown
 ARGUMENT_KEYS = ("arguments", "parameters")
 
 _SCHEMA_KEYS = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "title",
-        "description",
-        "$schema",
-        "$defs",
-        "definitions",
-    }
-)
+    ("type", "properties", "required", "additionalProperties", "title", "description", "$schema", "$defs")
+) | {"definitions"}
 
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
@@ -83,10 +73,10 @@ class CallShape(Struct, frozen=True):
 
 def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     """The shape of `node`, an object in `text`, as a call of a format with these `keys`."""
-    wrapper = node.member("function")
-    if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
+    wrapper, name = node.member("function"), node.member(keys.name)
+    inner = wrapper.value if wrapper is not None and name is None and not _is_schema(wrapper.value) else None
+    if wrapper is not None and inner is not None and inner.member("name") is not None:
         return _unwrapped(node, wrapper, keys, text)
-    name = node.member(keys.name)
     if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
         named = shape_of(node, structs.replace(keys, name=other.key), text)
         return structs.replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
@@ -115,10 +105,6 @@ def not_an_object(value: JsonNode, place: Range) -> Fault:
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
     return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
-
-
-def _is_call(node: JsonNode) -> bool:
-    return node.kind is JsonKind.OBJECT and node.member("name") is not None and not _is_schema(node)
 
 
 def _is_schema(node: JsonNode) -> bool:
