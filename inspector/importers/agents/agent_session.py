@@ -27,7 +27,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import member_at, object_of
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -303,6 +303,11 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     listed = blocks if isinstance(blocks, Sequence) else ()
     found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
     return "".join(text for text in found if isinstance(text, str))
+
+
+def blocks_of(content: Json) -> list[JsonObject]:
+    """The blocks of a message's content; a plain text is one of them."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
 
 
 def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:

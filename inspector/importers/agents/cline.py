@@ -6,7 +6,14 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, ids_of, rows_of, texts
+from weaklink.inspector.importers.agents.agent_session import (
+    PARSED_ARGUMENTS,
+    AgentSession,
+    blocks_of,
+    ids_of,
+    rows_of,
+    texts,
+)
 from weaklink.inspector.importers.generations import usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
@@ -52,9 +59,7 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
 
 
 def _take(message: JsonObject, session: AgentSession) -> None:
-    content = message.get("content")
-    plain: JsonObject = {"type": "text", "text": content}
-    blocks = [plain] if isinstance(content, str) else objects_of(content)
+    blocks = blocks_of(message.get("content"))
     session.began(message.get("ts"))
     if message.get("role") == "assistant":
         usage = usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens")
