@@ -48,12 +48,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 
-PARSED_ARGUMENTS = (
-    "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
-    "was none"
-)
-"""What a source that keeps no raw arguments does not keep."""
-
 SessionIds: TypeAlias = tuple[tuple[str, str], ...]
 """The ids of a session, each with its name; one without a value is left out."""
 

@@ -6,15 +6,8 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    blocks_of,
-    ids_of,
-    rows_of,
-    texts,
-)
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile

@@ -7,7 +7,6 @@ files of both in the tests of other readers; nothing of the producers.
 from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
     SessionIds,
     blocks_of,
@@ -16,7 +15,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     sessions_in_rows,
     text_blocks,
 )
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row

@@ -7,7 +7,7 @@ to, alone or as the only message. Masks are -100 for tokens of the input, which 
 """
 
 from collections.abc import Iterator
-from itertools import chain, repeat
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -58,9 +58,8 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         yield Skipped(row.record, "the group has no `messages`: reading only its tokens requires the model's tokenizer")
         return
     ids = row_ids(row)
-    nothing: repeat[Json] = repeat(None)  # a list may be shorter than that of the messages
-    facts = zip(chain(masks, nothing), chain(scores, nothing), strict=False)
-    for number, (messages, (mask, reward)) in enumerate(zip(listed, facts, strict=False), 1):
+    facts = zip_longest(listed, masks[: len(listed)], scores[: len(listed)])
+    for number, (messages, mask, reward) in enumerate(facts, 1):
         record = f"{row.record}, rollout {number}"
         turns, warnings = _read(messages)
         if not turns:
