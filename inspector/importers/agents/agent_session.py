@@ -55,9 +55,19 @@ _INJECTED = frozenset({TurnFlag.INJECTED})
 _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
 
 
-def rows_of(file: SourceFile) -> Iterator[Row | Skipped]:
-    """The rows of a file that together are one log, until they take `RECORD_MEMORY`."""
-    return (row for _, row in _rows_with_logs(file, lambda _: ""))
+def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
+    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` tells which they are.
+
+    Any other row is a session by itself.
+    """
+    left = RECORD_MEMORY
+    for row in read_rows(file):
+        if isinstance(row, Row) and is_part(row.value):
+            left -= estimated_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                return
+        yield row
 
 
 def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[Iterator[Row | Skipped]]:
@@ -95,7 +105,7 @@ def session_of_each_row(
     file: SourceFile, session: Callable[[JsonObject, str], "AgentSession"]
 ) -> Iterator[Trace | Skipped]:
     """The session that each row of a file is; `session` makes it of the row's value and its position."""
-    for row in rows_of(file):
+    for row in read_rows(file):
         yield row if isinstance(row, Skipped) else session(row.value, row.record).trace()
 
 

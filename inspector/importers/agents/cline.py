@@ -90,7 +90,7 @@ def _tasks(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The session of each object, or the one that the file's list of messages is."""
     messages: list[Json] = []  # of a file that is a list of them
     first = ""
-    for row in rows_of(file):
+    for row in rows_of(file, lambda row: "role" in row):
         if isinstance(row, Skipped):
             yield row
         elif _is_shown(row.value):
