@@ -14,7 +14,7 @@ Words are compared by their first five letters, so that "publishing" is about `n
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
 from types import MappingProxyType
@@ -191,8 +191,8 @@ class FailedCall(Struct, frozen=True):
     of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
     wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
     worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
-    `is_only_change` is whether this call was to change something and none that was worked; `shown` are the numbers in
-    the results of calls that worked; `wrote` are the arguments of those among them that changed something.
+    `is_only_change` is whether this call was to change something and none that was worked; `shown()` are the numbers
+    in the results of calls that worked; `wrote` are the arguments of those among them that changed something.
     """
 
     step: Step
@@ -213,7 +213,7 @@ class FailedCall(Struct, frozen=True):
     late_reply: int = 0
     is_one_of_several: bool = False
     brought: str = ""
-    shown: frozenset[str] = frozenset()
+    shown: Callable[[], frozenset[str]] = frozenset
     wrote: str = ""
 
     def drops(self, text: str) -> bool:
@@ -275,13 +275,13 @@ class FailedCall(Struct, frozen=True):
     def makes_up_number(self, text: str) -> bool:
         """Whether a text has a number that neither user, call nor any result has, and that does not count or list."""
         known = frozenset(_PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments} {self.step.error}"))
-        return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.shown)
+        return not (frozenset(_PLAIN_NUMBER.findall(_ENUMERATES.sub(" ", text))) <= known | self.shown())
 
     def has_number_of_others(self, text: str) -> bool:
         """Whether a text has a number of two digits or more that another call brought, and not this one."""
         numbers = frozenset(number for number in _PLAIN_NUMBER.findall(text) if len(number) > 1)
         own = _PLAIN_NUMBER.findall(f"{self.request} {self.step.call.raw_arguments}")
-        return not numbers.isdisjoint(self.shown.difference(own))
+        return not numbers.isdisjoint(self.shown().difference(own))
 
     def is_participle_of_request(self, word: str) -> bool:
         """Whether a word is the English participle of a verb in the request: "renamed" for "rename"."""

@@ -245,6 +245,20 @@ class SessionFacts:
         """Whether the user spoke after the agent's words of a turn: what they say is known, and hides nothing."""
         return bool(self._user_turns) and self._user_turns[-1] > turn
 
+    def are_listed_together(self, one: Step, other: Step) -> bool:
+        """Whether two commands act on different URLs that the user, or one earlier result, names beside each other."""
+        first, second = (
+            frozenset(target for effect in effects_of(step.call) for target in effect.targets if "://" in target)
+            for step in (one, other)
+        )
+        if not first or not second or not first.isdisjoint(second):
+            return False
+        results = (
+            step.result.content[:MAX_READ_CHARS].casefold() for step in self.steps[: other.number] if step.result
+        )
+        texts = (self.texts_before(other), *results)
+        return any(any(url in text for url in first) and any(url in text for url in second) for text in texts)
+
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
         return any(value in text for _, text in self.user_texts)
@@ -291,7 +305,7 @@ class SessionFacts:
         words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
         parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
         own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
-        is_first = not any(step.is_good and changes(step) for step in self.steps[: failed.number])
+        is_first = not 0 < self.first_good_change <= failed.number
         return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
 
     @cached_property

@@ -22,7 +22,15 @@ from itertools import islice, pairwise
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.assertions import Clause, clauses_of, counts_part, denies, denies_plainly, is_read
+from weaklink.inspector.chain.assertions import (
+    Clause,
+    clauses_of,
+    counts_part,
+    denies,
+    denies_plainly,
+    excludes_only,
+    is_read,
+)
 from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left
 from weaklink.inspector.chain.effects import EffectKind
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
@@ -254,6 +262,7 @@ class Statements:
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
         self._final, self._asked = final, asked
+        self._asked_words = f" {' '.join(_WORD.findall(asked))} "
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -328,6 +337,8 @@ class Statements:
             return False
         if self._tells_without_denial(sentence, clauses, failed):
             return True
+        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING:
+            clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
@@ -397,20 +408,38 @@ class Statements:
         """The clauses of a sentence without the words of the question and of the call."""
         given, source = self._asked, failed.terms.source
         plain = _QUALIFIED.sub(
-            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0], sentence
+            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
+            self._without_quotation(sentence),
         )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        if failed.shown and _DIGIT.search(plain) is not None:
-            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
+        if _DIGIT.search(plain) is not None:
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown()), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
 
+    def _without_quotation(self, sentence: str) -> str:
+        """A sentence without a long run of the user's own words that denies: "they want a quote by Friday"."""
+        words = list(_WORD.finditer(sentence))
+        folded = [word[0].casefold() for word in words]
+        start = 0
+        while start + _QUOTED_WORDS <= len(words):
+            end = start
+            while end < len(words) and f" {' '.join(folded[start : end + 1])} " in self._asked_words:
+                end += 1
+            if end - start >= _QUOTED_WORDS:
+                first, last = words[start].start(), words[end - 1].end()
+                if denies(sentence[first:last]):
+                    return f"{sentence[:first]}\u2022{sentence[last:]}"
+            start = max(end, start + 1)
+        return sentence
 
+
+_QUOTED_WORDS, _WORD = 5, lazy_pattern(r"\w+")
 _DIGIT = lazy_pattern(r"\d")
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 

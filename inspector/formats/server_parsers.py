@@ -464,6 +464,8 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
     opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
     drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
     lacks = bool(drafts) and not all(marker in text for marker in _markers_of_one_call(format))
+    rest = drafts[-1].range.end if drafts else len(text)
+    lacks = lacks or any(text.find(marker, rest) >= 0 for marker in _markers_of_each_call(format))
     is_cut = any(not draft.closed for draft in drafts)
     read = sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls)
     return lacks or is_cut or read != len(drafts)
@@ -573,6 +575,17 @@ def _markers_of_one_call(format: str) -> frozenset[str]:
     dialect = find_format(format)
     text = dialect.write_calls([ToolCall("f", {}, "", valid=True, range=Range(0, 0))])
     return frozenset(marker for _, marker, _ in _spacing(text, format) if marker.strip())
+
+
+@cache
+def _markers_of_each_call(format: str) -> frozenset[str]:
+    """The whole markers that the format's template writes again for a second call, but for single signs."""
+    dialect = find_format(format)
+    probe = ToolCall("f", {}, "", valid=True, range=Range(0, 0))
+    alone, twice = dialect.write_calls([probe]), dialect.write_calls([probe, probe])
+    markers = {marker.strip() for marker in _markers_of_one_call(format)}
+    again = (marker for marker in markers if len(marker) > 1 and twice.count(marker) > alone.count(marker))
+    return frozenset(marker for marker in again if sum(marker in other for other in markers) == 1)
 
 
 _SPACE = lazy_pattern(r"\s*")

@@ -23,6 +23,16 @@ _BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
 
 
+class LabelledReader(Struct, frozen=True):
+    """A SpanReader that passes each span to the reader for its label."""
+
+    readers: Mapping[str, SpanReader]
+
+    def __call__(self, closed: SpanClosed) -> ParseResult:
+        """See SpanReader."""
+        return self.readers[closed.span.label](closed)
+
+
 class BareCall(Struct, frozen=True):
     """A call without an opening marker: an expression for its beginning, and its kind of payload.
 

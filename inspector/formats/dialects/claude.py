@@ -17,9 +17,9 @@ from weaklink.inspector.apis.anthropic.located import ClaudeShapes
 from weaklink.inspector.formats.api.parser import api_or_text
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.span_readers import read_definitions, read_result
+from weaklink.inspector.formats.span_readers import LabelledReader, read_definitions, read_result
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import LabelledReader, XmlCall, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import ToolResult

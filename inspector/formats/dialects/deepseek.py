@@ -29,7 +29,8 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.dialects.claude import read_claude_results, read_claude_tools
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section, section_format
-from weaklink.inspector.formats.xml.format import LabelledReader, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.span_readers import LabelledReader
+from weaklink.inspector.formats.xml.format import XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import INVENTED_RESULT

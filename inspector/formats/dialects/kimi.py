@@ -22,11 +22,11 @@ from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
 from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, value_text, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.model import Json, SpanKind, ToolCall

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.call_shape import call_object, json_of
+from weaklink.inspector.formats.json.call_shape import arguments_of, call_object, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import Json, ToolCall

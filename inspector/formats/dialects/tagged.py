@@ -45,9 +45,10 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.span_readers import LabelledReader
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.tag_families import pair_tags
 from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 from weaklink.inspector.rules.markers import WRONG_OPENER

@@ -46,7 +46,7 @@ CALLS_WITHOUT_NAME = (
 """The `near_calls` of a format whose calls have no opening marker: an object like a call whose name is not a string."""
 
 
-class CallKeys(Struct, frozen=True):
+class CallKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The keys of a format's call objects: for the tool's name, the arguments and, if there is one, the id.
 
     `also` are other valid keys for the arguments. `others` says that calls may have more keys than are known.
@@ -283,6 +283,16 @@ def call_array(calls: Iterable[ToolCall], *, key: str = "arguments") -> str:
 def json_of(value: Json) -> str:
     """A value as models write it: JSON with `, ` and `: `, with unescaped non-ASCII characters."""
     return write_json(value, ascii_only=False)
+
+
+def value_text(value: Json) -> str:
+    """A value as dialects without types write it: a text unchanged, anything else as JSON."""
+    return value if isinstance(value, str) else json_of(value)
+
+
+def arguments_of(call: ToolCall) -> dict[str, Json]:
+    """The call's arguments by name; empty if they could not be read."""
+    return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def is_json_call(call: ToolCall) -> bool:

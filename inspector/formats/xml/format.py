@@ -5,7 +5,7 @@ opening tag counts only before another tag or at the end of a line, so that one 
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
 from msgspec import Struct, structs
@@ -21,7 +21,7 @@ from weaklink.inspector.formats.dialect import (
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
+from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
 from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
@@ -30,7 +30,7 @@ from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.events import JSON, FormatParser, ParseResult, SpanClosed, SpanReader
+from weaklink.inspector.segmenter.events import JSON, FormatParser, SpanClosed, SpanReader
 from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, MarkerSplit, State, Transition, unmarked
 
 _CALL_END = "call_end"
@@ -234,16 +234,6 @@ def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
     return bool(one & other)
 
 
-class LabelledReader(Struct, frozen=True):
-    """A SpanReader that passes each span to the reader for its label."""
-
-    readers: Mapping[str, SpanReader]
-
-    def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader."""
-        return self.readers[closed.span.label](closed)
-
-
 class CallTemplate(Struct, frozen=True):
     """Writes calls as text: `call` has the fields `name` and `parameters`, `parameter` the fields `name` and `value`.
 
@@ -352,16 +342,6 @@ def xml_format(
         expresses=expresses,
         near_calls=near_calls,
     )
-
-
-def value_text(value: Json) -> str:
-    """A value as such dialects write it: a text unchanged, anything else as JSON."""
-    return value if isinstance(value, str) else json_of(value)
-
-
-def arguments_of(call: ToolCall) -> dict[str, Json]:
-    """The call's arguments by name; empty if they could not be read."""
-    return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def _is_plain(arguments: dict[str, Json], name: str) -> bool:
