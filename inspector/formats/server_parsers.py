@@ -407,11 +407,15 @@ def _read_calls(
     wordings: set[tuple[str, str]] = set()
     unknown: set[int] = set()
     told: set[int] = set()
+    holds_calls = any(spans[call.span].kind is SpanKind.REASONING for call in calls)
     for fault in faults:
         index = _call_of(fault, spans, calls)
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
-        if _is_of_the_text(fault) and not (fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)):
+        of_reasoning = fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)
+        if of_reasoning and holds_calls:
+            wordings.add((CALL_INSIDE_REASONING.code, _wording(fault)[1]))
+        if _is_of_the_text(fault) and not of_reasoning:
             wordings.add(_wording(fault))
             told |= {index} if index is not None else set()
     if any(not call.valid and at not in told for at, call in enumerate(calls)):
