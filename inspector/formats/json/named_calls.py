@@ -37,7 +37,7 @@ from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 _SPACE = " \t\n\r"
 _FENCE = "```"
@@ -69,8 +69,17 @@ class NamedCallReader(Struct, frozen=True):
     code_header: re.Pattern[str] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader. A token of the header that appears twice in a row counts once."""
-        return read_with_slips(closed, self._read, _doubled)
+        """See SpanReader. A header, or a token of it, that appears twice in a row counts once."""
+        return read_with_slips(closed, self._read, self._doubled)
+
+    def _doubled(self, closed: SpanClosed) -> Slip | None:
+        text = closed.inner_text
+        header = self.header.match(text)
+        if header is None or not text.startswith(header[0], header.end()):
+            return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
+        again = Range(header.end(), header.end() + len(header[0]))
+        message = f"The header {shown(header[0].strip())} appears twice."
+        return Slip(MALFORMED_HEADER, message, "Write it once.", (Edit(again, ""),), is_safe=True)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -149,11 +158,6 @@ class NamedCallReader(Struct, frozen=True):
             Fix((Edit(end, "{}"),), safe=True),
         )
         return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
-
-
-def _doubled(closed: SpanClosed) -> Slip | None:
-    """The slip of tokens that follow themselves in the header, before the arguments."""
-    return doubled_markers(closed.inner_text, MALFORMED_HEADER, end=closed.inner_text.find("{"))
 
 
 def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
