@@ -198,9 +198,9 @@ def _name(shape: CallShape) -> str | None:
 
 
 def _arguments(shape: CallShape) -> Json:
-    if shape.arguments is None:
-        return {}
-    return shape.arguments.value.value() if shape.decoded is None else shape.decoded
+    if shape.decoded is not None:
+        return shape.decoded
+    return shape.arguments.value.value() if shape.arguments is not None else {}
 
 
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
