@@ -456,6 +456,23 @@ def counts_part(sentence: str) -> bool:
     return any(_is_partial(clause.words) for clause in clauses_of(sentence))
 
 
+def counts_all(words: str, total: int) -> bool:
+    """Whether some words count all of a number of things: "all three", "alle 3", "both"."""
+    match = _ALL_OF.search(words)
+    if match is None:
+        return _BOTH.search(words) is not None and total == len(("one", "other"))
+    count = match["count"].casefold()
+    return (int(count) if count.isdecimal() else _NUMBER_WORDS.get(count, 0)) == total
+
+
+_ALL_OF = lazy_pattern(
+    rf"\b(?:all|alle|tous les|toutes les|los|las|tutt[ie] e|todos os|все|всі|wszystkie|všechn\w+|alla|kaikki) "
+    rf"(?:the |die |of the )?(?P<count>\d{{1,3}}|{_COUNTS})\b",
+    re.IGNORECASE,
+)
+_BOTH = lazy_pattern(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ei]|об[ае]|oba|obě|båda|begge)\b", re.IGNORECASE)
+
+
 def leaves_open(sentence: str) -> bool:
     """Whether a sentence says that something is still to be done: "the copy is still missing"."""
     clauses = (clause for clause in clauses_of(sentence) if clause.denies)

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import Clause
+from weaklink.inspector.chain.assertions import Clause, counts_all
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -262,6 +262,8 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return True
     if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
         return _NOW.search(clause.words) is not None
+    if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
+        return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)

@@ -89,7 +89,8 @@ _PROGRAMS = _words(
     read=(
         "cat head tail less more bat batcat tac nl strings zcat xxd od hexdump wc sort uniq cut awk gawk sed tr column "
         "du df md5sum sha256sum sha1sum jq yq journalctl curl wget http open goto scroll_up scroll_down base64 "
-        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify"
+        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify "
+        "xdg-open gnome-open kde-open sensible-browser eog evince"
     ),
     write=(
         "rm mv cp mkdir rmdir touch ln chmod chown tee patch truncate install rsync tar unzip zip gzip dd edit create "
@@ -662,7 +663,8 @@ _STATEMENTS = lazy_pattern(
     r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|truncate)\s+"
     r"(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|function|trigger)"
     r"|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|"
-    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
+    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|"
+    r"\\(?:d[a-z]{0,2}|l)\+?(?:\s|\Z)|\.(?:tables|schema|databases|indexes)\b)",
     re.IGNORECASE,
 )
 

@@ -244,7 +244,7 @@ class InventedValues:
             return False
         turn = failed.result_location.turn
         values = distinctive_values(failed.result.content[:20_000])
-        return any(value in words for value in values if self._appearances.origin(value) == turn)
+        return any(value in words and self._appearances.origin(value) == turn for value in values)
 
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:

@@ -108,6 +108,9 @@ class RecoveryAnalysis:
             is_one_of_several=facts.is_one_of_several(failed),
             shown=lambda: facts.shown_numbers,
             wrote=facts.changing_arguments,
+            rivals=facts.errors,
+            series=facts.calls_like(failed),
+            named_since=facts.named_since(failed),
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)

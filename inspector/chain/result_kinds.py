@@ -128,7 +128,8 @@ _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
-    r"no module named|cannot find module|no files? (?:matched|found)|no match",
+    r"no module named|cannot find module|no files? (?:matched|found)|no match|needed a single revision|"
+    r"unknown revision|not a valid (?:object|ref)",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(

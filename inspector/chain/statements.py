@@ -339,6 +339,8 @@ class Statements:
             return True
         if failed.is_lost and failed.step.result_kind is ResultKind.FINDING:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
+        if not failed.is_lost and failed.is_of_rival(sentence):
+            return False
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
@@ -367,6 +369,10 @@ class Statements:
         """Whether a sentence explains another way, asks back, or has words of the error."""
         if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
             return True
+        if not failed.is_lost and failed.step.result_kind is ResultKind.FAILURE:
+            needed = 1 if _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
+            if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
+                return True
         if failed.is_only and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
             return True
         is_question = sentence.rstrip().endswith(("?", "？"))
@@ -464,7 +470,7 @@ _TROUBLE_NAMED = lazy_pattern(
 )
 # How much is left, which another call has counted: "1042 users remain".
 _REST_COUNTED = lazy_pattern(
-    r"\b(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
+    r"(?<![\w.-])(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
     r"(?:(?:is|are) left|remain\w*|left|bleiben(?: übrig)?|übrig|restent|quedan|restano|restam|blijven over|kvar)\b|"
     r"\b(?:remain\w*|bleiben|sind (?:es )?noch|noch|(?:en )?restent?|(?:en )?reste|queda[nr]?|restano|rimangono|restam|"
     r"осталось|остал\w+|zostało|pozostało|zbývá|blijven)(?: (?:noch|es|er))? (?P<count>\d{1,9})\b|"
@@ -491,7 +497,11 @@ def _cached_sentences(text: str) -> tuple[str, ...]:
 
 def _reports_late(sentence: str, failed: FailedCall) -> bool:
     """Whether a sentence after a look at something is about an earlier failure, and not about what was looked at."""
-    return _PLAN.match(sentence) is None and (failed.names_line(sentence) or failed.echoes(sentence) > 1)
+    if _PLAN.match(sentence) is not None:
+        return False
+    is_named = failed.names_line(sentence) or failed.names_found(sentence) or failed.names_case(sentence)
+    echoes = failed.echoes(sentence)
+    return is_named or echoes > 1 or (echoes > 0 and denies(sentence)) or failed.names_number(sentence)
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
@@ -509,4 +519,14 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return True
     if _STATES.match(sentence):
         return True
-    return failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None
+    if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:
+        return True
+    return len(sentence.split()) >= _FEWEST_WORDS and _ENGLISH_WORD.search(sentence) is None
+
+
+_FEWEST_WORDS = 4
+_ENGLISH_WORD = lazy_pattern(
+    r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|should|"
+    r"must|my|now|but|if|then|there|here|we|you|your|not)\b",
+    re.IGNORECASE,
+)

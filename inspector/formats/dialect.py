@@ -296,6 +296,8 @@ def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -
 
 TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
 """The homes of a dialect that has the state `tool turn`."""
+BARE_HOMES = {role: "start" if home == "text" else home for role, home in chat_turns.ROLE_HOMES.items()}
+"""The homes of a dialect whose texts begin in the state `start`, since calls without a marker may begin there."""
 
 
 def other_closer(closer: str) -> Transition:

@@ -14,6 +14,7 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
+    BARE_HOMES,
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
@@ -65,8 +66,6 @@ TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """The markers that models write around an invented result, whatever their family's own template uses."""
 
 _CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
-BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
-"""The homes of a dialect that has bare calls."""
 
 _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
 
