@@ -155,6 +155,31 @@ def test_the_values_of_one_step_come_from_where_they_come_from_among_all(said: l
         assert step_flow_of(trace, inspection, step, lambda: True) is None
 
 
+_PIECES = ("ab", "c1", "d", ", ", " ", "_", "/", "\u2192", "\u00e9", "\n")
+_APART = st.lists(st.sampled_from(_PIECES), max_size=8).map("".join)
+
+
+@in_the_gate(50, most=500)
+@given(st.lists(st.tuples(st.sampled_from(("user", "call", "also", "result")), _APART, _APART), max_size=12))
+def test_values_come_from_the_same_texts_whether_their_places_are_wanted_or_not(
+    said: list[tuple[str, str, str]],
+) -> None:
+    lines = [
+        f"{who}: {'f ' if who in ('call', 'also') else ''}{json.dumps({'one': one, 'other': other})}"
+        for who, one, other in [("call", "ab", "c1 d"), *said]
+    ]
+    trace = trace_of("user: ab c1/d", *lines)
+    steps = inspect_trace(trace).chain.steps
+    with_places, without = (
+        [
+            (flow.step, flow.pointer, [(origin.kind, origin.location.turn, origin.step) for origin in flow.origins])
+            for flow in trace_values(trace, steps, has_places=has_places).flows
+        ]
+        for has_places in (True, False)
+    )
+    assert with_places == without
+
+
 @in_the_gate(20, most=300)
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=20))
 def test_no_value_makes_it_raise(value: object) -> None:
