@@ -63,12 +63,9 @@ def read_with_slips(
     reading = reader(closed)
     slip = slip_of(closed) if reading.faults else None
     other = read_slip(closed, reader, slip) if slip is not None else reading
-    is_named = _names_a_tool(other) and not _names_a_tool(reading)
-    return other if is_named or len(other.faults) <= len(reading.faults) else reading
-
-
-def _names_a_tool(reading: ParseResult) -> bool:
-    return any(call.name for call in reading.calls)
+    names, other_names = ([call.name for call in each.calls if call.name] for each in (reading, other))
+    is_better = (bool(other_names) and not names) or len(other.faults) <= len(reading.faults)
+    return other if is_better else reading
 
 
 def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:

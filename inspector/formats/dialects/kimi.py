@@ -30,13 +30,14 @@ from weaklink.inspector.formats.dialect import (
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
@@ -236,7 +237,7 @@ def _write_k3(calls: Sequence[ToolCall]) -> str:
 def _write_call(call: ToolCall, index: int) -> str:
     arguments = (
         f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
-        for name, value in arguments_of(call).items()
+        for name, value in object_of(call.arguments).items()
     )
     return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
 

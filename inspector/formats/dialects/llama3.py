@@ -201,8 +201,7 @@ def _name_of_cut(text: str, first: int) -> Range | None:
 def _several_arguments(content: str, whole: Range) -> ParseResult:
     """Read a built-in call with any arguments; its name is the tool's, without `.call`."""
     found = read_calls(content, whole.start)
-    calls = tuple(map(_without_suffix, found.calls))
-    return ParseResult(calls=calls, faults=found.faults, complete=found.complete)
+    return replace(found, calls=tuple(map(_without_suffix, found.calls)), open_ended=False)
 
 
 def _without_suffix(call: ToolCall) -> ToolCall:

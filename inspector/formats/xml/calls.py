@@ -119,7 +119,7 @@ class XmlCallReader(Struct, frozen=True):
         calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
         reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
-            return reading.recovered(messages.cut_value(names[-1], last, closers).moved(start))
+            return reading.recovered(messages.cut_value(names[-1], last, closers, f"`{closers}` is").moved(start))
         return reading.recovered(messages.cut_tag(text, Range(end, last)).moved(start)) if end < last else reading
 
     def _read(self, text: str, *, is_cut: bool) -> ParseResult:
