@@ -351,8 +351,9 @@ def text_kind(
 ) -> TextKind | None:
     """The kind of a text; None for one that no row can be about. Linear in the text, but for calls times faults.
 
-    No row is about others' turns, names that the model padded, markers that the template does not write, reasoning in
-    another family's tags, and garbled markers: what is read there is weaklink's leniency.
+    No row is about others' turns, names that the model padded, arguments beside the call's name, markers that the
+    template does not write, reasoning in another family's tags, and garbled markers: what is read there is weaklink's
+    leniency.
     """
     spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
     is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
@@ -407,11 +408,15 @@ def _read_calls(
     wordings: set[tuple[str, str]] = set()
     unknown: set[int] = set()
     told: set[int] = set()
+    holds_calls = any(spans[call.span].kind is SpanKind.REASONING for call in calls)
     for fault in faults:
         index = _call_of(fault, spans, calls)
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
-        if _is_of_the_text(fault) and not (fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)):
+        of_reasoning = fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)
+        if of_reasoning and holds_calls:
+            wordings.add((CALL_INSIDE_REASONING.code, _wording(fault)[1]))
+        if _is_of_the_text(fault) and not of_reasoning:
             wordings.add(_wording(fault))
             told |= {index} if index is not None else set()
     if any(not call.valid and at not in told for at, call in enumerate(calls)):
@@ -464,6 +469,8 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
     opened = [span for span in spans if span.kind is SpanKind.REASONING and not span.closed]
     drafts = [child for span in opened for child in span.children if child.kind is SpanKind.TOOL_CALL]
     lacks = bool(drafts) and not all(marker in text for marker in _markers_of_one_call(format))
+    rest = drafts[-1].range.end if drafts else len(text)
+    lacks = lacks or any(text.find(marker, rest) >= 0 for marker in _markers_of_each_call(format))
     is_cut = any(not draft.closed for draft in drafts)
     read = sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls)
     return lacks or is_cut or read != len(drafts)
@@ -508,7 +515,9 @@ def _calls_part(text: str, spans: Sequence[Span]) -> str:
 
 
 def _is_loose(call: ToolCall, text: str) -> bool:
-    """Whether a name is written with white space around it, or has signs that names rarely have."""
+    """Whether a name has white space around it, signs that names rarely have, or the arguments beside it."""
+    if call.arguments and not call.raw_arguments:
+        return True
     written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
     return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
 
@@ -573,6 +582,17 @@ def _markers_of_one_call(format: str) -> frozenset[str]:
     dialect = find_format(format)
     text = dialect.write_calls([ToolCall("f", {}, "", valid=True, range=Range(0, 0))])
     return frozenset(marker for _, marker, _ in _spacing(text, format) if marker.strip())
+
+
+@cache
+def _markers_of_each_call(format: str) -> frozenset[str]:
+    """The whole markers that the format's template writes again for a second call, but for single signs."""
+    dialect = find_format(format)
+    probe = ToolCall("f", {}, "", valid=True, range=Range(0, 0))
+    alone, twice = dialect.write_calls([probe]), dialect.write_calls([probe, probe])
+    markers = {marker.strip() for marker in _markers_of_one_call(format)}
+    again = (marker for marker in markers if len(marker) > 1 and twice.count(marker) > alone.count(marker))
+    return frozenset(marker for marker in again if sum(marker in other for other in markers) == 1)
 
 
 _SPACE = lazy_pattern(r"\s*")

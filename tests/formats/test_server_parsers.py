@@ -20,6 +20,13 @@ from weaklink.inspector.segmentation import Segmentation, segment
 GOOD = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
 BAD = "<tool_call>\n{'name': 'get_time', 'arguments': {'zone': 'UTC'}}\n</tool_call>"
 
+CODER = "<function=get_time>\n</function>"
+M3 = "]<]minimax[>["
+PADDED = (
+    f'{M3}<tool_call>\n{M3}<invoke name=" add_note">{M3}<text>{M3}</text>{M3}<tags>{M3}<item>a{M3}</item>{M3}</tags>'
+    f'{M3}</invoke>\n{M3}<invoke name="get_time">{M3}</invoke>\n{M3}</tool_call>'
+)
+
 
 def _found(text: str, format: str) -> tuple[Segmentation, dict[str, Prediction]]:
     found = segment(text, format)
@@ -95,6 +102,9 @@ def test_a_healthy_call_of_mistral_is_returned() -> None:
         ("hermes", f"{GOOD}<|im_end|>\n<|im_start|>user\n"),
         ("hermes", GOOD.replace("<tool_call>", "<tool_cal>")),
         ("react", "Action: f\nAction Input: {}"),
+        ("qwen3_coder", f"<think>I look. <tool_call>\n{CODER}\n</tool_call>\n{CODER}\n</tool_call>"),
+        ("minimax_m3", PADDED),
+        ("hermes", '<tool_call>\n{"name": "get_weather", "city": "Oslo"}\n</tool_call>'),
     ],
 )
 def test_nothing_is_said_of_what_was_not_measured(format: str, text: str) -> None:

@@ -39,7 +39,7 @@ from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 _SPACE = " \t\n\r"
 _FENCE = "```"
@@ -71,12 +71,17 @@ class NamedCallReader(Struct, frozen=True):
     code_header: re.Pattern[str] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader. A token of the header that appears twice in a row counts once."""
+        """See SpanReader. A header, or a token of it, that appears twice in a row counts once."""
+        return read_with_slips(closed, self._read, self._doubled)
 
-        def doubled(closed: SpanClosed) -> Slip | None:
-            return doubled_markers(closed.inner_text, MALFORMED_HEADER, end=closed.inner_text.find("{"))
-
-        return read_with_slips(closed, self._read, doubled)
+    def _doubled(self, closed: SpanClosed) -> Slip | None:
+        text = closed.inner_text
+        header = self.header.match(text)
+        if header is None or not text.startswith(header[0], header.end()):
+            return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
+        again = Range(header.end(), header.end() + len(header[0]))
+        message = f"The header {shown(header[0].strip())} appears twice."
+        return Slip(MALFORMED_HEADER, message, "Write it once.", (Edit(again, ""),), is_safe=True)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start

@@ -345,18 +345,17 @@ class _Walker:
             self._call.end = self._read_to
             self._flaw(Flaw.CALL_NOT_CLOSED, tag.start(), tag.end())
         name = self._name_of_call(tag)
-        self._call = XmlCallText(name.of(self._text), name, tag.start(), tag.end())
+        self._call = XmlCallText(name.of(self._text).strip(), name, tag.start(), tag.end())
         self._calls.append(self._call)
 
     def _name_of_call(self, tag: re.Match[str]) -> Range:
-        """The range of the tool's name in a call's tag, whole or not."""
+        """The range of the tool's name in a call's tag, as it is written; in one that is not whole, without spaces."""
         assert self._syntax.call is not None
         found = self._syntax.call.whole.match(self._text, tag.start())
         if found is not None:
-            start, end = found.span(1)
-        else:
-            start = tag.start() + len(self._syntax.call_begins)
-            end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
+            return Range(*found.span(1))
+        start = tag.start() + len(self._syntax.call_begins)
+        end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
         start = end - len(self._text[start:end].lstrip())
         return Range(start, start + len(self._text[start:end].rstrip()))
 
