@@ -105,14 +105,11 @@ class _UneditedRanges(Struct, frozen=True):
         fix = fault.fix
         if fix is not None:
             fix = Fix(tuple(Edit(self.range(edit.range), edit.text) for edit in fix.edits), safe=fix.safe)
-        return structs.replace(fault, range=self._not_empty(self.range(fault.range)), fix=fix)
-
-    def _not_empty(self, place: Range) -> Range:
-        """A range of a fault, which has at least one character."""
-        if len(place):
-            return place
-        end = min(place.start + 1, self.start + len(self.text))
-        return Range(min(place.start, end - 1), end)
+        place = self.range(fault.range)
+        if not len(place):
+            end = min(place.start + 1, self.start + len(self.text))
+            place = Range(min(place.start, end - 1), end)
+        return structs.replace(fault, range=place, fix=fix)
 
     def call(self, call: ToolCall) -> ToolCall:
         place = self.range(call.arguments_range) if call.arguments_range else None

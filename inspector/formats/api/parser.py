@@ -350,7 +350,10 @@ class Tiler:
         if call is None:
             if all(one.looks_complete for one in self._open.values()):
                 self._end_run()
-            self._open_run(place)
+            if self._run is None:
+                self._cut_markup(place.start)
+                self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
+                self._run = place
             call = self._open[key] = begin(piece, unit)
             earlier = self._ended.get(key)
             if earlier is not None:
@@ -365,12 +368,6 @@ class Tiler:
         if self._run is not None:
             self._run = Range(self._run.start, place.end)
         self._laid_to = place.end
-
-    def _open_run(self, place: Range) -> None:
-        if self._run is None:
-            self._cut_markup(place.start)
-            self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
-            self._run = place
 
     def _calls_end(self, key: str | None) -> None:
         if key is not None and key in self._open:

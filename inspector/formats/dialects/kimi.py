@@ -38,7 +38,7 @@ from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xm
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
 from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat, State
@@ -213,20 +213,7 @@ def _placed(fault: Fault, start: int, span: Range) -> Fault:
     return fault.moved(start) if len(fault.range) else Fault(fault.rule, span, fault.message, fault.hint)
 
 
-def _type_of(value: Json) -> str:
-    match value:
-        case str():
-            return "string"
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case dict():
-            return "object"
-        case list():
-            return "array"
-        case _:
-            return "number"
+_TYPE_OF = {str: "string", type(None): "null", bool: "boolean", dict: "object", list: "array"}
 
 
 def _write_k3(calls: Sequence[ToolCall]) -> str:
@@ -236,7 +223,8 @@ def _write_k3(calls: Sequence[ToolCall]) -> str:
 
 def _write_call(call: ToolCall, index: int) -> str:
     arguments = (
-        f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
+        f'{_ARGUMENT}{_escaped(name)}" type="{_TYPE_OF.get(type(value), "number")}"<|sep|>{value_text(value)}'
+        f"{_closes('argument')}"
         for name, value in object_of(call.arguments).items()
     )
     return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'

@@ -22,7 +22,7 @@ from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTa
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import call_object, value_text
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
@@ -81,7 +81,8 @@ MINIMAX_M1 = json_format(
     name="minimax_m1",
     summary="<tool_calls> around JSON objects, one per line",
     models=("*minimax-m1*", "*minimax-text*"),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<end_of_sentence>", "[e~[")),
+    calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
+    turns=turn_ends("<end_of_sentence>", "[e~["),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\{": 0.85}),
     reader=JsonCallReader(is_row=True),
     write_calls=lambda calls: "<tool_calls>\n" + "".join(f"{call_object(call)}\n" for call in calls) + "</tool_calls>",

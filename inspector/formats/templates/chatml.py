@@ -79,7 +79,9 @@ def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -
     its text.
     """
     system = "\n\n".join(_text(turn) for turn in turns if turn.role is Role.SYSTEM)
-    return "".join([*_system(system, tools), *_messages(turn for turn in turns if turn.role is not Role.SYSTEM)])
+    offered = f"\n{present_tools(tools)}" if tools else ""
+    head = f"<|im_start|>system\n{system}{offered}<|im_end|>" if system or tools else ""
+    return head + "".join(_messages(turn for turn in turns if turn.role is not Role.SYSTEM))
 
 
 def present_tools(tools: Sequence[ToolDefinition], reasoning: str = _SCRATCH_PADS) -> str:
@@ -88,14 +90,6 @@ def present_tools(tools: Sequence[ToolDefinition], reasoning: str = _SCRATCH_PAD
     `reasoning` is the text about scratch pads.
     """
     return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + reasoning + _CALL_EXAMPLE
-
-
-def _system(text: str, tools: Sequence[ToolDefinition]) -> Iterator[str]:
-    if text or tools:
-        yield f"<|im_start|>system\n{text}"
-        if tools:
-            yield f"\n{present_tools(tools)}"
-        yield "<|im_end|>"
 
 
 def _messages(turns: Iterable[Turn]) -> Iterator[str]:

@@ -158,7 +158,10 @@ MISTRAL_TEMPLATE = template.turn_template(
 def _transcript(messages: Sequence[template.TemplateMessage], tools: Sequence[ToolDefinition], _format: Format) -> str:
     body: dict[str, Json] = {"messages": list(_written(messages))}
     body |= {"tools": _offered(tools)} if tools else {}
-    return json.dumps(body, ensure_ascii=False, indent=1) if _is_plain(body) else json_of(body)
+    try:
+        return json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return json_of(body)
 
 
 def _written(messages: Sequence[template.TemplateMessage]) -> Iterator[Json]:
@@ -169,14 +172,6 @@ def _written(messages: Sequence[template.TemplateMessage]) -> Iterator[Json]:
             yield _returned(message.results)
         else:
             yield message_object(message.role.value, message.text)
-
-
-def _is_plain(body: Json) -> bool:
-    try:
-        json.dumps(body, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
 
 
 def _returned(results: Sequence[ToolResult]) -> dict[str, Json]:

@@ -113,8 +113,8 @@ class XmlCalls(Struct, frozen=True):
             yield from self._wrapper_states(transitions)
         if self.takes_json:
             ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
-            call = call_state("json call", (*ends, *transitions.turns), label="json_call", payload=JSON)
-            yield structs.replace(call, then=unmarked("calls", MarkerSplit.AFTER))
+            json_call = call_state("json call", (*ends, *transitions.turns), label="json_call", payload=JSON)
+            yield structs.replace(json_call, then=unmarked("calls", MarkerSplit.AFTER))
 
     @property
     def _call_ends(self) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ also ends a value if not enough closing tags follow for it.
 import re
 from difflib import SequenceMatcher
 from enum import Enum, auto
+from itertools import accumulate
 
 from msgspec import Struct, field
 
@@ -108,14 +109,9 @@ class _Walker:
         self._depth = 0
         self._read_to = 0
         self._content_end = len(text.rstrip())
-        self._excess = [] if is_strict else self._closing_tags_left()
-
-    def _closing_tags_left(self) -> list[int]:
-        """By how many the closing tags of values outnumber the opening ones, from each tag to the end."""
-        left = [0]
-        for tag in reversed(self._tags):
-            left.append(left[-1] + {"end": 1, "parameter": -1}.get(tag.lastgroup or "", 0))
-        return left[::-1]
+        # By how many the closing tags of values outnumber the opening ones, from each tag to the end.
+        ends = ({"end": 1, "parameter": -1}.get(tag.lastgroup or "", 0) for tag in reversed(tags))
+        self._excess = [] if is_strict else list(accumulate(ends, initial=0))[::-1]
 
     def read(self) -> XmlWalk:
         if self._syntax.call is None:
@@ -283,10 +279,14 @@ class _Walker:
             case "bad_call":
                 self._flaw(Flaw.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
                 self._begin_call(tag)
-            case "call_end":
-                self._end_call(tag)
+            case "call_end" if self._call is not None:
+                self._call.end, self._call = tag.end(), None
             case "parameter":
-                self._begin_parameter(tag)
+                whole = self._syntax.parameter.whole
+                found = whole.match(self._text, tag.start())
+                assert found is not None
+                kind = found[whole.groups] if self._syntax.text_type else ""
+                self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
                 self._skip_doubled(at, self._parameter)
             case "bad":
@@ -358,18 +358,6 @@ class _Walker:
         end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
         start = end - len(self._text[start:end].lstrip())
         return Range(start, start + len(self._text[start:end].rstrip()))
-
-    def _end_call(self, tag: re.Match[str]) -> None:
-        if self._call is None:
-            self._flaw(Flaw.STRAY_TAG, tag.start(), tag.end())
-        else:
-            self._call.end, self._call = tag.end(), None
-
-    def _begin_parameter(self, tag: re.Match[str]) -> None:
-        found = self._syntax.parameter.whole.match(self._text, tag.start())
-        assert found is not None
-        kind = found[self._syntax.parameter.whole.groups] if self._syntax.text_type else ""
-        self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
 
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
