@@ -119,7 +119,7 @@ _NEGATIONS = (
     r"behalve|niet|geen|nooit|niets|zonder|niemand",
     r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
     r"hariç|değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
-    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
+    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|nu(?=\W*$)|niciun|nicio|fără|nimic",
     r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
     r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
     r"و?(?:لا|لم|لن|ليس\w*|بدون|غير)|לא|אין|בלי|ללא|אינ\w+",
@@ -148,7 +148,7 @@ _FAILING = (
         r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
         r"stopped (?:at|in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|"
         r"halted|stalled|held (?:up|back)|disagree\w*|"
-        r"persist\w*|only (?:the |an? )?\w+ (?:can|may)"
+        r"persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
     ),
     (
         r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|"
@@ -196,7 +196,7 @@ _FAILING = (
         r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
-        r"padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
+        r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
         r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
         r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
         r"nepodařil\w*|nepovedl\w*|nepodaril\w*"

@@ -104,7 +104,7 @@ _IRREGULAR = MappingProxyType(
         "send": "sent|delivered|informed|told|wrote|written|knows|contacted|notified|on (?:its|the) way|out",
         "email": "sent|delivered|informed|told|wrote|written|knows|contacted|emailed|notified",
         "notify": "notified|informed",
-        "publish": "published|released|live|available",
+        "publish": "published|released|live|available|on (?:npm|pypi|crates|rubygems|nuget|the (?:registry|store|hub))",
         "release": "released|published|live|available",
         "delete": "deleted|removed|gone",
         "drop": "dropped|deleted|removed|gone",
@@ -125,7 +125,7 @@ _IRREGULAR = MappingProxyType(
         "submit": "submitted",
         "cancel": "cancell?ed",
         "stop": "stopped",
-        "push": "pushed|published",
+        "push": "pushed|published|on (?:github|gitlab|the (?:remote|server|registry))",
         "migrate": "migrated|migrations? (?:has |have )?(?:been )?(?:applied|run|ran|done|deployed)|ran the migration",
         "vacuum": "vacuumed",
         "pull": "pulled|up to date",
@@ -255,14 +255,17 @@ def _joined(clauses: tuple[Clause, ...]) -> Clause:
     return structs.replace(clauses[0], text=text, words=words, is_done=is_done)
 
 
+def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
+    """Whether a clause claims that what a check found is gone; None if its kind of check decides."""
+    if failed.terms.are_named(clause.text) and _check_patterns("test")[0].search(clause.words) is not None:
+        return True
+    return _NOW.search(clause.words) is not None if failed.names_error(clause.text) else None
+
+
 def _claims(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
-    if failed.step.result_kind is ResultKind.FINDING and terms.are_named(clause.text):
-        passes, _ = _check_patterns("test")
-        if passes.search(clause.words) is not None:
-            return True
-    if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
-        return _NOW.search(clause.words) is not None
+    if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
+        return is_claim
     if effect is not None and only_opens(effect):  # what is in the file that was to be shown is another matter
         return _OPENED.search(clause.words) is not None
     if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):

@@ -474,7 +474,7 @@ _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", r
 
 def _may_state_cause(clause: Clause) -> bool:
     """Whether a clause may state a cause by its noun: "the team has access" says in English that all is well."""
-    is_well = clause.is_done and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
+    is_well = clause.is_done and not clause.denies and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
     return not clause.supposes and not is_well
 
 
