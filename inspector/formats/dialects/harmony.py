@@ -118,6 +118,9 @@ _MISPLACED = tuple(
 )
 
 
+_TOOL = "` to=` and the called tool"
+
+
 def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
     return replace(unmarked(target, cut), rule=rules.MALFORMED_HEADER, expects=expects)
 
@@ -235,8 +238,8 @@ def _headers() -> Iterator[State]:
     )
     for name, target in _CHANNELS.items():
         message = Transition(MESSAGE, MarkerSplit.AFTER, target)
-        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, f"{name} type")
-        types = (Transition(word, MarkerSplit.NONE, f"{name} type") for word in _TYPES)
+        typed = f"{name} type" if name == "final" else f"{name} constrained"  # only a call or an answer is JSON
+        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, typed)
         space = Transition(" ", MarkerSplit.NONE, f"{name} type")
         recipients = tuple(
             replace(transition, target="call on channel")
@@ -255,16 +258,18 @@ def _headers() -> Iterator[State]:
             other_transition=into_junk,
         )
         yield State(f"{name} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
-        yield State(
-            f"{name} type",
-            SpanKind.MARKUP,
-            (*transitions, *types),
-            "turn_header",
-            unfinished=MESSAGE,
-            other=r"\S",
-            other_transition=replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE)),
-            otherwise=no_message,
-        )
+        unaddressed = replace(message, rule=rules.MALFORMED_HEADER, expects=_TOOL)
+        for state, ends in ((f"{name} type", message), (f"{name} constrained", unaddressed)):
+            yield State(
+                state,
+                SpanKind.MARKUP,
+                (ends, *transitions[1:], *(Transition(word, MarkerSplit.NONE, state) for word in _TYPES)),
+                "turn_header",
+                unfinished=MESSAGE,
+                other=r"\S",
+                other_transition=replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE)),
+                otherwise=no_message,
+            )
     yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
     yield markup_state("marker", "turn_header", "text")
 
