@@ -126,6 +126,13 @@ def window_of_tokens(value: Json) -> int | None:
     return size if size is not None and 0 < size <= 10**12 else None
 
 
+def member_at(value: Json, path: str) -> Json:
+    """The member at the end of a path (`error.code`); None if there is none, or an object on the way is none."""
+    for key in path.split("."):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
 def object_of(value: Json) -> dict[str, Json]:
     """`value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

@@ -83,6 +83,23 @@ def lazy_pattern(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[st
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
+_SAME_LETTERS = str.maketrans("ıſς", "isσ")
+
+
+def folded(text: str) -> str:
+    """A text of the same length in which letters that `re.IGNORECASE` takes for equal are equal."""
+    return text.lower() if text.isascii() else text.replace("İ", "i").lower().translate(_SAME_LETTERS)
+
+
+def folded_pattern(pattern: str) -> re.Pattern[str]:
+    """A lazy pattern, in lower case, for `folded` texts.
+
+    For tables of hundreds of words: with `re.IGNORECASE` they take three times as long, since `re` then tries each
+    alternative wherever a word begins, and otherwise only those with the same first letter (November 2026).
+    """
+    return lazy_pattern(pattern.translate(_SAME_LETTERS))
+
+
 def one_of(words: Iterable[str]) -> str:
     """A pattern of words, longest first, grouped by first character: `re` rejects most positions at once."""
     groups: dict[str, list[str]] = {}

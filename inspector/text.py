@@ -13,6 +13,16 @@ from msgspec import Struct
 
 from weaklink.inspector.scanning import lazy_pattern
 
+_KNOWN_BINARIES = (
+    (b"PAR1", "a Parquet file"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "an image"),
+    (b"\x7fELF", "a program"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+)
 _PIECE = 4096  # block size in code points: the line of a position costs counting in at most one block
 _NOT_ENCODABLE = re.compile("[\ud800-\udfff]+")
 _LONGEST = 40
@@ -98,6 +108,11 @@ class LineIndex(Struct, frozen=True, dict=True):
 def decode(raw: bytes) -> str:
     """Bytes as text without loss: a byte that is not UTF-8 becomes one lone surrogate (U+DC80 to U+DCFF, PEP 383)."""
     return raw.decode("utf-8", "surrogateescape")
+
+
+def binary_kind(raw: bytes) -> str | None:
+    """What bytes are by how they begin, such as `an image`, if they are a known kind of data that is no UTF-8."""
+    return next((kind for magic, kind in _KNOWN_BINARIES if raw.startswith(magic)), None)
 
 
 def incremental_decoder() -> codecs.IncrementalDecoder:

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from msgspec import Struct
 
 from weaklink.inspector.chain.failure_words import admits_failure
-from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
 _FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")  # `errors.proto` fails nothing
@@ -45,7 +45,7 @@ _TROUBLE = (
     r"(?:errors?|fail\w*|problems?|issues?|warnings?|conflicts?|trouble|complain\w*|findings?|violations?|crash\w*)"
 )
 # Two negations, and names of things that only sound like failures.
-_NO_DENIAL = lazy_pattern(
+_NO_DENIAL = folded_pattern(
     r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
@@ -76,23 +76,26 @@ _NO_DENIAL = lazy_pattern(
     r"\binstead of (?:the )?[\d\"'`\u2022]|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
-    r"probleme?\w*|warnung\w*)|"
-    r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?)|"
+    r"probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
+    r"\b(?:aucune?|sans|plus d['’e]|pas d['’e])\s?(?:\w+ ){0,2}(?:erreurs?|problèmes?|échecs?|avertissements?|"
+    r"remarques?|alertes?)|"
     r"\b(?:sin|ning[uú]n\w*|ya no|no hay|nenhum\w*|sem|não há)(?: \w+){0,4}? (?:error\w*|erros?|problemas?|"
-    r"fall[oa]s?|falhas?|avisos?)|"
-    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем)\w*|"
+    r"fall[oa]s?|falhas?|avisos?|observaciones|advertencias|objeciones|alertas?|ressalvas?|reparos?)|"
+    r"\b(?:без|нет|никаких)(?: \w+)? (?:ошиб|проблем|замечани|предупрежден)\w*|"
     r"\b(?:nessun\w?|senza|non ci sono|bez|žádn\w+|żadn\w+|brak|nie ma|nejsou|без|немає|жодн\w+|няма|geen|zonder|utan|"
     r"inga|sense|inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|nincs|nélkül|ilman|ei|χωρίς|"
     r"δεν υπάρχ\w+|tanpa|tidak ada|không(?: có| còn)?)(?: \w+){0,2}? "
     r"(?:errori|errors|problemi|avvisi|грешк\w*|greš\w+|błęd\w+|problem\w*|ostrzeże\w+|ch[yý]b\w*|varování|помил\w+|"
     r"попереджен\w+|"
     r"fouten|waarschuwing\w*|fel|fejl|feil|varning\w*|advarsl\w+|hata\w*|sorun\w*|erori|eroare|hib\w+|virhe\w*|"
+    r"výhrad\w*|připomín\w+|zastrzeże\w+|uwag|замечани\w+|зауважен\w+|забележк\w+|primjedb\w+|opmerking\w*|"
+    r"anmärkning\w*|anmerkning\w*|bemærkning\w*|huomautuk\w*|observații\w*|rilievi|segnalazioni|uyarı\w*|"
+    r"beanstandung\w*|"
     r"ongelm\w+|σφάλμα\w*|kesalahan|masalah|lỗi|vấn đề)|\b(?:hatasız|sorunsuz|hibátlanul|virheittä|fejlfri\w*)\b|"
     r"\bhib[aá]\w* nélkül\b|\bبدون (?:أي )?(?:أخطاء|خطأ|مشاكل)|\b(?:ללא|בלי|אין) (?:שגיא\w+|בעיות)|"
     r"बिना (?:किसी )?त्रुटि|"
     r"ไม่มี(?:ข้อผิดพลาด|ปัญหา)|(?:오류|에러|문제)(?:가)? ?없|"
     r"(?:没有|沒有|无|未发现|不再)[^,，。]{0,8}?(?:错误|问题|失败|报错|警告)|(?:エラー|失敗|問題)[^。]{0,4}?(?:なし|ありません|なく|ない)",
-    re.IGNORECASE,
 )
 # Negations, words for failing and words for what is left to be done: closed classes, one language to a line.
 _NEGATIONS = (
@@ -110,7 +113,7 @@ _NEGATIONS = (
     r"tranne|eccetto|ad eccezione|non|nessun\w*|niente|senza|mai|invece",
     r"кроме(?! того)|за исключением|нельзя|не|нет|ни|без|никогда|вместо",
     r"oprócz|z wyjątkiem|nie|nic|nikt|nigdy|bez|żad\w+|zamiast",
-    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo|nie je|nebol\w*",
+    r"kromě|až na|není|nejsou|nelze|nemám|nemá|žádn\w+|nikdo|nikdy|místo (?:toho|něj|něho|ní|nich)|nie je|nebol\w*",
     r"немає|нема|ні|жодн\w+|замість|няма|нито|nije|nisu|nisam|nema\w*|niti|cap|sense",
     r"behalve|niet|geen|nooit|niets|zonder|niemand",
     r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
@@ -192,7 +195,7 @@ _FAILING = (
         r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
-        r"chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
+        r"padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
         r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
         r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
         r"nepodařil\w*|nepovedl\w*|nepodaril\w*"
@@ -215,17 +218,18 @@ _FAILING = (
         r"opptatt|fejl\w*|feil\w*|beklager"
     ),
     (
-        r"başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
+        r"patlıyor\w*|patladı|çöküyor|çöktü|başarısız\w*|hata(?:sı|lar|lı|yla)?|maalesef|redded\w+|reddett\w*|bulunam\w+|eksik|bozuk|dolu|kırmızı|"
         r"imkansız|"
         r"üzgünüm"
     ),
     (
+        r"pic[aă]|picat\w*|crap[aă]|elbuk\w+|megbuk\w+|bukik|buknak|kaatu\w+|kaatuvat|"
         r"eșu\w+|eroare\w*|erori\w*|eșec\w*|refuz\w+|lipse\w+|din păcate|imposibil\w*|respins\w*|blocat\w*|ocupat\w*|"
         r"sikertelen\w*|hib[aá]\w*|sajnos|elutasít\w+|hiányz\w+|foglalt|meghiúsult|lejárt|"
         r"epäonnistu\w+|virhe\w*|valitettavasti|hylät\w+|puuttu\w+|varattu|estetty|mahdoto\w+|punai\w+"
     ),
     (
-        r"απέτυχ\w+|αποτυχ\w+|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
+        r"απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
         r"gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|xin lỗi|bị chặn"
     ),
     (
@@ -241,7 +245,7 @@ _OPEN = (
         r"(?:is|are|be) left|to be (?:\w+ ){0,2}?\w+(?:ed|en|ne|de|pt)|ha(?:s|ve) to|need(?:s|ed)?|yourself|"
         r"stays?|from memory|i remember|as it (?:was|is)|original state|"
         r"(?:keeps|has) (?:its|the|their) (?:old|previous|original)|for now|"
-        r"to (?:finish|complete)|wants?|requires?|required|asks? for"
+        r"to (?:finish|complete)|wants?|(?<!\bthe )requires?|required|asks? for"
     ),
     r"sobald|noch|bleib\w*|muss|müssen|weiterhin|nach wie vor",
     r"dès que|encore|reste\w*|il fau\w+|toujours",
@@ -270,13 +274,13 @@ _OPEN_CJK = r"仍|还[没不有需差缺]|需要|まだ|필요|[てで]は?い(?
 
 
 def _any_of(tables: tuple[str, ...], without_spaces: str) -> re.Pattern[str]:
-    return lazy_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}", re.IGNORECASE)
+    return folded_pattern(rf"\b(?:{'|'.join(tables)})\b|{without_spaces}")
 
 
 _DENIES = _any_of((*_NEGATIONS, *_FAILING, *_OPEN), f"{_NEGATIONS_CJK}|{_FAILING_CJK}|{_OPEN_CJK}")
 _LEFT = _any_of(_OPEN, _OPEN_CJK)
 _ADMITS = _any_of((*_FAILING, *_OPEN), f"{_FAILING_CJK}|{_OPEN_CJK}")
-_SUPPOSES = lazy_pattern(
+_SUPPOSES = folded_pattern(
     r"\?\s*$|^\W*(?:run|re-?run|start|execute|try|install|open|use|make sure|ensure) (?!(?:is|was|now|has)\b)|"
     r"\b(?:if|whether|unless|in case|will|['’]ll|shall|should|would|could|may|might|tried|tries|attempted|"
     r"going to|plan(?:s|ned)? to|"
@@ -286,9 +290,8 @@ _SUPPOSES = lazy_pattern(
     r"jeśli|jeżeli|będ[ęz]\w*|proszę|pokud|budu|bude|prosím|якщо|будь ласка|indien|zal|alstublieft|om du|"
     r"hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|将要|请|"
     r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
-    re.IGNORECASE,
 )
-_DONE = lazy_pattern(
+_DONE = folded_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
     r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
@@ -303,15 +306,15 @@ _DONE = lazy_pattern(
     r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
-    re.IGNORECASE,
 )
 
 
 class Clause(Struct, frozen=True):
     """A clause and what it asserts.
 
-    `text` is the clause in lower case; `words` are its words without code and without double negations. `admits` is
-    whether it denies by a word for failing, or by one for what is left to be done, and not by a mere negation.
+    `text` is the clause in lower case; `words` are its words, `folded`, without code and without double negations.
+    `admits` is whether it denies by a word for failing, or by one for what is left to be done, and not by a mere
+    negation.
     """
 
     text: str
@@ -385,7 +388,7 @@ _PARTIAL_IN_WORDS = lazy_pattern(
 
 
 def _clause(text: str, *, is_condition: bool) -> Clause:
-    spoken = _ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text)))
+    spoken = folded(_ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
     words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
     return Clause(
@@ -403,11 +406,11 @@ def _blank(match: re.Match[str]) -> str:
     return " ok " if _WELL.match(match[0]) else " \u2022 "
 
 
-_WELL = lazy_pattern(
+_WELL = folded_pattern(
     r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
     r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
-    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких)\b|[^\x00-\u024f]",
-    re.IGNORECASE,
+    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
+    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
 )
 
 
@@ -436,9 +439,38 @@ def denies_plainly(sentence: str) -> bool:
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
 
 
+def excludes_only(clause: Clause) -> bool:
+    """Whether a clause denies only by "without", which says that something is not so: "paired without rematches"."""
+    return _WITHOUT.search(clause.words) is not None and _DENIES.search(_WITHOUT.sub(" ", clause.words)) is None
+
+
+_WITHOUT = lazy_pattern(
+    r"\b(?:without|ohne|sans|sin|sem|senza|без|bez|zonder|utan|uden|uten|fără|nélkül|ilman|χωρίς|tanpa|sense|بدون|"
+    r"ללא|בלי)\b|बिना",
+    re.IGNORECASE,
+)
+
+
 def counts_part(sentence: str) -> bool:
     """Whether a sentence counts fewer than all: "8 of the 9 are moved"."""
     return any(_is_partial(clause.words) for clause in clauses_of(sentence))
+
+
+def counts_all(words: str, total: int) -> bool:
+    """Whether some words count all of a number of things: "all three", "alle 3", "both"."""
+    match = _ALL_OF.search(words)
+    if match is None:
+        return _BOTH.search(words) is not None and total == len(("one", "other"))
+    count = match["count"].casefold()
+    return (int(count) if count.isdecimal() else _NUMBER_WORDS.get(count, 0)) == total
+
+
+_ALL_OF = lazy_pattern(
+    rf"\b(?:all|alle|tous les|toutes les|los|las|tutt[ie] e|todos os|все|всі|wszystkie|všechn\w+|alla|kaikki) "
+    rf"(?:the |die |of the )?(?P<count>\d{{1,3}}|{_COUNTS})\b",
+    re.IGNORECASE,
+)
+_BOTH = lazy_pattern(r"\b(?:both|beide\w*|les deux|amb[oa]s|entramb[ei]|об[ае]|oba|obě|båda|begge)\b", re.IGNORECASE)
 
 
 def leaves_open(sentence: str) -> bool:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import Clause
+from weaklink.inspector.chain.assertions import Clause, counts_all
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -195,12 +195,25 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         clause
         for clause in clauses
         if not clause.denies
+        and _THE_REST.match(clause.text) is None
         and (not clause.supposes or _PROMISES.search(clause.text))
         and (not failed.states_cause(clause.text) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
     return any(_claims(clause, failed) for clause in asserted) or _claims_value(clauses, failed)
+
+
+# What is said of the others is not said of what failed: "the other 37 pass".
+_THE_REST = lazy_pattern(
+    r"\W*(?:the (?:other|rest|remaining)|(?:all )?others\b|die (?:übrigen|anderen|restlichen)|der rest|les autres|"
+    r"le reste|los demás|las demás|l[oa]s otr[oa]s|el resto|[oa]s (?:demais|outr[oa]s)|o resto|gli altri|le altre|"
+    r"il resto|остальн\w+|pozostał\w+|reszta|ostatní|zbyl\w+|zbývající|ostatné|решта|інші|останал\w+|ostali|ostale|"
+    r"celelalte|ceilalți|restul|a többi\w*|muut|loput|(?:τα|οι) (?:υπόλοιπ\w+|άλλ\w+)|diğer\w*|kalan\w*|de andre|"
+    r"de øvrige|de övriga|resten|de andra|de andere|de overige|els altres|yang lain|sisanya|còn lại|الباقي|שאר|היתר)\b|"
+    r"\W*(?:其他|其余|其它|剩下|他の|残りの|나머지|बाकी|ที่เหลือ)",
+    re.IGNORECASE,
+)
 
 
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
@@ -249,6 +262,8 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return True
     if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
         return _NOW.search(clause.words) is not None
+    if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
+        return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
@@ -294,7 +309,8 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     if is_about and _LOCATED.search(clause.words) is not None and not is_others:
         return True
     is_others = is_others or failed.is_of_other_file(clause.text)
-    is_program = failed.effect is not None and failed.effect.command is not None  # has verbs of its own
+    effect = failed.effect
+    is_program = effect is not None and effect.command is not None and effect.kind is not EffectKind.WRITE
     if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
         return True
     is_english = _ENGLISH.search(clause.words) is not None
@@ -350,12 +366,19 @@ _LOCATED = lazy_pattern(
     r"reachable)|"
     r"(?:lies?|sits?|lives?|listens?) (?:now )?(?:on|in|at|under)|"
     r"se trouve(?:nt)?|se encuentran?|si trova(?:no)?|encontra-se|ma już|mają już|działa\w*|leż[ya]\w*|běží|leží|"
-    r"лежит|лежат|находится|находятся|працює|лежить|är igång|finns|findes|finnes|jest w|jest na|je v|je na|è in|"
+    r"лежит|лежат|находится|находятся|працює|лежить|är igång|finns|findes|finnes|(?:jest|są) (?:już |teraz )?(?:w|na)|"
+    r"(?:je|jsou|sú) (?:teď |už |nyní |teraz )?(?:v|na|u)|su (?:sada |već )?(?:na|u)|"
+    r"(?:е|са) (?:вече |сега )?(?:в|във|на|под)|(?:è|sono) (?:ora |adesso )?(?:in|nel\w*|sul\w*)|"
+    r"(?:este|sunt) (?:acum )?(?:în|pe|la)|(?:és|són) (?:ara )?(?:al?s?|en)|(?:är|er) (?:nu |nå )?(?:i|på)|"
+    r"(?:είναι|βρίσκ\w+) (?:τώρα |πλέον )?(?:στ\w+|σε)|(?:zijn|staan|staat) (?:nu )?(?:in|op)|"
+    r"(?:on|ovat) (?:nyt )?\w+(?:ss[aä]|ll[aä])|(?:ada|berada|tersimpan) di|(?:đã ở|nằm) (?:trong|trên)|"
+    r"\w+(?:ban|ben) van(?:nak)?|"
     r"staat op|"
     r"draait|ligger|körs|kjører|kører|"
     r"(?:ist|sind|liegt|liegen|steht|stehen|läuft|laufen) (?:jetzt |nun )?(?:auf|bei|im|in|unter)|"
     r"(?:est|sont) (?:maintenant )?(?:sur|dans)|están? (?:ahora )?en|(?:está|estão) (?:agora )?n[oa]s?)\b|"
-    r"にあります|動いています|에 있습니다|실행 중|运行中",
+    r"にあります|動いています|에 있습니다|실행 중|运行中|"
+    r"(?:已经?|现在)在|位于|נמצא\w* ב|موجودة? (?:في|على)|อยู่(?:ใน|ที่|บน)|में (?:है|हैं)",
     re.IGNORECASE,
 )
 _HAPPENED_ELSEWHERE = lazy_pattern(
@@ -400,6 +423,8 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
     if clause.is_done and is_named and not _describes(clause, failed):
         return True
+    if is_named and _shows_product(text, failed):
+        return True
     if not failed.is_alone:
         return False
     if clause.is_done and _names_subject(text, failed):
@@ -408,6 +433,24 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
         any(value in text and value not in failed.brought for value in _new_values(step))
         or _GENERAL.search(clause.words) is not None
     )
+
+
+def _shows_product(text: str, failed: FailedCall) -> bool:
+    """Whether a clause says what a file shows that the user wished for and that nothing else wrote."""
+    subject = _FILE_SHOWS.match(text)
+    name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
+    is_own = name in failed.terms.targets and name in failed.request
+    return is_own and name not in failed.written and name not in failed.brought
+
+
+_FILE_SHOWS = lazy_pattern(
+    r"\W*(?:the (?:file|plot|chart|report|image) )?`?(?P<file>[\w./-]{1,120}\.\w{1,6})`? "
+    r"(?:now |jetzt |maintenant |ahora )?"
+    r"(?:shows?|contains?|holds?|lists?|has|displays?|includes?|zeigt|enthält|montre|contient|muestra|contiene|mostra|"
+    r"contém|показывает|содержит|містить|показва|съдържа|pokazuje|zawiera|obsahuje|ukazuje|prikazuje|sadrži|toont|"
+    r"bevat|visar|innehåller|viser|indeholder|inneholder|gösteriyor|içeriyor|arată|conține|mutatja|tartalmazza|"
+    r"näyttää|sisältää|δείχνει|περιέχει|menampilkan|berisi|hiển thị|chứa)\b"
+)
 
 
 def _names_others_target(text: str, failed: FailedCall) -> bool:

@@ -17,7 +17,8 @@ What changes files, and a check that reports faults, are left to `inspector.chai
 
 import re
 from collections import Counter
-from itertools import islice
+from collections.abc import Sequence
+from itertools import islice, pairwise
 
 from weaklink.inspector.chain.effects import (
     Effect,
@@ -30,7 +31,7 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import looks_instead
+from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
@@ -48,6 +49,7 @@ class Corrections:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
+        self._results: dict[int, str] = {}  # in lower case, by step: each value of each candidate is looked for
 
     def of(self, failed: Step) -> int | None:
         """The number of the first later step that corrects a failed one."""
@@ -66,7 +68,7 @@ class Corrections:
         return None
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
-        if only_asks(failed.call) is False and only_asks(step.call):
+        if (only_asks(failed.call) is False and only_asks(step.call)) or only_explains(step):
             return False
         if effect.command is not None:
             if _is_respelt(failed, step, effect):
@@ -114,6 +116,12 @@ class Corrections:
             return False  # most stays as it was: the same payment from another account
         return self._is_series(failed) or self.are_both_named(step, failed)
 
+    def is_other_item(self, step: Step, failed: Step) -> bool:
+        """Whether a later call acts on another thing: of a tool, if the user named both; of a command, by its URL."""
+        if not has_known_effect(failed.call):
+            return self.are_both_named(step, failed)
+        return self._facts.are_listed_together(step, failed)
+
     def are_both_named(self, step: Step, failed: Step) -> bool:
         """Whether the user's words name both what a failed call acted on and what a later one acts on instead."""
         text = self._facts.texts_before(failed)
@@ -135,9 +143,15 @@ class Corrections:
     def _is_brought_between(self, value: str, failed: Step, later: Step) -> bool:
         """Whether a result between two calls was the first to contain a value."""
         steps = self._facts.steps
-        brought = any(value in _result_of(step) for step in steps[failed.number : later.number - 1])
-        before = any(value in _result_of(step) for step in steps[max(0, failed.number - _MAX_BEFORE) : failed.number])
-        return brought and not before and not self._facts.is_users(value)
+        if not any(value in self._result_of(step) for step in steps[failed.number : later.number - 1]):
+            return False
+        before = steps[max(0, failed.number - _MAX_BEFORE) : failed.number]
+        return not self._facts.is_users(value) and not any(value in self._result_of(step) for step in before)
+
+    def _result_of(self, step: Step) -> str:
+        if step.number not in self._results:
+            self._results[step.number] = _result_of(step)
+        return self._results[step.number]
 
 
 _COMMON_CODE_TABLE = "code print import from for in range len str int float list dict open with as def return"
@@ -218,7 +232,16 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     blamed = _quoted(failed)
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
-    return bool(dropped) and all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+    if not dropped:
+        return _only_adds_options(mine.words, theirs.words)
+    return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+def _only_adds_options(words: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether a later command has the words of a failed one and options beside them: `msmtp -C etc/msmtprc ada`."""
+    added = [(before, word) for before, word in pairwise(("", *later)) if word not in words]
+    are_options = all(word.startswith("-") or before.startswith("-") for before, word in added)
+    return bool(words) and bool(added) and are_options
 
 
 def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:

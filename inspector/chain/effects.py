@@ -84,12 +84,13 @@ _PROGRAMS = _words(
         "cmp colordiff expr printenv pg_isready ping nslookup dig host mountpoint pgrep pidof ps fuser lsof "
         "ss netstat nc kill killall pkill getent id groups readlink "
         "realpath man apropos search_file search_dir find_file pip-show dpkg-query file false tree "
-        "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod"
+        "nvidia-smi rocm-smi vainfo clinfo lspci lsusb lscpu lsblk lsmod kpsewhich fc-match fc-list pkg-config"
     ),
     read=(
         "cat head tail less more bat batcat tac nl strings zcat xxd od hexdump wc sort uniq cut awk gawk sed tr column "
         "du df md5sum sha256sum sha1sum jq yq journalctl curl wget http open goto scroll_up scroll_down base64 "
-        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify"
+        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify "
+        "xdg-open gnome-open kde-open sensible-browser eog evince"
     ),
     write=(
         "rm mv cp mkdir rmdir touch ln chmod chown tee patch truncate install rsync tar unzip zip gzip dd edit create "
@@ -140,7 +141,10 @@ _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
-    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests)(?:\d|[_.-]|$)|"
+    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|"
+    r"tjek|tjekk|sjekk|kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|"
+    r"valid(?:a|ar|er|iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|"
+    r"dogrula|periksa)(?:\d|[_.-]|$)|"
     r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
 )
 # Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
@@ -302,7 +306,9 @@ def _effects_of_call(call: ToolCall) -> tuple[Effect, ...]:
 
 def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
     """The effect that the others lead to; None if there is none."""
-    return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1] if effects else None
+    if len(effects) < 2:
+        return effects[0] if effects else None
+    return max(enumerate(effects), key=lambda pair: (_rank(pair[1]), pair[0]))[1]
 
 
 _SETS_ASIDE = frozenset(("git stash",))  # what is run before the work comes back is what the line is for
@@ -477,13 +483,15 @@ def _family(command: ShellCommand) -> str:
         return _family_of_task(command) if program in _TASK_RUNNERS else _family_of_script(command)
     if program in _PROGRAMS or program in _SUBCOMMANDS:
         return ""
-    if not _CHECKING_VERBS.isdisjoint(command.operands[:1]):
-        return _TASK_WORDS.get(command.operands[0], "test")
+    verb = _VERB_END.split(next(iter(command.operands), ""))[0]
+    if verb in _CHECKING_VERBS:
+        return _TASK_WORDS.get(verb, "test")
     if words[:1] == ("test",) and "." not in program:  # `bin/rails test`, not `./deploy.sh test`
         return "test"
     return "test" if _CHECKING_SCRIPT.search(program) else ""
 
 
+_VERB_END = lazy_pattern(r"[_:-]")  # Home Assistant's `check_config`
 _HUMP = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])")
 _OWN_TEST = lazy_pattern(r"(?!/bin/|/usr/bin/).*/test")  # a project's `bin/test` is not the shell's `test`
 
@@ -655,7 +663,8 @@ _STATEMENTS = lazy_pattern(
     r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|truncate)\s+"
     r"(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|function|trigger)"
     r"|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|"
-    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
+    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|"
+    r"\\(?:d[a-z]{0,2}|l)\+?(?:\s|\Z)|\.(?:tables|schema|databases|indexes)\b)",
     re.IGNORECASE,
 )
 
@@ -690,6 +699,8 @@ _SILENT = frozenset(_SILENT_TABLE.split())
 # Programs that print what they find, and nothing otherwise.
 _FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
+_TEXT_FINDERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
+_LISTERS = frozenset(("ls", "dir", "tree", "stat", "find", "fd", "du"))
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
 
 
@@ -701,6 +712,16 @@ def edits_by_command(effect: Effect) -> bool:
 def finds_in_words(effect: Effect) -> bool:
     """Whether a program prints what it finds: an empty output is the answer "nothing"."""
     return effect.command is not None and effect.command.program in _FINDERS
+
+
+def searches_texts(effect: Effect) -> bool:
+    """Whether a program searches in the texts of files."""
+    return effect.command is not None and effect.command.program in _TEXT_FINDERS
+
+
+def lists_names(effect: Effect) -> bool:
+    """Whether a program only lists the names of files."""
+    return effect.command is not None and effect.command.program in _LISTERS
 
 
 def may_be_silent(call: ToolCall) -> bool:

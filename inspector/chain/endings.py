@@ -130,9 +130,9 @@ def ends_unanswered(trace: Trace) -> bool:
     """Whether calls that are open at the end of the trace will never be answered, although their agent had to.
 
     That is so in a session that weaklink recorded, once it has ended or is idle, also if its agent died. It is not so
-    if the last answer was cut short, which is why the session ended; if the request forced the call, as clients do that
-    want an answer in the shape of a schema; if nobody took part but the model, as in a log of raw outputs; and if
-    `weaklink ask` sent the request, which runs no tool.
+    if somebody interrupted the agent; if the last answer was cut short, which is why the session ended; if the request
+    forced the call, as clients do that want an answer in the shape of a schema; if nobody took part but the model, as
+    in a log of raw outputs; and if `weaklink ask` sent the request, which runs no tool.
     """
     last = _last_generation(trace)
     return (
@@ -144,6 +144,7 @@ def ends_unanswered(trace: Trace) -> bool:
         and last.finish not in _BY_FINISH
         and not _broke_off(last)
         and not _forces_call(last)
+        and not _was_interrupted(trace)
         and any(turn.role is not Role.ASSISTANT for turn in trace.turns)
     )
 
@@ -226,6 +227,12 @@ def _by_exit_status(trace: Trace) -> str | None:
     reason = next((reason for word, reason in _BY_EXIT_STATUS if word in status), None)
     # An exception that left the agent's `with` block; what the server did wrong is in the generations.
     return "client" if reason == "upstream" and _is_recorded(trace) else reason
+
+
+def _was_interrupted(trace: Trace) -> bool:
+    """Whether somebody stopped the agent: a signal, Ctrl-C, or the cancellation of its task."""
+    status = (trace.outcome.exit_status or "").lower() if trace.outcome is not None else ""
+    return "interrupt" in status or "cancel" in status
 
 
 def _is_recorded(trace: Trace) -> bool:

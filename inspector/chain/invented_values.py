@@ -180,7 +180,8 @@ class InventedValues:
         if answer is None or answer.turn <= known:
             return None
         numbers_said = (number for number in self._answer_numbers if number not in self._rounded_sizes)
-        if is_line and effect is not None and effect.kind is not EffectKind.READ and not runs_code(effect):
+        looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
+        if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
         found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
         if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):

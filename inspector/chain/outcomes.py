@@ -70,7 +70,9 @@ _ERROR_IN_LANGUAGES = frozenset(_also_bare(_ERROR_WORDS_TABLE.split()))
 _ERROR_NAMES = ("error", "errors", "errorMessages", "error_messages", *sorted(_ERROR_IN_LANGUAGES))
 _REASONS = (
     *("grund", "motif", "raison", "motivo", "reden", "причина", "原因", "理由"),
-    *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息"),
+    *("nachricht", "mensaje", "mensagem", "messaggio", "сообщение", "消息", "pesan", "alasan", "bericht", "meddelelse"),
+    *("meddelande", "melding", "orsak", "årsag", "wiadomość", "powód", "zpráva", "důvod", "mesaj", "sebep", "üzenet"),
+    *("viesti", "syy", "μήνυμα", "повідомлення", "съобщение", "메시지", "メッセージ", "رسالة", "הודעה", "संदेश"),
 )
 _SUCCESSES = ("erfolg", "succès", "succes", "exito", "éxito", "sucesso", "successo", "успех", "成功")
 _WORDS = (
@@ -92,7 +94,12 @@ _REFUSED_TABLE = (
     "rejected refused denied declined abgelehnt verweigert refusé refusée rejeté rejetée rechazado rechazada denegado "
     "denegada recusado recusada rejeitado rifiutato rifiutata respinto geweigerd afgewezen nekad avvisad odrzucono "
     "odrzucona odmowa zamítnuto zamítnuta odmítnuto reddedildi отклонено отклонён отказано відхилено відмовлено "
-    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨 bounced undelivered undeliverable unzustellbar"
+    "拒绝 已拒绝 拒否 却下 거부 거부됨 거절됨 bounced undelivered undeliverable unzustellbar ditolak respins "
+    "elutasítva hylätty απορρίφθηκε مرفوض נדחה अस्वीकृत ปฏิเสธ "
+    # Of one that failed, in languages other than English, whose "failed" may be the state of a thing.
+    "fehlgeschlagen gescheitert échoué échouée échec fallido fallida falhou fallito fallita mislukt misslyckades "
+    "mislykkedes mislyktes nieudane nieudany selhalo zlyhalo neuspjelo başarısız sikertelen epäonnistui eșuat gagal "
+    "απέτυχε неудача неуспешно невдача 失败 失敗 실패 فشل נכשל विफल ล้มเหลว"
 )
 _REFUSED = frozenset(_also_bare(_REFUSED_TABLE.split()))
 _NOTHING = frozenset({"", "none", "null", "false", "ok", "0", "no error", "success"})

@@ -16,7 +16,8 @@ is content. Only the first and the last line are read, and each line of a short 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 
 from weaklink.inspector.chain.effects import Effect, EffectKind
@@ -122,14 +123,18 @@ def message_of_command(tool: str, effects: tuple[Effect, ...], text: str) -> str
     `tool` runs the command, and may be a client itself (`ssh`).
     """
     names = _names(effects) | {bare_name(tool)}
-    own = _own_pattern(names, [target for effect in effects for target in effect.targets])
+    bases = frozenset(target.rsplit("/", 1)[-1] for effect in effects for target in effect.targets if _is_path(target))
     clients = [_CLIENTS[name] for name in names if name in _CLIENTS]
     ends = list(dict.fromkeys((first_line(text), last_line(text) if len(effects) > 1 else first_line(text))))
     for line in ends:
         if any(client.match(line) for client in clients) or COMMAND_TIMED_OUT.match(line):
             return line
     lines = text.splitlines()[:_MAX_LINES] if len(text) <= _SHORT else (first_line(text), last_line(text))
-    return next((line.strip() for line in lines if _is_own(line.strip()[:_LONGEST_LINE], own, names)), None)
+    return next((line.strip() for line in lines if _is_own(line.strip()[:_LONGEST_LINE], names, bases)), None)
+
+
+def _is_path(target: str) -> bool:
+    return "." in target or "/" in target
 
 
 def _names(effects: tuple[Effect, ...]) -> frozenset[str]:
@@ -142,27 +147,38 @@ def _names(effects: tuple[Effect, ...]) -> frozenset[str]:
     return frozenset((*names, *(OTHER_NAMES[name] for name in names if name in OTHER_NAMES)))
 
 
-def _own_pattern(names: frozenset[str], targets: Iterable[str]) -> re.Pattern[str]:
-    """A line that begins with the name of one of the programs, or names one of the targets as missing or barred."""
-    programs = "|".join(map(re.escape, sorted(names)))
-    begin = rf"(?:\S*/)?\[?(?:{programs}|sudo)(?:\.exe)?(?:\[\d+\]|(?: \w+)?\])? ?: ?{_COMPLAINT}"
-    bases = {re.escape(target.rsplit("/", 1)[-1]) for target in targets if "." in target or "/" in target} - {""}
-    if not bases:
-        return re.compile(begin, re.IGNORECASE)
-    name = rf"(?:{'|'.join(sorted(bases))})"
-    about = rf"(?:^|.*[\s'\"`/\\:]){name}{_AFTER_NAME}|.*{_BEFORE_NAME}{name}(?![\w-])"
-    return re.compile(rf"{begin}|{about}", re.IGNORECASE)
+def _tells_own(line: str, names: frozenset[str], bases: frozenset[str]) -> bool:
+    """Whether a line begins with the name of one of the programs, or names one of the targets as missing or barred.
+
+    The pattern is made for the few lines that have such a name: making it takes a hundred times as long as looking.
+    """
+    folded = line.casefold()
+    named = [name for name in ("sudo", *names) if name.casefold() in folded]
+    targets = [base for base in bases if base and base.casefold() in folded]
+    return (bool(named) or bool(targets)) and _own_pattern(tuple(named), tuple(targets)).match(line) is not None
 
 
-def _is_own(line: str, own: re.Pattern[str], names: frozenset[str]) -> bool:
+@lru_cache(64)
+def _own_pattern(names: tuple[str, ...], bases: tuple[str, ...]) -> re.Pattern[str]:
+    ways = []
+    if names:
+        programs = "|".join(map(re.escape, names))
+        ways.append(rf"(?:\S*/)?\[?(?:{programs})(?:\.exe)?(?:\[\d+\]|(?: \w+)?\])? ?: ?{_COMPLAINT}")
+    if bases:
+        name = rf"(?:{'|'.join(map(re.escape, bases))})"
+        ways.append(rf"(?:^|.*[\s'\"`/\\:]){name}{_AFTER_NAME}|.*{_BEFORE_NAME}{name}(?![\w-])")
+    return re.compile("|".join(ways), re.IGNORECASE)
+
+
+def _is_own(line: str, names: frozenset[str], bases: frozenset[str]) -> bool:
     shell = _SHELL.match(line)
     if shell is None:
         unknown = _NOT_RECOGNIZED.match(line)
-        return own.match(line) is not None or (unknown is not None and unknown["name"] in names)
+        return _tells_own(line, names, bases) or (unknown is not None and unknown["name"] in names)
     rest = line[shell.end() :]
     about = _ABOUT_A_NAME.match(rest)
     name = "" if about is None else (about["missing"] or about["name"]).rsplit("/", 1)[-1]
-    return not name or name in names or own.match(rest) is not None
+    return not name or name in names or _tells_own(rest, names, bases)
 
 
 def shows_content(effect: Effect, tool: str) -> bool:

@@ -11,6 +11,7 @@
 What is left is lost: the first of these is the break.
 """
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 
@@ -24,9 +25,16 @@ from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.not_needed import Necessity, aims_at_what_is
 from weaklink.inspector.chain.outcomes import is_empty
-from weaklink.inspector.chain.provenance_terms import folded_names
+from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
-from weaklink.inspector.chain.session_facts import SessionFacts, asks_for_words, changes, is_not_installed, known_turn
+from weaklink.inspector.chain.session_facts import (
+    MAX_READ_CHARS,
+    SessionFacts,
+    asks_for_words,
+    changes,
+    is_not_installed,
+    known_turn,
+)
 from weaklink.inspector.chain.similar_calls import Intent, intent_of
 from weaklink.inspector.chain.statements import Judged, Statement, Statements, sentences_of
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step, StepOutcome
@@ -98,8 +106,11 @@ class RecoveryAnalysis:
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
             is_one_of_several=facts.is_one_of_several(failed),
-            shown=facts.shown_numbers,
+            shown=lambda: facts.shown_numbers,
             wrote=facts.changing_arguments,
+            rivals=facts.errors,
+            series=facts.calls_like(failed),
+            named_since=facts.named_since(failed),
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
@@ -133,11 +144,17 @@ class RecoveryAnalysis:
         later = self._steps[repair.by - 1]
         if self.invented_values.is_computed_elsewhere(failed, later) or self._is_still_claimed(failed, later):
             return True
-        if repair.rule is not VerdictRule.TARGET_REACHED:
+        is_elsewhere = repair.rule is VerdictRule.WRITTEN_ELSEWHERE and self._is_path_asked(failed)
+        if repair.rule is not VerdictRule.TARGET_REACHED and not is_elsewhere:
             return False
         judged = self.judged(failed, intent, is_repaired=False, is_only_lost=False)
         statement = judged.statement if judged.rule is VerdictRule.REPORTED_AT_END else None
-        return statement is not None and leaves_open(statement.text)
+        return statement is not None and (is_elsewhere or leaves_open(statement.text))
+
+    def _is_path_asked(self, failed: Step) -> bool:
+        """Whether the user named the very path that a failed call was to write, with its folder."""
+        effect = main_effect(effects_of(failed.call))
+        return effect is not None and any("/" in target and self._facts.is_users(target) for target in effect.targets)
 
     def _is_still_claimed(self, failed: Step, later: Step) -> bool:
         """Whether the answer claims a value that the user asked for and that the later call replaced.
@@ -145,13 +162,22 @@ class RecoveryAnalysis:
         "Unknown encoder 'flac'", another encoder, then "The file is encoded as FLAC."
         """
         request = self._facts.request_before(failed)
-        refused = [word for word in refused_values(failed, later) if word in request]
+        refused = [
+            word for word in refused_values(failed, later) if word in request and not self._is_id_of(word, later)
+        ]
         answer = self._facts.answer
         if not refused or answer is None:
             return False
         clauses = [clause for sentence in sentences_of(answer.text) for clause in clauses_of(sentence)]
         named = [clause for clause in clauses if any(word in clause.text for word in refused)]
         return bool(named) and all(clause.is_done and not clause.denies for clause in named)
+
+    def _is_id_of(self, word: str, later: Step) -> bool:
+        """Whether a result had given the value that a later call has for a word: `"work": "A2"`."""
+        values = {str(value).casefold() for _, value in leaves(later.call.arguments)}
+        results = (step.result.content for step in self._steps[: later.number - 1] if step.result is not None)
+        given = re.compile(rf"{re.escape(word)}[\"'`]?\s?[:=]\s?[\"'`]?([\w.-]+)", re.IGNORECASE)
+        return any(match[1].casefold() in values for text in results for match in given.finditer(text[:MAX_READ_CHARS]))
 
     def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""
@@ -302,7 +328,7 @@ def _replacements(
             found[step.number] = Recovered(Recovery.ANSWERED, VerdictRule.SHOWN_LATER, shown)
     good = [step for step in steps if step.is_good or step.number in found]
     ran = [step for step in steps if step.result_kind is ResultKind.FINDING and step.number not in found]
-    same = SameEffect(steps, good, ran, intents, corrections.are_both_named)
+    same = SameEffect(steps, good, ran, intents, corrections.is_other_item)
     for step in failed:
         if step.number not in found and aims_at_what_is(step):
             found[step.number] = Recovered(Recovery.NOT_NEEDED, VerdictRule.NOT_NEEDED)

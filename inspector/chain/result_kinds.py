@@ -40,6 +40,7 @@ from weaklink.inspector.chain.reader_messages import (
     only_shows,
     shows_content,
 )
+from weaklink.inspector.chain.similar_calls import are_spellings
 from weaklink.inspector.chain.steps import Certainty, ResultKind
 from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, is_search, kind_of
 from weaklink.inspector.chain.verdict_rules import VerdictRule
@@ -127,7 +128,8 @@ _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
-    r"no module named|cannot find module|no files? (?:matched|found)|no match",
+    r"no module named|cannot find module|no files? (?:matched|found)|no match|needed a single revision|"
+    r"unknown revision|not a valid (?:object|ref)",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(
@@ -377,7 +379,7 @@ def _kind(
             return _of_missing(failed, is_named), VerdictRule.MISSING_TARGET
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
-        return _of_check(text, failure), VerdictRule.CHECK
+        return _of_check(failed, text, failure), VerdictRule.CHECK
     if _reports_located_faults(failed, body_of(text)):
         return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
@@ -473,16 +475,21 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     """Whether a program that no table knows reports faults at lines of files, as a checker does."""
     if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
         return False
-    if effect.subject == "git commit":
-        return False  # a hook found faults, and nothing was committed
+    if effect.subject == "git commit" or effect.command.program in _LOADERS:
+        return False  # a hook found faults, and nothing was committed; a line of data was not loaded
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
 
 
+_LOADERS = frozenset(("sqlite", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client", "mongoimport", "sqlcmd"))
+# Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
-    r"^(?:=+ )?\d+ failed, \d+ passed\b|^FAILED \S+::", re.MULTILINE
-)  # of a test in a container
+    r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|"
+    r"FAILED \((?:failures|errors)=|--- FAIL: |test result: FAILED|[1-9]\d* failing$|"
+    r"\d+ (?:examples?|tests?), [1-9]\d* failures?\b)",
+    re.MULTILINE,
+)
 
 
 def _counts_faults(line: str) -> bool:
@@ -510,7 +517,7 @@ def _of_missing(effect: Effect, is_named: Callable[[Effect], bool]) -> ResultKin
     return ResultKind.FAILURE if effect.kind is EffectKind.READ and is_named(effect) else ResultKind.PROBE
 
 
-def _of_check(text: str, failure: Failure) -> ResultKind:
+def _of_check(effect: Effect, text: str, failure: Failure) -> ResultKind:
     if failure.exit_code in (4, 5, 124, 126, 127, 137, 143) and not _TEST_COUNTS.search(text):
         return ResultKind.FAILURE
     head, tail = text[:_HEAD], text[-_TAIL:]
@@ -525,8 +532,16 @@ def _of_check(text: str, failure: Failure) -> ResultKind:
     if _COULD_NOT_RUN.search(head) or _COULD_NOT_RUN.search(tail):
         return ResultKind.FAILURE
     reports = (_LOCATED.search(head), _TEST_COUNTS.search(tail), _DIFFERENCES.search(head))
-    ended = failure.exit_code is not None or any(match is not None for match in reports)
-    return ResultKind.FINDING if ended else ResultKind.FAILURE
+    ended = failure.exit_code is not None and _SIGNS_NOTHING.search(tail) is None
+    return ResultKind.FINDING if ended or any(match is not None for match in reports) else ResultKind.FAILURE
+
+
+# A build that got as far as its keys: what is wrong is beside the work.
+_SIGNS_NOTHING = lazy_pattern(
+    r"\b(?:keystore|key ?store|provisioning profile|code ?sign\w*|signing)\b[^\n]{0,120}\b(?:incorrect|not|no|fail\w*|"
+    r"missing|invalid|expired|wrong|denied)\b|\bpassword was incorrect\b",
+    re.IGNORECASE,
+)
 
 
 _BLAMED = lazy_pattern(
@@ -547,7 +562,7 @@ def _blamed(effects: tuple[Effect, ...], text: str) -> Effect | None:
         )
         if is_within and main is not None and main.kind is EffectKind.RUN and _COMPLAINT.match(text, match.start()):
             return main  # one of the programs that a script runs
-        for effect in effects:
+        for effect in (main, *effects) if main is not None else effects:
             if effect.command is not None and effect.command.program == program:
                 if effect.kind is EffectKind.NOTHING:  # the rest never ran
                     return Effect(EffectKind.RUN, effect.subject, effect.targets, effect.command)
@@ -734,9 +749,13 @@ class KnownPaths:
         return first
 
     def are_named(self, targets: Iterable[str], before: int) -> bool:
-        """Whether somebody else than the agent named one of these paths before a turn."""
-        names = (target.rsplit("/", 1)[-1] for target in targets)
-        return any(self._first.get(name, before) < before for name in names if len(name) > 3)
+        """Whether somebody else than the agent named one of these paths before a turn, if need be spelt otherwise."""
+        names = [name for target in targets if len(name := target.rsplit("/", 1)[-1]) > 3]
+        known = self._first
+        if any(known.get(name, before) < before for name in names):
+            return True
+        files = [other for other, turn in known.items() if turn < before and "." in other]
+        return any(are_spellings(name, other) for name in names for other in files)
 
 
 _SHORT = 400

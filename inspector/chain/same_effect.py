@@ -23,8 +23,10 @@ from weaklink.inspector.chain.effects import (
     checker_of,
     effects_of,
     has_known_effect,
+    lists_names,
     main_effect,
     only_asks,
+    searches_texts,
 )
 from weaklink.inspector.chain.similar_calls import Intent, intents_of, respells, same_intent
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Step, StepOutcome
@@ -48,8 +50,8 @@ class Recovered(Struct, frozen=True):
 class SameEffect:
     """The successful steps, indexed by every key of every intent of theirs.
 
-    `ran` are checks that reported faults: they replace a check that could not run at all. `are_both_named` is whether
-    the user named what a later call of a tool acts on beside what the failed one was to act on.
+    `ran` are checks that reported faults: they replace a check that could not run at all. `is_other_item` is
+    whether a later call does to another thing what the failed one was to do.
     """
 
     def __init__(
@@ -58,9 +60,9 @@ class SameEffect:
         good: Sequence[Step],
         ran: Sequence[Step],
         failed: Mapping[int, Intent],
-        are_both_named: Callable[[Step, Step], bool],
+        is_other_item: Callable[[Step, Step], bool],
     ) -> None:
-        self._steps, self._failed, self._are_both_named = steps, failed, are_both_named
+        self._steps, self._failed, self._is_other_item = steps, failed, is_other_item
         self._by_key: defaultdict[str, list[int]] = defaultdict(list)
         self._intents: dict[int, tuple[Intent, ...]] = {}
         self._ran = {step.number for step in ran}
@@ -84,26 +86,24 @@ class SameEffect:
                 failed.result_kind is not ResultKind.FAILURE or not (intent.tool or "").startswith("check ")
             ):
                 continue
-            if (
-                self._leaves_findings(failed, number)
-                or _is_part_of_check(failed, self._steps[number - 1])
-                or _is_other_check(failed, self._steps[number - 1])
-            ):
-                continue
-            if only_asks(failed.call) is False and only_asks(self._steps[number - 1].call):
-                continue
-            if not has_known_effect(failed.call) and self._are_both_named(self._steps[number - 1], failed):
-                continue
-            if not has_known_effect(failed.call) and looks_instead(self._steps[number - 1], failed):
-                continue
-            if counts_instead(self._steps[number - 1], failed):
-                continue
-            if asks_elsewhere(self._steps[number - 1], failed):
+            if self._leaves_findings(failed, number) or self._does_other_thing(failed, self._steps[number - 1]):
                 continue
             others = self._intents.get(number, ())
             if any(same_intent(intent, other) or (is_missing and respells(intent, other)) for other in others):
                 return Recovered(self._how(failed, self._steps[number - 1]), VerdictRule.SAME_EFFECT, number)
         return None
+
+    def _does_other_thing(self, failed: Step, later: Step) -> bool:
+        """Whether a later call has another aim, although its tool and target are alike."""
+        if only_asks(failed.call) is False and only_asks(later.call):
+            return True
+        if only_explains(later) and not only_explains(failed):
+            return True
+        if self._is_other_item(later, failed) or (not has_known_effect(failed.call) and looks_instead(later, failed)):
+            return True
+        if _is_part_of_check(failed, later) or _is_other_check(failed, later):
+            return True
+        return counts_instead(later, failed) or asks_elsewhere(later, failed) or lists_instead(later, failed)
 
     def _leaves_findings(self, failed: Step, number: int) -> bool:
         """Whether the checks that pass from a later one on select some of the files with findings, but not all."""
@@ -197,6 +197,22 @@ def asks_elsewhere(later: Step, failed: Step) -> bool:
     old, new = (frozenset(_PLACE_WORD.findall(place)) for place in places)
     text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
     return bool(new) and any(word not in text for word in old - new)
+
+
+def only_explains(step: Step) -> bool:
+    """Whether a line only asks a program what it would do: `--help`, `--dry-run`."""
+    effect = main_effect(effects_of(step.call))
+    words = effect.command.words if effect is not None and effect.command is not None else ()
+    return any(_EXPLAINS.fullmatch(word) for word in words) or words[-1:] == ("-h",)
+
+
+_EXPLAINS = lazy_pattern(r"--(?:help|version|dry-?run(?:=\w+)?|what-?if)")
+
+
+def lists_instead(later: Step, failed: Step) -> bool:
+    """Whether a line only lists the names in a folder whose files a search was to go through."""
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    return mine is not None and theirs is not None and searches_texts(mine) and lists_names(theirs)
 
 
 _PLACE_WORD = lazy_pattern(r"[\w.-]{2,}")

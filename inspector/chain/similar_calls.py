@@ -161,10 +161,10 @@ def respells(one: Intent, other: Intent) -> bool:
     if one.tool is None or one.tool != other.tool:
         return False
     pairs = product(one.sought, other.sought)
-    return any(mine.is_path and theirs.is_path and _are_spellings(mine.text, theirs.text) for mine, theirs in pairs)
+    return any(mine.is_path and theirs.is_path and are_spellings(mine.text, theirs.text) for mine, theirs in pairs)
 
 
-def _are_spellings(one: str, other: str) -> bool:
+def are_spellings(one: str, other: str) -> bool:
     """Whether two paths may be spellings of one: `worker.yml` and `worker.yaml`, `README` and `README.md`."""
     mine, theirs = (text.rsplit("/", 1)[-1][:_MAX_NAME_CHARS] for text in (one, other))
     if "*" in mine + theirs or min(len(mine), len(theirs)) < _MIN_NAME_CHARS:

@@ -22,7 +22,15 @@ from itertools import islice, pairwise
 import msgspec
 from msgspec import Struct, structs
 
-from weaklink.inspector.chain.assertions import Clause, clauses_of, counts_part, denies, denies_plainly, is_read
+from weaklink.inspector.chain.assertions import (
+    Clause,
+    clauses_of,
+    counts_part,
+    denies,
+    denies_plainly,
+    excludes_only,
+    is_read,
+)
 from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left
 from weaklink.inspector.chain.effects import EffectKind
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
@@ -254,6 +262,7 @@ class Statements:
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
         self._final, self._asked = final, asked
+        self._asked_words = f" {' '.join(_WORD.findall(asked))} "
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -328,6 +337,10 @@ class Statements:
             return False
         if self._tells_without_denial(sentence, clauses, failed):
             return True
+        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING:
+            clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
+        if not failed.is_lost and failed.is_of_rival(sentence):
+            return False
         if not any(clause.denies for clause in clauses):
             return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
@@ -356,6 +369,10 @@ class Statements:
         """Whether a sentence explains another way, asks back, or has words of the error."""
         if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
             return True
+        if not failed.is_lost and failed.step.result_kind is ResultKind.FAILURE:
+            needed = 1 if _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
+            if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
+                return True
         if failed.is_only and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
             return True
         is_question = sentence.rstrip().endswith(("?", "？"))
@@ -397,20 +414,38 @@ class Statements:
         """The clauses of a sentence without the words of the question and of the call."""
         given, source = self._asked, failed.terms.source
         plain = _QUALIFIED.sub(
-            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0], sentence
+            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
+            self._without_quotation(sentence),
         )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
-        if failed.shown and _DIGIT.search(plain) is not None:
-            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown), plain)
+        if _DIGIT.search(plain) is not None:
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown()), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         return clauses_of(plain)
 
+    def _without_quotation(self, sentence: str) -> str:
+        """A sentence without a long run of the user's own words that denies: "they want a quote by Friday"."""
+        words = list(_WORD.finditer(sentence))
+        folded = [word[0].casefold() for word in words]
+        start = 0
+        while start + _QUOTED_WORDS <= len(words):
+            end = start
+            while end < len(words) and f" {' '.join(folded[start : end + 1])} " in self._asked_words:
+                end += 1
+            if end - start >= _QUOTED_WORDS:
+                first, last = words[start].start(), words[end - 1].end()
+                if denies(sentence[first:last]):
+                    return f"{sentence[:first]}\u2022{sentence[last:]}"
+            start = max(end, start + 1)
+        return sentence
 
+
+_QUOTED_WORDS, _WORD = 5, lazy_pattern(r"\w+")
 _DIGIT = lazy_pattern(r"\d")
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 
@@ -435,7 +470,7 @@ _TROUBLE_NAMED = lazy_pattern(
 )
 # How much is left, which another call has counted: "1042 users remain".
 _REST_COUNTED = lazy_pattern(
-    r"\b(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
+    r"(?<![\w.-])(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
     r"(?:(?:is|are) left|remain\w*|left|bleiben(?: übrig)?|übrig|restent|quedan|restano|restam|blijven over|kvar)\b|"
     r"\b(?:remain\w*|bleiben|sind (?:es )?noch|noch|(?:en )?restent?|(?:en )?reste|queda[nr]?|restano|rimangono|restam|"
     r"осталось|остал\w+|zostało|pozostało|zbývá|blijven)(?: (?:noch|es|er))? (?P<count>\d{1,9})\b|"
@@ -462,7 +497,11 @@ def _cached_sentences(text: str) -> tuple[str, ...]:
 
 def _reports_late(sentence: str, failed: FailedCall) -> bool:
     """Whether a sentence after a look at something is about an earlier failure, and not about what was looked at."""
-    return _PLAN.match(sentence) is None and (failed.names_line(sentence) or failed.echoes(sentence) > 1)
+    if _PLAN.match(sentence) is not None:
+        return False
+    is_named = failed.names_line(sentence) or failed.names_found(sentence) or failed.names_case(sentence)
+    echoes = failed.echoes(sentence)
+    return is_named or echoes > 1 or (echoes > 0 and denies(sentence)) or failed.names_number(sentence)
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
@@ -480,4 +519,14 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
         return True
     if _STATES.match(sentence):
         return True
-    return failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None
+    if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:
+        return True
+    return len(sentence.split()) >= _FEWEST_WORDS and _ENGLISH_WORD.search(sentence) is None
+
+
+_FEWEST_WORDS = 4
+_ENGLISH_WORD = lazy_pattern(
+    r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|should|"
+    r"must|my|now|but|if|then|there|here|we|you|your|not)\b",
+    re.IGNORECASE,
+)

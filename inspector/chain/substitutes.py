@@ -36,7 +36,7 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere
+from weaklink.inspector.chain.same_effect import Recovered, asks_elsewhere, lists_instead
 from weaklink.inspector.chain.session_facts import (
     MAX_READ_CHARS,
     SessionFacts,
@@ -190,6 +190,8 @@ class Substitutes:
             does = later is not None and later.kind in (EffectKind.RUN, mine.kind) and _is_other_program(mine, later)
             return Recovery.OTHER_TOOL if does and value.text in step.call.raw_arguments.casefold() else None
         if mine is not None and has_known_effect(failed.call):
+            if lists_instead(step, failed):
+                return None
             return _serves_effect(step, mine, next(iter(value.words), value.text) if value.is_path else value.text)
         tool, other = failed.call.name or "", step.call.name or ""
         if bare_name(tool) == bare_name(other):
@@ -504,6 +506,7 @@ class NamedWays:
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
+            is_later = is_later and not self._facts.are_listed_together(step, failed)
             if not is_later or named.isdisjoint(_stems(call_words(step))):
                 continue
             if is_check and any(target in _text(step) for target in effect.targets):
@@ -554,8 +557,8 @@ class NamedWays:
                 continue
             if not has_known_effect(failed.call) and step.call.name == failed.call.name:
                 continue  # the next item of a series
-            if ends_run(step.call) or asks_elsewhere(step, failed):
-                continue  # its result repeats the answer, or is that of another database
+            if ends_run(step.call) or asks_elsewhere(step, failed) or facts.are_listed_together(step, failed):
+                continue  # its result repeats the answer, or is that of another database or page
             kinds = {later.kind for later in effects_of(step.call)}
             if EffectKind.WRITE in kinds or requested.isdisjoint(_content_words(_text(step))):
                 continue

@@ -14,7 +14,8 @@ from typing import Literal
 from msgspec import Struct
 
 from weaklink.inspector.chat_templates.probes import KEY_A, KEY_B, VALUE_A, VALUE_B, ProbeCall
-from weaklink.inspector.formats.format_table import CallKeyNames, CallTags
+from weaklink.inspector.formats.format_table import CallTags
+from weaklink.inspector.formats.json.call_shape import CallKeys
 from weaklink.inspector.model import Json
 
 MARKER = re.compile(r"<[^<>\s][^<>\n]{0,80}>|\[/?[A-Z_]{3,40}\]|[✿◁][^✿▷\n]{1,30}[✿▷]|```\w*")
@@ -27,7 +28,7 @@ class ShapeOfCall(Struct, frozen=True):
     kind: Literal["json", "named", "tags", "python"]
     start: int
     end: int
-    keys: CallKeyNames = CallKeyNames()
+    keys: CallKeys = CallKeys()
     header: str = ""
     tags: CallTags | None = None
     id: bool = False
@@ -56,9 +57,7 @@ def _json_shape(text: str, call: ProbeCall, call_id: str, start: int, name: int)
             if name_key is None or arguments_key is None:
                 return None
             id_key = by_value.get(json.dumps(call_id))
-            return ShapeOfCall(
-                "json", at, end, CallKeyNames(name_key, arguments_key, id_key or ""), id=id_key is not None
-            )
+            return ShapeOfCall("json", at, end, CallKeys(name_key, arguments_key, id_key or ""), id=id_key is not None)
         at = text.find("{", at + 1, name)
     return None
 

@@ -27,8 +27,9 @@ from weaklink.inspector.chat_templates.response_schemas import ResponseTemplateE
 from weaklink.inspector.chat_templates.response_templates import response_calls, response_reasoning
 from weaklink.inspector.errors import ChatTemplateError, FormatTableError
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS
+from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import Format
-from weaklink.inspector.formats.format_table import CallTable, CallTags, FormatTable, MarkerPair, RoleHeaders, format_of
+from weaklink.inspector.formats.format_table import CallTable, CallTags, FormatTable, RoleHeaders, format_of
 from weaklink.inspector.formats.registry import formats
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.segmentation import segment_whole
@@ -254,14 +255,14 @@ def _calls(rendered: _Rendered, turn: str, shape: ShapeOfCall) -> CallTable | st
     separator = (between or "").removeprefix(closer).removesuffix(opener)
     if is_array or not (between or "").strip():
         separator = between or ""
-    own = MarkerPair(opener.strip(), closer.strip()) if section is None or (section.opener and opener.strip()) else None
+    own = Enclosed(opener.strip(), closer.strip()) if section is None or (section.opener and opener.strip()) else None
     if is_array or shape.kind == "python":
         own = None
-        section = MarkerPair(before.strip(), _first_marker(after)) if section is None else section
+        section = Enclosed(before.strip(), _first_marker(after)) if section is None else section
     header = shape.header
     if shape.kind == "named" and (own is None or not own.opener) and not (section and section.opener):
         before_name, name, header = header.partition("{name}")
-        own, header = MarkerPair(before_name, _first_marker(after)), name + header
+        own, header = Enclosed(before_name, _first_marker(after)), name + header
     tags = shape.tags
     if tags is not None:
         ends = [match[0] for match in MARKER.finditer(closer)]
@@ -275,7 +276,7 @@ def _calls(rendered: _Rendered, turn: str, shape: ShapeOfCall) -> CallTable | st
         shape.kind,
         opener=own.opener if own is not None else "",
         closer=own.closer if own is not None else "",
-        section=section or MarkerPair(),
+        section=section or Enclosed(),
         between=separator,
         is_array=is_array and shape.kind == "json",
         keys=shape.keys,
@@ -329,7 +330,7 @@ def _opener(before: str, between: str | None) -> str:
 
 def _section(
     before: str, after: str, opener: str, closer: str, between: str | None, *, is_array: bool
-) -> MarkerPair | str | None:
+) -> Enclosed | str | None:
     """The markers around all calls; None if there are none."""
     rest = before.removesuffix(opener).strip() if opener else before.strip()
     if not rest:
@@ -340,7 +341,7 @@ def _section(
     first = rest[rest.index(found[0]) :] if found else ""
     if first.startswith("```"):
         return "its calls begin with a code fence, as other texts do"
-    return MarkerPair(first if found else "", _first_marker(after.removeprefix(closer)))
+    return Enclosed(first if found else "", _first_marker(after.removeprefix(closer)))
 
 
 def _first_marker(text: str) -> str:
@@ -373,19 +374,19 @@ def _typed(rendered: _Rendered, tags: CallTags) -> CallTags:
 # What else a turn has.
 
 
-def _reasoning(rendered: _Rendered) -> tuple[MarkerPair, bool]:
+def _reasoning(rendered: _Rendered) -> tuple[Enclosed, bool]:
     """The markers of reasoning, and whether the prompt opens it."""
     text = rendered.with_reasoning.text
     at = text.rfind(probes.THOUGHT)
     if rendered.with_reasoning.error or at < 0:
-        return MarkerPair(), False
+        return Enclosed(), False
     start = text.rfind(probes.USER, 0, at)
     opener, closer = _last_markers(text[max(start, 0) : at]).strip(), _first_marker(text[at + len(probes.THOUGHT) :])
     answer = _answer(rendered)
     if not opener or not closer or (opener in answer and closer not in answer):
-        return MarkerPair(), False
+        return Enclosed(), False
     prompts = (rendered.prompt, rendered.thinking_prompt)
-    return MarkerPair(opener, closer), any(prompt.text.rstrip().endswith(opener) for prompt in prompts)
+    return Enclosed(opener, closer), any(prompt.text.rstrip().endswith(opener) for prompt in prompts)
 
 
 def _answer(rendered: _Rendered) -> str:
@@ -394,15 +395,15 @@ def _answer(rendered: _Rendered) -> str:
     return text[text.rfind(probes.USER) : text.rfind(probes.LATER)]
 
 
-def _results(rendered: _Rendered) -> MarkerPair:
+def _results(rendered: _Rendered) -> Enclosed:
     text = rendered.plain.text
     at = text.rfind(probes.RESULT)
     if at < 0:
-        return MarkerPair()
+        return Enclosed()
     opener = _last_markers(text[:at]).strip()
     closer = _first_marker(text[at + len(probes.RESULT) :])
     names_closer = opener[1:].strip("<>[]|") and closer[1:2] == "/" and opener[1:-1] in closer
-    return MarkerPair(opener, closer) if names_closer else MarkerPair()
+    return Enclosed(opener, closer) if names_closer else Enclosed()
 
 
 def _roles(rendering: Rendering) -> RoleHeaders:

@@ -21,7 +21,9 @@ from weaklink.inspector.chat_templates.response_schemas import (
     ResponseTemplateError,
     response_template_of,
 )
-from weaklink.inspector.formats.format_table import CallKeyNames, CallTable, CallTags, MarkerPair
+from weaklink.inspector.formats.dialect import Enclosed
+from weaklink.inspector.formats.format_table import CallTable, CallTags
+from weaklink.inspector.formats.json.call_shape import CallKeys
 from weaklink.inspector.model import Json
 
 _VERSION = 1
@@ -50,7 +52,7 @@ def response_calls(response: Json) -> CallTable:
         raise ResponseTemplateError("the calls of its `response_template` have no opening marker")
     match field.get("content", "text"):
         case "python-call-list":
-            return CallTable("python", section=MarkerPair(opener, closer), between=", ", is_array=True)
+            return CallTable("python", section=Enclosed(opener, closer), between=", ", is_array=True)
         case "json" if not field.get("content_args") and "{name}" in opener:
             return _named(field, opener, closer)
         case "json" if not field.get("content_args"):
@@ -59,7 +61,7 @@ def response_calls(response: Json) -> CallTable:
                 "json",
                 opener="" if is_array else opener,
                 closer="" if is_array else closer,
-                section=MarkerPair(opener, closer) if is_array else MarkerPair(),
+                section=Enclosed(opener, closer) if is_array else Enclosed(),
                 between=", " if is_array else "",
                 is_array=is_array,
                 keys=_keys(field.get("transform")),
@@ -69,16 +71,16 @@ def response_calls(response: Json) -> CallTable:
     raise ResponseTemplateError("the content of its field `tool_calls` is read in a way that no table says")
 
 
-def response_reasoning(response: Json) -> MarkerPair:
+def response_reasoning(response: Json) -> Enclosed:
     """The markers of reasoning by a response template; empty ones if it has none, or none that a table says."""
     fields = _fields(response)
     field = next((fields[name] for name in REASONING_FIELDS if name in fields), None)
     if not isinstance(field, dict):
-        return MarkerPair()
+        return Enclosed()
     try:
-        return MarkerPair(_anchor(field, "open").strip(), _anchor(field, "close"))
+        return Enclosed(_anchor(field, "open").strip(), _anchor(field, "close"))
     except ResponseTemplateError:
-        return MarkerPair()
+        return Enclosed()
 
 
 def _fields(response: Json) -> Mapping[str, Json]:
@@ -133,17 +135,17 @@ def _function(transform: Json) -> Json:
     return transform.get("function") if isinstance(transform, dict) else None
 
 
-def _keys(transform: Json) -> CallKeyNames:
+def _keys(transform: Json) -> CallKeys:
     function = _function(transform)
     if function == "{content}":
-        return CallKeyNames()
+        return CallKeys()
     names = (
         [_PLACEHOLDER.fullmatch(str(function.get(key))) for key in ("name", "arguments")]
         if isinstance(function, dict)
         else []
     )
     if len(names) == 2 and names[0] is not None and names[1] is not None:
-        return CallKeyNames(names[0][1], names[1][1], others=True)
+        return CallKeys(names[0][1], names[1][1], others=True)
     raise ResponseTemplateError("the `transform` of its field `tool_calls` does not say the name and the arguments")
 
 

@@ -50,13 +50,14 @@ def find_data_files(paths: Iterable[str]) -> list[str]:
     config, or of a `DatasetDict`. Raises UnreadableFileError if there is no such file, config or split, a card cannot
     be read, or a folder or pattern has no file, and MissingLibraryError if a card needs PyYAML and it is not installed.
     """
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     for path in paths:
         files = list(_files_of(path))
         if not files:
             raise UnreadableFileError(f"{path}: no {_READ} found")
-        found.update(dict.fromkeys(files))
-    return list(found)
+        for file in files:
+            found.setdefault(file if is_url(file) else os.path.abspath(file), file)  # noqa: PTH100  # links stay links
+    return list(found.values())
 
 
 def find_set_files(path: str) -> list[str] | None:

@@ -6,7 +6,7 @@ must not write itself, closing markers that close nothing.
 Sources: the chat templates and reasoning parsers of the families (vllm:vllm/reasoning, llama.cpp:models/templates).
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 from msgspec import Struct, structs
@@ -82,10 +82,10 @@ _OPEN_TOOLS = tuple(
 )
 
 
-class Enclosed(Struct, frozen=True):
-    """Text between an opening and a closing marker; `closer` is "" if the dialect has none."""
+class Enclosed(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The markers before and after something; `closer` is "" if it has none, both if a dialect has no such thing."""
 
-    opener: str
+    opener: str = ""
     closer: str = ""
 
 
@@ -116,6 +116,31 @@ class Transitions(Struct, frozen=True):
 def opening(opener: str, state: str) -> Transition:
     """The transition of a marker that opens a span of `state`."""
     return Transition(opener, MarkerSplit.BEFORE, state)
+
+
+def closing(closer: str, state: str = HOME) -> Transition:
+    """The transition of a marker that ends a span and belongs to it."""
+    return Transition(closer, MarkerSplit.AFTER, state)
+
+
+def inside(marker: str, state: str, *, width: int | None = None, ahead: Lookahead | None = None) -> Transition:
+    """The transition of a marker that stays within its span, whose state changes."""
+    return Transition(marker, MarkerSplit.NONE, state, width=width, ahead=ahead)
+
+
+def call_state(
+    name: str,
+    transitions: Iterable[Transition],
+    opener: str = "",
+    closer: str = "",
+    *,
+    label: str = "tool_call",
+    payload: Payload | None = None,
+    then: str = "",
+) -> State:
+    """The state of a call; `then` is the state, still within the call, after the value of its payload."""
+    ends = unmarked(then, MarkerSplit.NONE) if then else None
+    return State(name, SpanKind.TOOL_CALL, tuple(transitions), label, opener, closer, payload, then=ends)
 
 
 def opener_again(opener: str, *between: LookaheadPiece, expects: str = "") -> Transition:
@@ -171,13 +196,16 @@ def dialect_table(
         closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
         closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
         known = {transition.marker for transition in (*calls, *into_results, *turns)}
-        stray = tuple(
+        # A phrase, or a code fence, that closes nothing is text.
+        stray = [
             Transition(closer, MarkerSplit.BEFORE, "marker", rules.STRAY_END_MARKER, closes=closes.get(closer, ""))
             for closer in dict.fromkeys((*closers, *call_closers, *(result.closer for result in results)))
-            if closer and closer not in known and not _is_prose(closer)
-        )
-        stray += _header_end(known, special_tokens, headless)
-        return Transitions(calls, tuple(map(_into_reasoning, tags)), into_results, invented, stray, turns)
+            if closer and closer not in known and not (closer[0].isalpha() or closer == "```")
+        ]
+        if chat_turns.LLAMA_HEADER in known:
+            is_own = chat_turns.HEADER_END in special_tokens
+            stray.append(chat_turns.header_end_in_text(is_own=is_own, reads_headless=bool(headless)))
+        return Transitions(calls, tuple(map(_into_reasoning, tags)), into_results, invented, tuple(stray), turns)
 
     def states() -> tuple[State, ...]:
         flagged_turns = chat_turns.flagged(turns, special_tokens)
@@ -188,26 +216,20 @@ def dialect_table(
             State("text", SpanKind.TEXT, transitions.out_of_text),
             *_prompt_states(transitions, definitions),
             *call_states(transitions),
-            *(_result(result, flagged_turns) for result in results),
+            *(
+                enclosed_state(
+                    f"result {result.opener}",
+                    SpanKind.TOOL_RESULT,
+                    result,
+                    (other_closer(result.closer), *flagged_turns),
+                )
+                for result in results
+            ),
             *(_reasoning(tag, closers, flagged_turns) for tag in (*tags, *more_tags)),
             *turn_states,
         )
 
     return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
-
-
-def _header_end(taken: Container[str], special_tokens: Container[str], headless: str) -> tuple[Transition, ...]:
-    """The transition of a token that ends a header although none is open, in a dialect that has such headers."""
-    if chat_turns.LLAMA_HEADER not in taken:
-        return ()
-    return (
-        chat_turns.header_end_in_text(is_own=chat_turns.HEADER_END in special_tokens, reads_headless=bool(headless)),
-    )
-
-
-def _is_prose(closer: str) -> bool:
-    """Whether a marker that closes nothing is a phrase or a code fence of the text, not a stray marker."""
-    return closer[0].isalpha() or closer == "```"
 
 
 def _into_reasoning(tag: ReasoningTag) -> Transition:
@@ -230,9 +252,9 @@ def enclosed_state(
     target: str = HOME,
 ) -> State:
     """The state of a text between two markers: the closer leads to `target`, each of `others` cuts the text off."""
-    ends = Transition(marks.closer, MarkerSplit.AFTER, target)
     leaving = (transition for transition in others if transition.marker != marks.closer)
-    return State(name, kind, (ends, *leaving), _LABELS[kind], marks.opener, marks.closer, payload)
+    transitions = (closing(marks.closer, target), *leaving)
+    return State(name, kind, transitions, _LABELS[kind], marks.opener, marks.closer, payload)
 
 
 def call_end(
@@ -246,55 +268,56 @@ def call_end(
     return State(name, SpanKind.TOOL_CALL, transitions, label, other=stops, other_transition=unmarked(target))
 
 
+def text_state(
+    name: str,
+    transitions: Iterable[Transition],
+    begun: Transition,
+    stops: str = r"\S",
+    otherwise: Transition | None = None,
+    *,
+    by_model: bool = True,
+) -> State:
+    """The state of a text that has not begun: its first character of the class `stops` leads to `begun`."""
+    return State(
+        name,
+        SpanKind.TEXT,
+        tuple(transitions),
+        by_model=by_model,
+        other=stops,
+        other_transition=begun,
+        otherwise=otherwise,
+    )
+
+
 def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -> State:
     """The state `tool turn`: a tool's turn whose results have no turn header before them."""
-    transitions = (*into_results, *turns)
-    bare = unmarked("bare_result")
-    return State("tool turn", SpanKind.TEXT, transitions, other=r"\S", other_transition=bare)
+    return text_state("tool turn", (*into_results, *turns), unmarked("bare_result"))
 
 
 TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
 """The homes of a dialect that has the state `tool turn`."""
+BARE_HOMES = {role: "start" if home == "text" else home for role, home in chat_turns.ROLE_HOMES.items()}
+"""The homes of a dialect whose texts begin in the state `start`, since calls without a marker may begin there."""
 
 
-def other_spelling(marker: str) -> str:
-    """The tag in square brackets for one in angle brackets, and vice versa."""
-    return f"[{marker[1:-1]}]" if marker[0] == "<" else f"<{marker[1:-1]}>"
+def other_closer(closer: str) -> Transition:
+    """The transition of a closing tag in square brackets for one in angle brackets, and vice versa."""
+    variant = f"[{closer[1:-1]}]" if closer[0] == "<" else f"<{closer[1:-1]}>"
+    return Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
 
 
 def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) -> tuple[State, ...]:
     """The states of turns that the model does not write: a call in them does not count."""
     into_definitions = tuple(opening(enclosed.opener, f"definitions {enclosed.opener}") for enclosed in definitions)
     from_results = (*transitions.results, *transitions.turns)
+    into_lists = tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS)
+    intros = (inside(words, "list_intro") for words in _LIST_INTROS)
+    from_system = (*_OPEN_TOOLS, *into_definitions, *intros, *transitions.turns)
     return (
-        State(
-            "system",
-            SpanKind.TEXT,
-            (
-                *_OPEN_TOOLS,
-                *into_definitions,
-                *(Transition(words, MarkerSplit.NONE, "list_intro") for words in _LIST_INTROS),
-                *transitions.turns,
-            ),
-            by_model=False,
-        ),
-        State(
-            "list_intro",
-            SpanKind.TEXT,
-            tuple(Transition(marker, MarkerSplit.BEFORE, "tool_list", width=0) for marker in _LIST_BEGINNINGS),
-            other=r"[^\s:]",
-            other_transition=unmarked("system", MarkerSplit.NONE),
-            by_model=False,
-        ),
+        State("system", SpanKind.TEXT, from_system, by_model=False),
+        text_state("list_intro", into_lists, unmarked("system", MarkerSplit.NONE), r"[^\s:]", by_model=False),
         State("user", SpanKind.TEXT, (*from_results, *_OPEN_TOOLS, *into_definitions), by_model=False),
-        State(
-            "tool",
-            SpanKind.TEXT,
-            from_results,
-            other=r"\S",
-            other_transition=unmarked("bare_result"),
-            by_model=False,
-        ),
+        text_state("tool", from_results, unmarked("bare_result"), by_model=False),
         State("bare_result", SpanKind.TOOL_RESULT, from_results, label="bare"),
         enclosed_state("tools", SpanKind.TOOL_DEFINITIONS, Enclosed("<tools>", "</tools>"), transitions.turns),
         State(
@@ -315,29 +338,16 @@ def _prompt_states(transitions: Transitions, definitions: tuple[Enclosed, ...]) 
 
 
 def _reasoning(tag: ReasoningTag, known: set[str], turns: tuple[Transition, ...]) -> State:
-    variant = other_spelling(tag.closer)
-    return State(
-        f"reasoning {tag.opener}",
-        SpanKind.REASONING,
-        (
-            Transition(tag.closer, MarkerSplit.AFTER, HOME),
-            *(Transition(closer, MarkerSplit.AFTER, HOME) for closer in tag.other_closers),
-            *((Transition(variant, MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT),) if variant in known else ()),
-            *tag.ended_by,
-            Transition(tag.opener, MarkerSplit.NONE, HERE, rules.NESTED_SPAN),
-            *(
-                transition
-                for transition in chat_turns.out_of_reasoning(turns)
-                if not tag.closer.startswith(transition.marker) and transition.marker not in tag.other_closers
-            ),
+    variant = other_closer(tag.closer)
+    leaving = (
+        *map(closing, (tag.closer, *tag.other_closers)),
+        *((variant,) if variant.marker in known else ()),
+        *tag.ended_by,
+        Transition(tag.opener, MarkerSplit.NONE, HERE, rules.NESTED_SPAN),
+        *(
+            transition
+            for transition in chat_turns.out_of_reasoning(turns)
+            if not tag.closer.startswith(transition.marker) and transition.marker not in tag.other_closers
         ),
-        label=tag.label,
-        opener=tag.opener,
-        closer=tag.closer,
     )
-
-
-def _result(enclosed: Enclosed, turns: tuple[Transition, ...]) -> State:
-    variant = Transition(other_spelling(enclosed.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
-    name = f"result {enclosed.opener}"
-    return enclosed_state(name, SpanKind.TOOL_RESULT, enclosed, (variant, *turns))
+    return State(f"reasoning {tag.opener}", SpanKind.REASONING, leaving, tag.label, tag.opener, tag.closer)

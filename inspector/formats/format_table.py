@@ -36,24 +36,26 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_state,
+    closing,
     dialect_table,
+    inside,
     opening,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import CALL_END, CALL_ENDS, JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import CALL_END, JsonMarkers, json_format
 from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
-from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmenter.events import JSON, Payload, SpanReader
 from weaklink.inspector.segmenter.table import (
-    HOME,
     Lookahead,
     LookaheadPiece,
     MarkerSplit,
@@ -65,26 +67,6 @@ from weaklink.inspector.segmenter.table import (
 _MARKER_CHARS = 200
 _registered: dict[str, "FormatTable"] = {}
 Marker = str
-
-
-class MarkerPair(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The markers before and after something; `closer` is "" if it has none."""
-
-    opener: Marker = ""
-    closer: Marker = ""
-
-    def enclosed(self) -> Enclosed:
-        """The same for a dialect's table."""
-        return Enclosed(self.opener, self.closer)
-
-
-class CallKeyNames(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The keys of a call's JSON object; `others` says that it may have further ones, which no reader looks at."""
-
-    name: str = "name"
-    arguments: str = "arguments"
-    id: str = "id"
-    others: bool = False
 
 
 class CallTags(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -115,10 +97,10 @@ class CallTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     kind: Literal["json", "named", "tags", "python", "same"]
     opener: Marker = ""
     closer: Marker = ""
-    section: MarkerPair = MarkerPair()
+    section: Enclosed = Enclosed()
     between: str = ""
     is_array: bool = False
-    keys: CallKeyNames = CallKeyNames()
+    keys: CallKeys = CallKeys()
     header: str = ""
     tags: CallTags | None = None
     format: str = ""
@@ -142,8 +124,8 @@ class FormatTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
 
     name: str
     calls: CallTable
-    reasoning: MarkerPair = MarkerPair()
-    results: MarkerPair = MarkerPair()
+    reasoning: Enclosed = Enclosed()
+    results: Enclosed = Enclosed()
     roles: RoleHeaders = RoleHeaders()
     turn_ends: tuple[Marker, ...] = ()
     prompt_end: str = ""
@@ -191,7 +173,11 @@ def format_of(table: FormatTable) -> Format:
     problem = next(_problems(table), None)
     if problem is not None:
         raise FormatTableError(f"format `{table.name}`: {problem}")
-    format = _FORMATS[table.calls.kind](table)
+    if table.calls.kind == "same":
+        same = find_format(table.calls.format)
+        format = structs.replace(same, name=table.name, aliases=(), models=table.models)
+    else:
+        format = _FORMATS[table.calls.kind](table)
     try:
         format.new_parser().close()
     except (ValueError, re.error) as error:
@@ -230,14 +216,11 @@ def _problems(table: FormatTable) -> Iterator[str]:
         yield "`header` needs `{name}`"
     if calls.kind == "tags" and calls.tags is None:
         yield "kind `tags` needs `[calls.tags]`"
-    if calls.tags is not None and not _begin_alike(calls.tags.parameter, calls.tags.value_end):
+    begins, ends = (calls.tags.parameter, calls.tags.value_end) if calls.tags is not None else ("<", "<")
+    if not begins or begins[:1] != ends[:1]:
         yield "`parameter` and `value_end` must begin with the same character"
     if calls.kind == "same" and not calls.format:
         yield "kind `same` needs `format`"
-
-
-def _begin_alike(first: str, second: str) -> bool:
-    return bool(first) and first[:1] == second[:1]
 
 
 # What all kinds share.
@@ -250,7 +233,7 @@ def _reasoning(table: FormatTable) -> tuple[ReasoningTag, ...]:
 
 
 def _results(table: FormatTable) -> tuple[Enclosed, ...]:
-    return (table.results.enclosed(),) if table.results.opener else ()
+    return (table.results,) if table.results.opener else ()
 
 
 def _turns(table: FormatTable, *taken: str) -> tuple[Transition, ...]:
@@ -286,9 +269,9 @@ def _section_marks(calls: CallTable) -> tuple[str, ...]:
     return (calls.section.opener, calls.section.closer) if calls.opener else ()
 
 
-def _call_marks(calls: CallTable) -> MarkerPair:
+def _call_marks(calls: CallTable) -> Enclosed:
     """The markers of a call span: its own, or the section's if one span has all calls."""
-    return MarkerPair(calls.opener, calls.closer) if calls.opener else calls.section
+    return Enclosed(calls.opener, calls.closer) if calls.opener else calls.section
 
 
 def _patterns(calls: CallTable, opener: str = "") -> DetectionPatterns:
@@ -307,8 +290,7 @@ def _joined(calls: CallTable, texts: Sequence[str]) -> str:
 
 
 def _json(table: FormatTable) -> Format:
-    calls, marks = table.calls, _call_marks(table.calls)
-    keys = CallKeys(calls.keys.name, calls.keys.arguments, calls.keys.id, others=calls.keys.others)
+    calls, keys = table.calls, table.calls.keys
 
     def written(call: ToolCall) -> str:
         identity = f', "{keys.id}": {json_of(call.id)}' if call.id is not None else ""
@@ -319,7 +301,7 @@ def _json(table: FormatTable) -> Format:
         summary=f"JSON, derived from {table.template or 'a table'}",
         models=table.models,
         markers=JsonMarkers(
-            (marks.enclosed(),),
+            (_call_marks(calls),),
             results=_results(table),
             reasoning=_reasoning(table),
             turns=_turns(table, *_section_marks(calls)),
@@ -370,18 +352,16 @@ def _between_markers(
     """The format of calls in this syntax between markers, or with the opening one alone."""
     marks, has_header = _call_marks(table.calls), table.calls.kind == "named"
     closers = (marks.closer,) if marks.closer else ()
-    then = None if marks.closer else CALL_ENDS
 
     def states(transitions: Transitions) -> Iterator[State]:
-        ends = (Transition(closer, MarkerSplit.AFTER, HOME) for closer in closers)
         others = (transition for transition in transitions.out_of_call if transition.marker != marks.closer)
-        leaving, own = (*ends, *others), ("tool_call", marks.opener, marks.closer)
+        leaving, then = (*map(closing, closers), *others), "" if closers else "call end"
         if has_header:
-            arguments = Transition("{", MarkerSplit.NONE, "arguments", width=0)
-            yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), *own)
+            into_arguments = inside("{", "arguments", width=0)
+            yield call_state("call", (into_arguments, *leaving), marks.opener, marks.closer)
         name = "arguments" if has_header else "call"
-        yield State(name, SpanKind.TOOL_CALL, leaving, *own, payload=payload, then=then)
-        if then is not None:
+        yield call_state(name, leaving, marks.opener, marks.closer, payload=payload, then=then)
+        if then:
             yield CALL_END
 
     parsed = dialect_table(
@@ -406,11 +386,6 @@ def _between_markers(
     )
 
 
-def _words(text: str) -> list[str]:
-    """A text cut at white space, and before and after its markers; white space may be at each cut."""
-    return re.split(r"\s+|(?=[<\[])|(?<=[>\]])", text)
-
-
 def _header(template: str) -> re.Pattern[str]:
     """An expression for a header. White space in it may differ, and an id may be missing with the marker before it."""
     groups = {
@@ -422,7 +397,8 @@ def _header(template: str) -> re.Pattern[str]:
         if piece.endswith("{id}"):
             pattern += rf"(?:{re.escape(piece[:-4])}(?P<id>[^<>{{}}\[\]|\s]+?))?"
         else:
-            pattern += groups.get(piece) or r"\s*".join(map(re.escape, _words(piece)))
+            words = re.split(r"\s+|(?=[<\[])|(?<=[>\]])", piece)  # white space may be beside any marker
+            pattern += groups.get(piece) or r"\s*".join(map(re.escape, words))
     if template.startswith("functions.{name}:"):  # Kimi's ids, which contain the tool's name
         pattern = re.sub(r"\\d\+", r"\\d+)", f"(?P<id>{pattern}", count=1)
     return re.compile(rf"\s*{pattern}\s*(?=\{{|\Z)")
@@ -437,7 +413,7 @@ def _tags(table: FormatTable) -> Format:
     syntax = _syntax(calls, tags)
     opener = calls.opener or tags.before_name
     call = XmlCall(opener, calls.closer or tags.end, syntax)
-    wrapper = calls.section.enclosed() if calls.section.opener else None
+    wrapper = calls.section if calls.section.opener else None
     line = "\n" if tags.own_lines else ""
     after = tags.after_text_parameter or tags.after_parameter
     lead = f"{calls.opener}{tags.before_name}".replace("{", "{{").replace("}", "}}")
@@ -524,9 +500,4 @@ def _python(table: FormatTable) -> Format:
     return _between_markers(table, syntax, reader, PYTHON, write_calls=write_calls, expresses=is_python_call)
 
 
-def _same(table: FormatTable) -> Format:
-    same = find_format(table.calls.format)
-    return structs.replace(same, name=table.name, aliases=(), models=table.models)
-
-
-_FORMATS = {"json": _json, "named": _named, "tags": _tags, "python": _python, "same": _same}
+_FORMATS = {"json": _json, "named": _named, "tags": _tags, "python": _python}

@@ -11,10 +11,11 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
-from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
+from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
@@ -179,9 +180,8 @@ def _read_input(text: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
     if not _LOOKS_LIKE_JSON.match(raw):
         return raw, (), True, True
     reading = read_json(raw)
-    faults = tuple(
-        fault.moved(input_range.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:]))
-    )
+    seconds = (_second_object(raw, node.range) for node in reading.nodes[1:])
+    faults = tuple(fault.moved(input_range.start) for fault in (*reading.faults, *seconds))
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
@@ -201,30 +201,18 @@ def _decoration(decorated: re.Match[str], input_range: Range) -> Fault:
 
 def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
     """Read an input that begins with a quote: text, unless it is a JSON string of the object of arguments."""
-    try:
-        inner = msgspec.json.decode(raw, type=str)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    reading = read_json(raw)
+    decoded, fault = decoded_arguments(reading.nodes[0], "The input is") if reading.strict else (None, None)
+    if fault is None or not str(reading.nodes[0].scalar).strip():
         return raw, (), True, True
-    reading = read_json(inner)
-    if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
-        return raw, (), True, True
-    fault = Fault(
-        rules.ARGUMENTS_AS_STRING,
-        input_range,
-        "The input is a string of JSON; expected the object itself.",
-        "Remove the quotes and the backslashes.",
-        Fix((Edit(input_range, inner.strip()),), safe=True),
-    )
-    return reading.nodes[0].value(), (fault,), False, True
+    return decoded, (fault.moved(input_range.start),), False, True
 
 
-def _second_object(node: JsonNode) -> Fault:
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        node.range,
-        "A second value appears after the action's input; parsers reject both, or use the first.",
-        "Give each call a separate `Action:`.",
-    )
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second value appears after the action's input; parsers reject both, or use the first.",
+    "Give each call a separate `Action:`.",
+)
 
 
 def _read_cut(text: str, head: Range) -> ParseResult | None:
@@ -295,7 +283,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
-    faults += (_second_action(node) for node in reading.nodes[1:])
+    faults += (_second_action(text, node.range) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
@@ -318,9 +306,11 @@ def _open_fence(end: int) -> Fault:
     )
 
 
-def _second_action(node: JsonNode) -> Fault:
-    message = "A second action appears in the same block; parsers expect one JSON value there and fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
+_second_action = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second action appears in the same block; parsers expect one JSON value there and fail.",
+    "Give it a separate block.",
+)
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:

@@ -3,7 +3,6 @@
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from types import MappingProxyType
 
 from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.format import Format
@@ -11,74 +10,42 @@ from weaklink.inspector.formats.format import Format
 ENTRY_POINT_GROUP = "weaklink.formats"
 """The entry point group of format plug-ins; each entry point refers to a Format."""
 
-_BUILT_IN = MappingProxyType(
-    {
-        "hermes": "hermes:HERMES",
-        "mistral": "mistral:MISTRAL",
-        "llama3": "llama3:LLAMA3",
-        "qwen": "qwen:QWEN",
-        "functionary": "functionary:FUNCTIONARY",
-        "openai": "openai:OPENAI",
-        "claude": "claude:CLAUDE",
-        "gemini": "gemini:GEMINI",
-        "pythonic": "pythonic:PYTHONIC",
-        "react": "react:REACT",
-        "json_schema": "bare_json:JSON_SCHEMA",
-        "apertus": "apertus:APERTUS",
-        "apriel": "marked_json:APRIEL",
-        "beam": "recipients:BEAM",
-        "cohere": "cohere:COHERE",
-        "command_r_action": "cohere:COMMAND_R_ACTION",
-        "deepseek_v3": "deepseek:DEEPSEEK_V3",
-        "deepseek_v31": "deepseek:DEEPSEEK_V31",
-        "deepseek_v32": "deepseek:DEEPSEEK_V32",
-        "deepseek_v4": "deepseek:DEEPSEEK_V4",
-        "deepseek_v41": "deepseek:DEEPSEEK_V41",
-        "dots": "tagged:DOTS",
-        "ernie45": "hermes:ERNIE45",
-        "firefunction": "marked_json:FIREFUNCTION",
-        "functiongemma": "gemma:FUNCTIONGEMMA",
-        "gemma4": "gemma:GEMMA4",
-        "generic_json": "bare_json:GENERIC_JSON",
-        "gigachat3": "gigachat3:GIGACHAT3",
-        "gigachat35": "deepseek:GIGACHAT35",
-        "glm45": "tagged:GLM45",
-        "granite": "granite:GRANITE",
-        "granite4": "granite:GRANITE4",
-        "granite_20b_fc": "granite:GRANITE_20B_FC",
-        "harmony": "harmony:HARMONY",
-        "hunyuan": "marked_json:HUNYUAN",
-        "hy_v3": "tagged:HY_V3",
-        "hy_v4": "tagged:HY_V4",
-        "inkling": "marked_json:INKLING",
-        "internlm2": "marked_json:INTERNLM2",
-        "iquest_q1": "tagged:IQUEST_Q1",
-        "jamba": "marked_json:JAMBA",
-        "k2_horizon": "tagged:K2_HORIZON",
-        "kimi_k2": "kimi:KIMI_K2",
-        "kimi_k3": "kimi:KIMI_K3",
-        "lfm2": "marked_python:LFM2",
-        "longcat": "marked_json:LONGCAT",
-        "minicpm5": "tagged:MINICPM5",
-        "minimax_m1": "minimax:MINIMAX_M1",
-        "minimax_m2": "minimax:MINIMAX_M2",
-        "minimax_m3": "minimax:MINIMAX_M3",
-        "mirothinker": "sections:MIROTHINKER",
-        "muse": "recipients:MUSE",
-        "nemotron_json": "marked_json:NEMOTRON_JSON",
-        "olmo3_pythonic": "marked_python:OLMO3_PYTHONIC",
-        "phi4": "marked_json:PHI4",
-        "plamo3": "sections:PLAMO3",
-        "qwen3_coder": "qwen:QWEN3_CODER",
-        "seed_oss": "tagged:SEED_OSS",
-        "solar_open": "sections:SOLAR_OPEN",
-        "solar_open2": "tagged:SOLAR_OPEN2",
-        "step3": "tagged:STEP3",
-        "step3p5": "tagged:STEP3P5",
-        "xlam": "bare_json:XLAM",
-    }
+_MAIN = (
+    *("hermes", "mistral", "llama3", "qwen", "functionary", "openai", "claude", "gemini", "pythonic", "react"),
+    "json_schema",
 )
-"""By the name of each built-in format: its module in `dialects` and the Format there, which is imported when needed."""
+"""The formats that count first where a text resembles several; the others are in the order of their names."""
+_MODULES = {
+    "apertus": "apertus",
+    "bare_json": "generic_json json_schema xlam",
+    "claude": "claude",
+    "cohere": "cohere command_r_action",
+    "deepseek": "deepseek_v3 deepseek_v31 deepseek_v32 deepseek_v4 deepseek_v41 gigachat35",
+    "functionary": "functionary",
+    "gemini": "gemini",
+    "gemma": "functiongemma gemma4",
+    "gigachat3": "gigachat3",
+    "granite": "granite granite4 granite_20b_fc",
+    "harmony": "harmony",
+    "hermes": "ernie45 hermes",
+    "kimi": "kimi_k2 kimi_k3",
+    "llama3": "llama3",
+    "marked_json": "apriel firefunction hunyuan inkling internlm2 jamba longcat nemotron_json phi4",
+    "marked_python": "lfm2 olmo3_pythonic",
+    "minimax": "minimax_m1 minimax_m2 minimax_m3",
+    "mistral": "mistral",
+    "openai": "openai",
+    "pythonic": "pythonic",
+    "qwen": "qwen qwen3_coder",
+    "react": "react",
+    "recipients": "beam muse",
+    "sections": "mirothinker plamo3 solar_open",
+    "tagged": "dots glm45 hy_v3 hy_v4 iquest_q1 k2_horizon minicpm5 seed_oss solar_open2 step3 step3p5",
+}
+"""The formats of each module in `dialects`; a Format's constant is its name in capitals."""
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+_BUILT_IN = {name: _MODULE_OF[name] for name in (*_MAIN, *sorted(set(_MODULE_OF) - set(_MAIN)))}
+"""By the name of each built-in format: its module, which is imported when needed."""
 
 _FALLBACK = "hermes"
 _registered: dict[str, Format] = {}
@@ -101,8 +68,7 @@ def registered_formats() -> tuple[Format, ...]:
 
 @cache
 def _built_in(name: str) -> Format:
-    module, _, attribute = _BUILT_IN[name].partition(":")
-    found = getattr(import_module(f"weaklink.inspector.formats.dialects.{module}"), attribute)
+    found = getattr(import_module(f"weaklink.inspector.formats.dialects.{_BUILT_IN[name]}"), name.upper())
     assert isinstance(found, Format)
     return found
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from weaklink.inspector.apis.openai.chat_captures import CapturedAnswer
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import member_at
 from weaklink.inspector.model import ExternalId, Instant, InstantSource, Json, RecognisedBy
 
 SESSION_KEYS = ("session_id", "sessionId", "conversation_id", "conversationId", "thread_id", "trace_id")
@@ -63,6 +64,12 @@ def instant(value: Json) -> Instant | None:
     return Instant(value / 1000 if value > 1e11 else float(value))
 
 
+def seconds_of(value: Json) -> float | None:
+    """A time as for `instant`, in seconds since 1970-01-01 UTC."""
+    read = instant(value)
+    return None if read is None else read.at_s
+
+
 def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
     """The ids of a captured answer: the server's id, its position, and its digest if the server gives no id or no time.
 
@@ -84,6 +91,15 @@ def text_of(value: JsonObject, *keys: str) -> str:
     """The first of the members that is a non-empty text, else `""`."""
     for key in keys:
         found = value.get(key)
+        if isinstance(found, str) and found:
+            return found
+    return ""
+
+
+def text_at(value: JsonObject, *paths: str) -> str:
+    """The first of the members at the ends of these paths (`model.id`) that is a non-empty text, else `""`."""
+    for path in paths:
+        found = member_at(value, path)
         if isinstance(found, str) and found:
             return found
     return ""

@@ -18,19 +18,12 @@ from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.importers.held_content import FileContent, HeldContent
 from weaklink.inspector.importers.nearest_source import listed, nearest_source
 from weaklink.inspector.importers.records import SAMPLE_RECORD_BYTES, first_rows, parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import (
-    HEAD_BYTES,
-    FileSample,
-    Importer,
-    Numbering,
-    Skipped,
-    SourceFile,
-)
+from weaklink.inspector.importers.source import HEAD_BYTES, FileSample, Importer, Numbering, Skipped, SourceFile
 from weaklink.inspector.memory import RECORD_MEMORY, too_long, too_much
 from weaklink.inspector.model import Role, Trace, Turn
 from weaklink.inspector.rules.recording import UNREADABLE_FILE, UNREADABLE_RECORD
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import LineIndex, Range
+from weaklink.inspector.text import LineIndex, Range, binary_kind
 
 MAX_FILE_BYTES = 8 << 20
 """A longer file is read separately."""
@@ -42,17 +35,6 @@ UNREADABLE_RULES = frozenset({UNREADABLE_RECORD, UNREADABLE_FILE})
 """The rules on records and files that could not be read. They count whichever other rules a user selects."""
 
 _CLOSE = 0.25
-
-_KNOWN_BINARIES = (
-    (b"PAR1", "a Parquet file"),
-    (b"SQLite format 3\0", "an SQLite database"),
-    (b"PK\x03\x04", "a ZIP archive"),
-    (b"%PDF", "a PDF"),
-    (b"\x89PNG", "an image"),
-    (b"\x7fELF", "a program"),
-    (b"\xff\xfe", "text in UTF-16"),
-    (b"\xfe\xff", "text in UTF-16"),
-)
 
 _EVENT = lazy_pattern(r"\ufeff?\s*(?::|(?:data|event|id|retry):)")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]|\(?[dl]p\d+\n|c[\w.]+\n\w+\n|[\])}]q\x00")
@@ -312,9 +294,8 @@ def _confidence(importer: Importer, sample: FileSample, file: SourceFile) -> flo
 
 def _why_unknown(sample: FileSample) -> str:
     head = sample.head
-    for magic, kind in _KNOWN_BINARIES:
-        if head.startswith(magic):
-            return f"unknown format: {kind}"
+    if (kind := binary_kind(head)) is not None:
+        return f"unknown format: {kind}"
     if _PICKLE.match(head):
         return "this is a Python pickle, which weaklink never loads: a pickle can run any code"
     if b"\0" in head and not sample.rows:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from msgspec import Struct
 
+from weaklink.inspector.json_text import member_at
 from weaklink.inspector.model import Json, RecordedState, RunState
 
 _MAX_EXIT_CODE = 1 << 32
@@ -107,7 +108,7 @@ def read_state(source: str, record: Json) -> RecordedState | None:
     state: RunState | None = None
     fields: list[str] = []
     for field in STATE_FIELDS:
-        value = _at(record, field.path) if field.source == source else None
+        value = member_at(record, field.path) if field.source == source else None
         if value is None:
             continue
         if field.states is None:
@@ -118,13 +119,6 @@ def read_state(source: str, record: Json) -> RecordedState | None:
             state = named
             fields.append(field.path)
     return RecordedState(exit_code, state, ", ".join(fields)) if fields else None
-
-
-def _at(record: Json, path: str) -> Json:
-    value = record
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
 
 
 def _state(value: Json, states: Mapping[str, RunState]) -> RunState | None:

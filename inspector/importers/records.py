@@ -17,7 +17,15 @@ from msgspec import Struct, structs
 
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.source import JsonObject, Numbering, Skipped, SourceFile
-from weaklink.inspector.memory import RECORD_BYTES, TooMuchMemoryError, check_json, too_long
+from weaklink.inspector.memory import (
+    RECORD_BYTES,
+    RECORD_MEMORY,
+    TooMuchMemoryError,
+    check_json,
+    too_long,
+    too_much,
+    transcript_memory,
+)
 from weaklink.inspector.model import ExternalId, Json
 from weaklink.inspector.scanning import closing_quote
 from weaklink.inspector.text import decode
@@ -313,6 +321,17 @@ def layout_of(head: bytes) -> str:
     return "document" if goes_on else "line"
 
 
+def whole_text(file: SourceFile) -> str | Skipped:
+    """The text of a file that is no JSON; a Skipped if it is too long or would take too much memory as a transcript."""
+    with file.open() as stream:
+        raw = stream.read(RECORD_BYTES + 1)
+    if len(raw) > RECORD_BYTES:
+        return Skipped("file", too_long(RECORD_BYTES))
+    text = decode(raw)
+    needed = transcript_memory(text)
+    return text if needed <= RECORD_MEMORY else Skipped("file", too_much(needed))
+
+
 class NotJsonError(ValueError):
     """A text is not JSON; `offset` is the position of the error in code points."""
 
@@ -335,6 +354,14 @@ def parse_json_bytes(raw: bytes) -> Json:
     except (ValueError, RecursionError):
         return _parse_slowly(decode(raw))
     return value
+
+
+def parsed_text(value: Json) -> Json:
+    """A value; the value of its JSON text if it is one."""
+    try:
+        return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
+    except NotJsonError:
+        return value
 
 
 def _parse_slowly(text: str) -> Json:

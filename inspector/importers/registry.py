@@ -3,45 +3,45 @@
 from functools import cache
 from importlib.metadata import entry_points
 
-from weaklink.inspector.importers.agents.aider import AiderImporter
-from weaklink.inspector.importers.agents.chat_programs import ChatGptExportImporter, LmStudioImporter
+from weaklink.inspector.importers.agents.aider import AIDER
+from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
-from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
-from weaklink.inspector.importers.agents.cline import ClineImporter
+from weaklink.inspector.importers.agents.claude_code_output import CLAUDE_CODE_OUTPUT
+from weaklink.inspector.importers.agents.cline import CLINE
 from weaklink.inspector.importers.agents.codex import CodexImporter
-from weaklink.inspector.importers.agents.codex_output import CodexOutputImporter
-from weaklink.inspector.importers.agents.continue_dev import ContinueImporter
-from weaklink.inspector.importers.agents.copilot_chat import CopilotChatImporter
-from weaklink.inspector.importers.agents.copilot_cli import CopilotCliImporter
-from weaklink.inspector.importers.agents.crush import CrushImporter
-from weaklink.inspector.importers.agents.cursor import CursorImporter
-from weaklink.inspector.importers.agents.cursor_cli import CursorCliImporter
-from weaklink.inspector.importers.agents.droid import AmpImporter, DroidImporter
-from weaklink.inspector.importers.agents.gemini_cli import GeminiCliImporter
-from weaklink.inspector.importers.agents.goose import GooseImporter
-from weaklink.inspector.importers.agents.hermes_sessions import HermesSessionsImporter
-from weaklink.inspector.importers.agents.kimi import KimiImporter
+from weaklink.inspector.importers.agents.codex_output import CODEX_OUTPUT
+from weaklink.inspector.importers.agents.continue_dev import CONTINUE
+from weaklink.inspector.importers.agents.copilot_chat import COPILOT_CHAT
+from weaklink.inspector.importers.agents.copilot_cli import COPILOT_CLI
+from weaklink.inspector.importers.agents.crush import CRUSH
+from weaklink.inspector.importers.agents.cursor import CURSOR
+from weaklink.inspector.importers.agents.cursor_cli import CURSOR_CLI
+from weaklink.inspector.importers.agents.droid import AMP, DROID
+from weaklink.inspector.importers.agents.gemini_cli import GEMINI_CLI
+from weaklink.inspector.importers.agents.goose import GOOSE
+from weaklink.inspector.importers.agents.hermes_sessions import HERMES_SESSIONS
+from weaklink.inspector.importers.agents.kimi import KIMI
 from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
-from weaklink.inspector.importers.agents.open_webui import OpenWebUiImporter
-from weaklink.inspector.importers.agents.openclaw import OpenClawImporter
-from weaklink.inspector.importers.agents.opencode import OpenCodeImporter
-from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
-from weaklink.inspector.importers.agents.pi import PiImporter
-from weaklink.inspector.importers.agents.qwen_code import QwenCodeImporter
-from weaklink.inspector.importers.agents.swe_agent import MiniSweAgentImporter, SweAgentImporter
-from weaklink.inspector.importers.agents.zed import ZedImporter
-from weaklink.inspector.importers.benchmarks.bfcl import BfclImporter
-from weaklink.inspector.importers.benchmarks.harbor_atif import HarborAtifImporter
+from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
+from weaklink.inspector.importers.agents.openclaw import OPENCLAW
+from weaklink.inspector.importers.agents.opencode import OPENCODE
+from weaklink.inspector.importers.agents.openhands import OPENHANDS
+from weaklink.inspector.importers.agents.pi import PI
+from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
+from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AGENT
+from weaklink.inspector.importers.agents.zed import ZED
+from weaklink.inspector.importers.benchmarks.bfcl import BFCL
+from weaklink.inspector.importers.benchmarks.harbor_atif import HARBOR_ATIF
 from weaklink.inspector.importers.benchmarks.inspect_log import InspectImporter
-from weaklink.inspector.importers.benchmarks.tau_bench import Tau2BenchImporter, TauBenchImporter
-from weaklink.inspector.importers.benchmarks.who_and_when import WhoAndWhenImporter
-from weaklink.inspector.importers.data.atropos import AtroposImporter
-from weaklink.inspector.importers.data.message_dumps import MessageDumpImporter
-from weaklink.inspector.importers.data.openai_messages import OpenAiMessagesImporter
-from weaklink.inspector.importers.data.raw_text import CompletionsImporter, RawTextImporter
-from weaklink.inspector.importers.data.sharegpt import ShareGptImporter
+from weaklink.inspector.importers.benchmarks.tau_bench import TAU_BENCH, Tau2BenchImporter
+from weaklink.inspector.importers.benchmarks.who_and_when import WHO_AND_WHEN
+from weaklink.inspector.importers.data.atropos import ATROPOS
+from weaklink.inspector.importers.data.message_dumps import MESSAGE_DUMPS
+from weaklink.inspector.importers.data.openai_messages import OPENAI_MESSAGES
+from weaklink.inspector.importers.data.raw_text import COMPLETIONS, RAW_TEXT
+from weaklink.inspector.importers.data.sharegpt import SHAREGPT
 from weaklink.inspector.importers.data.trace_files import TraceFileImporter
-from weaklink.inspector.importers.data.training_rows import TrainingDataImporter
+from weaklink.inspector.importers.data.training_rows import TRAINING_DATA
 from weaklink.inspector.importers.gateways.helicone import HELICONE
 from weaklink.inspector.importers.gateways.litellm import LITELLM
 from weaklink.inspector.importers.gateways.openrouter import OPENROUTER
@@ -52,11 +52,11 @@ from weaklink.inspector.importers.proxies.mitmproxy import MitmproxyImporter
 from weaklink.inspector.importers.servers.api_captures import ApiCapturesImporter, ChatCompletionsImporter
 from weaklink.inspector.importers.servers.batch_files import BatchImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
-from weaklink.inspector.importers.servers.verifier_results import VerifierResultsImporter
+from weaklink.inspector.importers.servers.verifier_results import VERIFIER_RESULTS
 from weaklink.inspector.importers.source import Importer
-from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
-from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
-from weaklink.inspector.importers.telemetry.mlflow import MlflowImporter
+from weaklink.inspector.importers.telemetry.langfuse import LANGFUSE
+from weaklink.inspector.importers.telemetry.langsmith import LANGSMITH
+from weaklink.inspector.importers.telemetry.mlflow import MLFLOW
 from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
 from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
 
@@ -65,47 +65,47 @@ ENTRY_POINT_GROUP = "weaklink.importers"
 
 _BUILT_IN: tuple[Importer, ...] = (
     TraceFileImporter(),
-    ShareGptImporter(),
-    OpenAiMessagesImporter(),
-    MessageDumpImporter(),
+    SHAREGPT,
+    OPENAI_MESSAGES,
+    MESSAGE_DUMPS,
     ChatCompletionsImporter(),
     ApiCapturesImporter(),
-    VerifierResultsImporter(),
+    VERIFIER_RESULTS,
     BatchImporter(),
-    BfclImporter(),
-    PiImporter(),
-    OpenClawImporter(),
-    GeminiCliImporter(),
-    OpenCodeImporter(),
-    CopilotCliImporter(),
-    CopilotChatImporter(),
-    QwenCodeImporter(),
-    ClineImporter(),
-    ContinueImporter(),
-    GooseImporter(),
-    CursorImporter(),
-    CursorCliImporter(),
-    ZedImporter(),
-    AiderImporter(),
-    CrushImporter(),
-    KimiImporter(),
-    DroidImporter(),
-    AmpImporter(),
-    ChatGptExportImporter(),
-    LmStudioImporter(),
-    OpenWebUiImporter(),
+    BFCL,
+    PI,
+    OPENCLAW,
+    GEMINI_CLI,
+    OPENCODE,
+    COPILOT_CLI,
+    COPILOT_CHAT,
+    QWEN_CODE,
+    CLINE,
+    CONTINUE,
+    GOOSE,
+    CURSOR,
+    CURSOR_CLI,
+    ZED,
+    AIDER,
+    CRUSH,
+    KIMI,
+    DROID,
+    AMP,
+    CHATGPT_EXPORT,
+    LM_STUDIO,
+    OPEN_WEBUI,
     ClaudeCodeImporter(),
-    ClaudeCodeOutputImporter(),
+    CLAUDE_CODE_OUTPUT,
     CodexImporter(),
-    CodexOutputImporter(),
-    SweAgentImporter(),
-    MiniSweAgentImporter(),
-    HarborAtifImporter(),
-    OpenHandsImporter(),
-    LangfuseImporter(),
-    LangSmithImporter(),
+    CODEX_OUTPUT,
+    SWE_AGENT,
+    MINI_SWE_AGENT,
+    HARBOR_ATIF,
+    OPENHANDS,
+    LANGFUSE,
+    LANGSMITH,
     LlmDatabaseImporter(),
-    HermesSessionsImporter(),
+    HERMES_SESSIONS,
     MitmproxyImporter(),
     HarImporter(),
     CassetteImporter(),
@@ -113,19 +113,19 @@ _BUILT_IN: tuple[Importer, ...] = (
     HELICONE,
     PORTKEY,
     OPENROUTER,
-    TauBenchImporter(),
+    TAU_BENCH,
     Tau2BenchImporter(),
     InspectImporter(),
-    WhoAndWhenImporter(),
-    AtroposImporter(),
+    WHO_AND_WHEN,
+    ATROPOS,
     VllmLogImporter(),
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
-    MlflowImporter(),
-    TrainingDataImporter(),
-    CompletionsImporter(),
-    RawTextImporter(),
+    MLFLOW,
+    TRAINING_DATA,
+    COMPLETIONS,
+    RAW_TEXT,
 )
 
 

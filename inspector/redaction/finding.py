@@ -12,28 +12,26 @@ so it finds what a scan of the whole text finds. A scan goes on a little before 
 introductions overlap; it remembers the places there that it judged, so each is judged once.
 A secret that reaches the text's end may continue; its `Ending` then searches for the end in later text.
 
-Cost. Most texts have no secret: one pass turns the text into ASCII bytes, one into runs of key characters, of which one
-search finds a long one, and each sign of a detector is a search for a literal. Patterns are tried only if one was
-found. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long text, such as a request
-with all messages so far, is searched by blocks, and a block that had no secret in an earlier text is passed over
-(`secrets_but_of`): of a recorder's CPU, that takes redaction's share from 0.60 to 0.35 (an agent of 25 steps,
-2026-11-30; measured as `benchmarks.redaction` does).
+Cost. Most texts have no secret: two automata find the signs of all detectors and the prefixes of all keys, and patterns
+are tried only around those. Each place is judged once, by at most `WINDOW` characters, so the scan is linear. A long
+text, such as a request with all messages so far, is searched by blocks, and a block that had no secret in an earlier
+text is passed over (`secrets_but_of`).
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from copy import copy
-from functools import lru_cache
-from itertools import accumulate, filterfalse, pairwise
+from functools import cached_property, lru_cache
+from itertools import pairwise
 from operator import attrgetter
-from typing import TypeAlias
 
+from ahocorasick_rs import AhoCorasick, Implementation
 from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
 from weaklink.inspector.redaction.introductions import DETECTORS, Detector
-from weaklink.inspector.redaction.keys import LONG_RUN, KeyPlaces, has_long_run, has_prefix, runs_of
+from weaklink.inspector.redaction.keys import PREFIXES
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION
 from weaklink.inspector.redaction.secret_values import (
     FARTHEST_VALUE,
@@ -43,7 +41,7 @@ from weaklink.inspector.redaction.secret_values import (
     LongerEnding,
     Secret,
 )
-from weaklink.inspector.scanning import lazy_pattern, one_of
+from weaklink.inspector.scanning import lazy_pattern
 
 FILLER = "*"
 """Replaces each character of a secret; no key shape matches it."""
@@ -58,9 +56,9 @@ _NOTHING: list[Secret] = []
 _FILLERS = lazy_pattern(r"\*{3,}")
 _SAMPLES = ("a1B2c3D4", "a1b2c3d4", "A1B2C3D4")  # of the alphabets of keys
 _UNKNOWN_FILLER = 8
-_SIGN_AHEAD = 24  # no sign and no prefix is longer
+_SIGN_AHEAD = 24  # no sign is longer
+_LONGEST_PREFIX = max(map(len, PREFIXES))
 _ESCAPED_SIGN_AHEAD = 8 * _SIGN_AHEAD  # the same, with each character as an escape of JSON in JSON
-_LONGEST_OPEN_KEY = 256  # a longer word either contains a key already or is none
 _MARKED = 64 + _SIGN_AHEAD  # a mark that prose lacks (a colon, a dash, a quote) is at most this far before a value
 _MAX_PLAIN_WORD = 17  # characters, with a blank before it
 _BETWEEN = r" ,;!?')\n"
@@ -102,29 +100,6 @@ def _filler(secret: str, *, is_block: bool = False) -> str:
     return _SECRET_CHARACTER.sub(lambda found: FILLER if len(found[0]) == 1 else found[0], secret)
 
 
-_BY_SIGN = {
-    sign.encode(): [one for one in DETECTORS if sign in one.signs] for detector in DETECTORS for sign in detector.signs
-}
-
-_ANY_SIGN = lazy_pattern(one_of(map(bytes.decode, _BY_SIGN)))
-_LETTERS = lazy_pattern("[a-z]{2,}")
-_WORD_SIGNS: dict[bytes, list[bytes]] = {}
-"""The longest words of signs, each with its signs."""
-for _sign in _BY_SIGN:
-    _WORD_SIGNS.setdefault(max(_LETTERS.findall(_sign.decode()), key=len, default="").encode(), []).append(_sign)
-_ANY_WORD = lazy_pattern(one_of(map(bytes.decode, filter(None, _WORD_SIGNS))))
-_FIRST_PARTS = {
-    sign: next((part for part in (b":", b"-", b"/", b"%", b"~") if part in sign), b"") for sign in _WORD_SIGNS.pop(b"")
-}
-_GATES = [(part, [sign for sign in _FIRST_PARTS if _FIRST_PARTS[sign] == part]) for part in set(_FIRST_PARTS.values())]
-"""The signs without a word, by a character of them that many texts lack, which is found faster than the sign."""
-_CLEAN_WORDS: set[bytes] = set()
-"""Words of earlier texts that contain no word of a sign: most of a text consists of words that were seen before."""
-_MAX_CLEAN_WORDS = 32_768
-_LONGEST_SIGN, _FRAMED = max(map(len, _BY_SIGN)), 4_096
-_SIGN_BEGINNINGS = frozenset(sign[:size] for sign in _BY_SIGN for size in range(1, len(sign)))
-_SIGN_ENDS = frozenset(sign[-size:] for sign in _BY_SIGN for size in range(1, len(sign)))
-_ONLY_LETTERS = bytes(byte if chr(byte).isalpha() and byte < 128 else 32 for byte in range(256))
 _OPEN_PAIR = lazy_pattern(r"(?<=[\w.+-]:)[^\s:/@\"'`<>\\,;|()]{1,64}(?:@[\w.-]{0,80}(?::[0-9]{0,5})?)?\Z")
 """What may be a password before a host that follows, `user:password@host`, held back until the word ends."""
 _OPEN_PAIR_CHARS = 160
@@ -190,12 +165,6 @@ def _secrets_between(text: str, start: int, end: int) -> list[Secret]:
     return [_moved(secret, first) for secret in scan.secrets()]
 
 
-def with_secrets(texts: Sequence[str]) -> list[str]:
-    """Those of the texts that have a secret; signs are searched for in all of them together."""
-    searched = _searched_together(texts)
-    return [text for text, places in searched if _Scan().scanned(text, places, is_final=True).found]
-
-
 def redactions(text: str) -> list[Secret]:
     """Where fillers are in a redacted text, each with the rule that would put it there, `""` if none would.
 
@@ -211,9 +180,37 @@ def redactions(text: str) -> list[Secret]:
     return [secret for secret in known if secret.rule or secret.end - secret.start >= _UNKNOWN_FILLER]
 
 
-def _view(text: str, plain: bytes) -> bytes:
-    """The view of a text; `plain` is the text in ASCII."""
-    return names.view(text).encode("ascii") if names.may_differ(text) else plain.lower()
+class _Signs:
+    """Finds the signs of detectors in a text, all at once: one pass of some 2 ns a character."""
+
+    def __init__(self, detectors: Iterable[Detector]) -> None:
+        self._detectors: dict[str, list[Detector]] = {}
+        for detector in detectors:
+            for sign in detector.signs:
+                self._detectors.setdefault(sign, []).append(detector)
+
+    @cached_property
+    def _automaton(self) -> AhoCorasick:
+        return AhoCorasick(self._detectors, implementation=Implementation.DFA)
+
+    @cached_property
+    def _by_number(self) -> list[list[Detector]]:
+        return list(self._detectors.values())
+
+    def are_in(self, text: str) -> bool:
+        """Whether any is in a text."""
+        return bool(self._automaton.find_matches_as_indexes(text))
+
+    def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
+        """The detectors that have signs at or after `first`, and where these begin."""
+        found: dict[str, tuple[Detector, list[int]]] = {}
+        for number, start, _ in self._automaton.find_matches_as_indexes(text[first:], overlapping=True):
+            for detector in self._by_number[number]:
+                found.setdefault(detector.name, (detector, []))[1].append(first + start)
+        return found.values()
+
+
+_OF_VIEW, _OF_TEXT = (_Signs(one for one in DETECTORS if one.is_exact is is_exact) for is_exact in (False, True))
 
 
 @lru_cache(maxsize=4_096)
@@ -301,16 +298,7 @@ class Finder:
             return True
         if is_plain or known < self._alert_to:
             return known < self._alert_to
-        plain = (self.text[-_SIGN_AHEAD:] + piece).encode("ascii", "replace")
-        runs = runs_of(plain)
-        if has_long_run(runs):
-            return True
-        word = plain[runs.rfind(b" ") + 1 :]
-        if len(word) == len(plain) and known > _SIGN_AHEAD:
-            return has_prefix((self.text[-_LONGEST_OPEN_KEY:] + piece)[-_LONGEST_OPEN_KEY:], 0)
-        if len(word) < 2 or (word[1:].islower() and word.isalpha() and b"dapi" not in word and b"cio" not in word):
-            return False
-        return has_prefix(word.decode("ascii"), 0)
+        return _OF_TEXT.are_in(names.in_ascii(self.text[-_LONGEST_PREFIX:] + piece))
 
     def _is_plain(self, piece: str) -> bool:
         """Whether a piece is ordinary words, the first of which may begin before it."""
@@ -326,8 +314,8 @@ class Finder:
         new = max(self._searched_to, known - _MARKED) - _SIGN_AHEAD - start
         self._searched_to = end = known + len(piece)
         text = self.text[start:] + piece
-        lowered = names.view(text) if names.may_differ(text) else text.lower()
-        if _ANY_SIGN.search(lowered, 0 if names.OTHER in lowered else max(new, 0)) is None:
+        lowered = names.view(text)
+        if not _OF_VIEW.are_in(lowered if names.OTHER in lowered else lowered[max(new, 0) :]):
             return False
         self._alert_to = end + LONGEST_INTRODUCTION
         return True
@@ -379,17 +367,17 @@ def _moved(secret: Secret, by: int) -> Secret:
 
 
 class _Places:
-    """The places at which one detector finds an introduction, from left to right."""
+    """The places at which one detector finds an introduction, from left to right, around its `signs`."""
 
-    def __init__(self, texts: tuple[str, str], detector: Detector, signs: Iterable[str], at: int, decided: int) -> None:
-        self._text, self._lowered = texts  # and its view
-        self._detector, self.name = detector, detector.name
+    def __init__(self, texts: tuple[str, str], detector: Detector, signs: list[int], at: int, decided: int) -> None:
+        self._text, self._view = texts  # and its view
+        self._searched = texts[not detector.is_exact]
+        self._detector, self.name, self._signs = detector, detector.name, sorted(signs)
         self._decided = decided  # introductions that end before it can be judged
         self._found: re.Match[str] | None = None
-        longest = LONGEST_INTRODUCTION if names.OTHER in self._lowered else detector.longest
+        longest = LONGEST_INTRODUCTION if names.OTHER in self._view else detector.longest
         self._next = max(at - longest, 0) if detector.can_hold_secrets else at
-        self._signs = dict.fromkeys(signs, -1)
-        self.at = self.begin = self.value_at = self.decided_at = -1
+        self.at = self.begin = self.decided_at = -1
         self.may_reach_behind = detector.can_hold_secrets
 
     def go_to(self, at: int) -> bool:
@@ -397,8 +385,8 @@ class _Places:
         start = self._next if self._detector.can_hold_secrets else max(at, self._next)
         while (found := self._search(start)) is not None:
             self.begin, self._next, self._found = found.start(), found.start() + 1, found
-            self.at = self.value_at = found.end() if self._detector.can_hold_secrets else found.start()
-            self.decided_at = found.end() + WINDOW
+            self.at = found.end() if self._detector.can_hold_secrets else found.start()
+            self.decided_at = found.end() + self._detector.window
             if self.at >= at:
                 return True
             start = self._next
@@ -406,39 +394,30 @@ class _Places:
 
     def _search(self, start: int) -> re.Match[str] | None:
         """The first match from `start` on: around each sign, because nothing is between them."""
-        after, is_idle = start, self._detector.is_idle
-        while (sign_at := self._next_sign(after)) >= 0:
-            found = self._match(sign_at, after)
+        is_idle = self._detector.is_idle
+        while (number := bisect_left(self._signs, start)) < len(self._signs):
+            found = self._match(self._signs[number], start)
             if found is None:
-                after = sign_at + 1
-            elif is_idle is None or found.end() > self._decided or not is_idle(self._lowered, found):
+                start = self._signs[number] + 1
+            elif is_idle is None or found.end() > self._decided or not is_idle(self._view, found):
                 return found
             else:
-                after = found.start() + 1
+                start = found.start() + 1
         return None
 
     def _match(self, sign_at: int, after: int) -> re.Match[str] | None:
         """The match at the sign there, or around it if the detector has a span, that begins at or after `after`."""
         pattern, span = self._detector.pattern, self._detector.span
         if not span:
-            return pattern.match(self._lowered, sign_at)
-        near = pattern.search(self._lowered, max(after, sign_at - span), sign_at + span)
-        return pattern.match(self._lowered, near.start()) if near else None
-
-    def _next_sign(self, start: int) -> int:
-        """Where the next sign is, -1 if there is none; signs that are in no later text are searched for no more."""
-        signs = self._signs
-        for sign in [sign for sign, sign_at in signs.items() if sign_at < start]:
-            signs[sign] = self._lowered.find(sign, start)
-            if signs[sign] < 0:
-                del signs[sign]
-        return min(signs.values(), default=-1)
+            return pattern.match(self._searched, sign_at)
+        near = pattern.search(self._searched, max(after, sign_at - span), sign_at + span)
+        return pattern.match(self._searched, near.start()) if near else None
 
     def judge(self, free_at: int, *, is_final: bool) -> list[Secret]:
         """The secrets behind the current place."""
         assert self._found is not None
         free_at = free_at if free_at <= self.begin else -1
-        secrets = self._detector.judge(FoundIntroduction(self._text, self._lowered, self._found, free_at, is_final))
+        secrets = self._detector.judge(FoundIntroduction(self._text, self._view, self._found, free_at, is_final))
         return [secret if secret.rule else structs.replace(secret, rule=self.name) for secret in secrets]
 
 
@@ -474,7 +453,7 @@ class _Scan(Struct, frozen=True):
         """The scan up to the first place that is undecided."""
         return self.scanned(text, _all_places(text, self.at, is_final=is_final), is_final=is_final)
 
-    def scanned(self, text: str, places: "list[_AnyPlaces]", *, is_final: bool) -> "_Scan":
+    def scanned(self, text: str, places: list[_Places], *, is_final: bool) -> "_Scan":
         """The scan of the places of a text, up to the first that is undecided.
 
         A place within a secret may introduce another secret behind it, as in `password: a token` and then `: b`.
@@ -505,12 +484,9 @@ class _Scan(Struct, frozen=True):
             at,
             tuple(found),
             frozenset(place for place in judged if place[0] >= at - LONGEST_INTRODUCTION),
-            min((one.value_at for one in places), default=None),
+            min((one.at for one in places), default=None),
             undecided.decided_at if undecided else 0,
         )
-
-
-_AnyPlaces: TypeAlias = _Places | KeyPlaces
 
 
 def _holds(secret: Secret, at: int) -> bool:
@@ -530,91 +506,13 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
     return joined
 
 
-def _all_places(text: str, at: int, *, is_final: bool) -> "list[_AnyPlaces]":
-    """The places of keys, and of each detector with a sign in the text, that have one from `at` on."""
-    plain = text.encode("ascii", "replace")
-    lowered = _view(text, plain)
-    return _places_of((text, lowered), runs_of(plain, is_final=is_final), _signs_in(lowered), at, is_final=is_final)
-
-
-def _places_of(
-    texts: tuple[str, bytes], runs: bytes, signs: Iterable[bytes], at: int, *, is_final: bool
-) -> "list[_AnyPlaces]":
-    text, lowered = texts  # and its view
-    detectors: dict[str, tuple[Detector, list[str]]] = {}
-    for sign in signs:
-        for detector in _BY_SIGN[sign]:
-            detectors.setdefault(detector.name, (detector, []))[1].append(sign.decode())
-    readable = lowered.decode("ascii") if detectors else ""
+def _all_places(text: str, at: int, *, is_final: bool) -> list[_Places]:
+    """The places of each detector that has one from `at` on."""
+    view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
+    signs = (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(names.in_ascii(text), first))
     decided = len(text) - (0 if is_final else WINDOW)
-    places: list[_AnyPlaces] = [KeyPlaces(text, runs)] if has_long_run(runs) else []
-    places += (_Places((text, readable), detector, signs, at, decided) for detector, signs in detectors.values())
+    places = [_Places((text, view), detector, found, at, decided) for detector, found in signs]
     return [place for place in places if place.go_to(at)]
-
-
-def _searched_together(texts: Sequence[str]) -> "Iterator[tuple[str, list[_AnyPlaces]]]":
-    """Those of the texts with places, and these."""
-    together = "\n".join(texts)
-    plain = together.encode("ascii", "replace")
-    lowered, runs = _view(together, plain), runs_of(plain)
-    ends = list(accumulate(len(text) + 1 for text in texts))
-    signs: dict[int, list[bytes]] = {}
-    for sign in (LONG_RUN, *_signs_in(lowered)):
-        searched, at = runs if sign is LONG_RUN else lowered, 0
-        while (at := searched.find(sign, at)) >= 0:
-            number = bisect_right(ends, at)
-            signs.setdefault(number, []).append(sign)
-            at = ends[number]
-    for number in sorted(signs):
-        text, part = texts[number], slice(ends[number] - 1 - len(texts[number]), ends[number] - 1)
-        own = [sign for sign in signs[number] if sign is not LONG_RUN]
-        if places := _places_of((text, lowered[part]), runs[part], own, 0, is_final=True):
-            yield text, places
-
-
-def _signs_in(lowered: bytes) -> list[bytes]:
-    """The signs in the text: those with a word are searched for in its new words only."""
-    if len(_CLEAN_WORDS) > _MAX_CLEAN_WORDS:
-        _CLEAN_WORDS.clear()
-    if len(lowered) > _MOST_KEPT:
-        lowered = _without_frames(lowered)
-    found: dict[bytes, None] = {}
-    for word in set(filterfalse(_CLEAN_WORDS.__contains__, lowered.translate(_ONLY_LETTERS).split())):
-        if of_word := _signs_of(word):
-            found.update(of_word)
-        else:
-            _CLEAN_WORDS.add(word)
-    signs = [sign for sign in sorted(found) if sign.isalpha() or sign in lowered]
-    return signs + [sign for gate, signs in _GATES if gate in lowered for sign in signs if sign in lowered]
-
-
-def _without_frames(text: bytes) -> bytes:
-    """The text without most of what repeats around the events of a stream, which is kept once, at its beginning.
-
-    The frame is what two events in the middle have in common, from the end of one to the beginning of the next;
-    elsewhere, only as much of it is kept on both sides as a sign may share with the text next to it.
-    """
-    _, *events = text[len(text) // 2 :][:_FRAMED].split(b"\ndata:")
-    if len(events) < 3:
-        return text
-    end = _common_beginning(*(event[::-1] for event in events[:2]))[::-1]
-    frame = end + b"\ndata:" + _common_beginning(*events[:2])
-    sizes = range(1, min(_LONGEST_SIGN, len(frame)))
-    head = max((size for size in sizes if frame[:size] in _SIGN_ENDS), default=0)
-    tail = max((size for size in sizes if frame[-size:] in _SIGN_BEGINNINGS), default=0)
-    return frame + text.replace(frame, frame[:head] + b"\n" + frame[len(frame) - tail :])
-
-
-def _common_beginning(first: bytes, second: bytes) -> bytes:
-    return first[: next((number for number, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), None)]
-
-
-@lru_cache(maxsize=4_096)
-def _signs_of(word: bytes) -> dict[bytes, None]:
-    """The signs whose longest word is in a word."""
-    if _ANY_WORD.search(word.decode()) is None:
-        return {}
-    return dict.fromkeys(sign for part, signs in _WORD_SIGNS.items() if part in word for sign in signs)
 
 
 def _open_pair(text: str) -> int | None:

@@ -11,10 +11,10 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from weaklink.inspector.redaction import names, secret_values
+from weaklink.inspector.redaction import keys, names, secret_values
 from weaklink.inspector.redaction.named_values import introduces_nothing, judge_bare, judge_before_name, judge_named
 from weaklink.inspector.redaction.rules import LONGEST_INTRODUCTION, PATTERNS, RULES, DetectorRule, pattern
-from weaklink.inspector.redaction.secret_values import FoundIntroduction, Secret, SecretConfidence, ending_of
+from weaklink.inspector.redaction.secret_values import WINDOW, FoundIntroduction, Secret, SecretConfidence, ending_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _Judge: TypeAlias = Callable[[FoundIntroduction], Secret | None]
@@ -27,7 +27,8 @@ class Detector(Struct, frozen=True):
     With a `span` of 0, a match begins with a sign; else it begins at most `span` characters before one of its signs,
     and has the parts that make it one at most `span` behind it. Patterns begin with a character and not with a
     lookbehind, so that the search goes from one such character to the next. No match in plain letters is longer than
-    `longest`. `is_idle` rejects most places with little work; it is asked when the text that a verdict needs is there.
+    `longest`. `is_idle` rejects most places with little work; it is asked when the text that a verdict needs is there,
+    which is `window` characters behind a match. With `is_exact`, signs and pattern are for the text and not its view.
     """
 
     name: str
@@ -38,6 +39,8 @@ class Detector(Struct, frozen=True):
     span: int = LONGEST_INTRODUCTION
     longest: int = LONGEST_INTRODUCTION
     is_idle: Callable[[str, re.Match[str]], bool] | None = None
+    window: int = WINDOW
+    is_exact: bool = False
 
 
 def _judge_address(place: FoundIntroduction) -> Secret | None:
@@ -186,6 +189,15 @@ DETECTORS = (
         span=0,
         longest=64,
         is_idle=introduces_nothing,
+    ),
+    Detector(
+        "key",
+        keys.PREFIXES,
+        keys.RUN,
+        lambda place: filter(None, (keys.judge_key(place),)),
+        span=0,
+        window=1,
+        is_exact=True,
     ),
     *map(_detector, RULES.detectors),
 )

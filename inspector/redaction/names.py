@@ -5,10 +5,12 @@ run of `OTHER`: the word for password in other languages, and a word with escape
 of full width is plain there, and every other character that is not ASCII is `?`.
 """
 
+import json
 import re
-from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from string import ascii_letters, digits
+
+from ahocorasick_rs import AhoCorasick, BytesAhoCorasick, Implementation
 
 from weaklink.inspector.redaction.rules import PATTERNS, part, words
 from weaklink.inspector.redaction.secret_values import SecretConfidence
@@ -44,44 +46,54 @@ _TOKEN_KINDS, _OTHER_TOKENS = words("token_kinds"), words("other_tokens")
 _MAX_NAME_CHARS = 48
 _NAME_CHARACTERS = f"{ascii_letters}{digits}_.$-"
 
-_PUNCTUATION = dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
 _FOREIGN = words("foreign")
 _FOREIGN_WORD = lazy_pattern("|".join(_FOREIGN))
-_FOREIGN_LETTERS = {word: max(word) for word in _FOREIGN}
-"""A letter of each: a word is searched for in texts that have it, which are few."""
-_ASCII = bytes(range(128))
-
-
-def _first_escapes(word: str) -> str:
-    """The escapes of the first letters of a word that ASCII lacks, as a pattern: at most two."""
-    start = next(index for index, letter in enumerate(word) if not letter.isascii())
-    letters = [letter for letter in word[start : start + 2] if not letter.isascii()]
-    return r"\\{1,32}u".join(f"(?:{ord(letter):04x}|{ord(letter.upper()):04x})" for letter in letters)
-
-
-_ESCAPED_NAME = lazy_pattern(
-    rf"\\u(?:00(?:[4-7]|2d)|ff1[ad]|2192|0130|{'|'.join(map(_first_escapes, _FOREIGN))})|%(?:25){{0,3}}(?:[4-7]|2d)"
+_FOREIGN_FORMS = {
+    form: OTHER * len(word)
+    for word in sorted(_FOREIGN, key=len, reverse=True)
+    for form in (word, word.capitalize(), word.title(), word.upper())
+    if len(form) == len(word)
+}
+_SPELLINGS = _FOREIGN_FORMS | dict(zip("：＝→“”「」＂", ':=:"""""', strict=True))
+"""The foreign words as they are written, and punctuation, with what they are in the view."""
+_ESCAPES = (
+    *(json.dumps(form)[1:-1].lower() for form in _FOREIGN_FORMS),
+    *(f"\\u{code}" for code in ("004", "005", "006", "007", "002d", "ff1a", "ff1d", "2192", "0130")),
+    *(f"%{'25' * level}{code}" for level in range(4) for code in ("4", "5", "6", "7", "2d")),
 )
-"""Every name with escaped letters, and every escaped colon, has a match; most other escaped texts have none."""
-_PIECE = 1 << 20  # characters
+"""Every name with escaped letters, and every escaped colon, has one of these; most other escaped texts have none."""
 
 
-def may_differ(text: str) -> bool:
-    """Whether the view may have more than lower case and replaced characters."""
-    return not text.isascii() or "\\u" in text or "%" in text
+@cache
+def _spellings() -> BytesAhoCorasick:
+    return BytesAhoCorasick(map(str.encode, _SPELLINGS), implementation=Implementation.ContiguousNFA)
 
 
-def has_escapes(lowered: str) -> bool:
+@cache
+def _escapes() -> AhoCorasick:
+    return AhoCorasick(_ESCAPES, implementation=Implementation.ContiguousNFA)
+
+
+def in_ascii(text: str) -> str:
+    """The text with `?` for every character that ASCII lacks."""
+    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
+
+
+def _has_escapes(lowered: str) -> bool:
     """Whether a text in lower case has escapes that are something else in the view."""
-    return ("\\u" in lowered or "%" in lowered) and _ESCAPED_NAME.search(lowered) is not None
+    if "\\u" not in lowered and "%" not in lowered:
+        return False
+    while "\\\\" in lowered:
+        lowered = lowered.replace("\\\\", "\\")
+    return bool(_escapes().find_matches_as_indexes(lowered))
 
 
 def view(text: str) -> str:
     """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
     if not text.isascii():
         text = _in_plain_words(text)
-    lowered = text.encode("ascii", "replace").lower().decode("ascii")
-    if has_escapes(lowered):
+    lowered = in_ascii(text).lower()
+    if _has_escapes(lowered):
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)
         if OTHER in lowered:
@@ -90,24 +102,12 @@ def view(text: str) -> str:
 
 
 def _in_plain_words(text: str) -> str:
-    lowered = "".join(_lowered(text))
-    letters = set(lowered.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass"))
-    for word, letter in _FOREIGN_LETTERS.items():
-        if letter in letters:
-            lowered = lowered.replace(word, OTHER * len(word))
-    for sign in letters.intersection(_PUNCTUATION):
-        lowered = lowered.replace(sign, _PUNCTUATION[sign])
-    return lowered
-
-
-def _lowered(text: str) -> Iterator[str]:
-    """The text in lower case, in pieces that end after a space: one call holds the interpreter, 7 ms for a million."""
-    start = 0
-    while start < len(text):
-        end = start + _PIECE
-        end = text.rfind(" ", start, end) + 1 or end if end < len(text) else len(text)
-        yield _lower(text[start:end])
-        start = end
+    raw = text.encode("utf-8", "surrogatepass")
+    found = {number for number, _, _ in _spellings().find_matches_as_indexes(raw, overlapping=True)}
+    for number, (spelling, plain) in enumerate(_SPELLINGS.items()):
+        if number in found:
+            text = text.replace(spelling, plain)
+    return text
 
 
 def _lower(text: str) -> str:

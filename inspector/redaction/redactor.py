@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import TypeVar, cast
@@ -20,7 +20,6 @@ from weaklink.inspector.redaction.finding import (
     pattern_secrets,
     replaced,
     secrets_but_of,
-    with_secrets,
 )
 from weaklink.inspector.redaction.keys import SECRET_HEADERS
 from weaklink.inspector.redaction.masking import (
@@ -40,7 +39,6 @@ _SCHEME = lazy_pattern(r"(?:Bearer|Basic|Token|Digest|AWS4-HMAC-SHA256)\s+", re.
 _MOST_CLEAN = 262_144  # texts that were found clean, of which a digest is kept: those of long sessions
 _DIGEST_BYTES = 32
 _LONG = 16_384  # characters of a body of JSON whose blocks are remembered
-_TOGETHER = 65_536  # characters of texts that are searched together
 _MOST_TOOLS = 4_096  # that were found clean: every request offers the same ones again
 _SIGN = lazy_pattern(r"\S")
 _VALUES = frozenset({"default", "const", "example", "examples", "enum"})
@@ -147,20 +145,13 @@ class Redactor:
         return self._redacted(turn, kept)
 
     def _have_secrets(self, texts: Iterable[str]) -> bool:
-        """Whether one of the texts has a secret; those that have none are remembered."""
-        unknown = list(dict.fromkeys(text for text in texts if not self._is_clean(text)))
-        are_secret = False
-        for some in _batches(unknown):
-            secret = set(with_secrets(some))
-            if self._patterns or self._values:
-                secret.update(
-                    text for text in some if self._values.are_in(text) or pattern_secrets(text, self._patterns)
-                )
-            are_secret = are_secret or bool(secret)
-            for text in some:
-                if text not in secret:
-                    self._remember(_key(text))
-        return are_secret
+        """Whether one of the texts has a secret; those before it are remembered."""
+        for text in dict.fromkeys(texts):
+            if (key := _key(text)) not in self._clean:
+                if self._values.are_in(text) or pattern_secrets(text, self._patterns) or find_secrets(text):
+                    return True
+                self._remember(key)
+        return False
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
         return None if self.keeps_content else kept_words(tools)
@@ -169,7 +160,7 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        if self._is_clean(text):
+        if not text or (key := _key(text)) in self._clean:  # names, settings, system prompts and tools repeat
             return text
         known = self._values.replaced(text)
         if len(text) >= _LONG and text.startswith(("{", "[")):
@@ -178,15 +169,11 @@ class Redactor:
             secrets, blocks = find_secrets(known), []
         secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
-        for key in blocks or ((_key(text),) if clean == text else ()):
-            self._remember(key)
         if clean != text:
             self.count += len(secrets) + (known != text)
+        for block in blocks or ((key,) if clean == text else ()):
+            self._remember(block)
         return clean
-
-    def _is_clean(self, text: str) -> bool:
-        """Whether a text is known to have no secret: names, settings, system prompts and tools repeat."""
-        return not text or _key(text) in self._clean
 
     def _remember(self, key: bytes) -> None:
         if len(self._clean) >= _MOST_CLEAN:
@@ -352,20 +339,6 @@ def _where(same: Sequence[bool], values: Iterable[_Value | None] | None) -> tupl
     if values is None:
         return None
     return tuple(value if is_same else None for is_same, value in zip(same, values, strict=True))
-
-
-def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """The texts, as many together as are searched together."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        batch.append(text)
-        size += len(text)
-        if size >= _TOGETHER:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _key(text: str) -> bytes:

@@ -151,10 +151,94 @@ def kind(command: str, content: str, *, flag: bool | None = None, recorded: Reco
         ("open src/a.rb", "File src/a.rb not found", "probe"),
         ("cat notes.txt", "File src/a.rb not found", None),
         ("ssh db1 'cat /etc/motd'", "ssh: connect to host db1 port 22: No route to host", "failure"),
+        ("hass --script check_config -c .", "Exit code 1\nFailed config: no such service", "finding"),
+        ("hass --script auth list", "Exit code 1\nno such user", "failure"),
+        ("kpsewhich siunitx.sty", "Exit code 1", "probe"),
+        ("pkg-config --exists libpq", "Exit code 1", "probe"),
+        (
+            "(crontab -l; echo '0 3 * * * /a.sh') | crontab -",
+            "Exit code 1\nno crontab for me\ncrontab: installing new crontab\nmkstemp: Permission denied",
+            "failure",
+        ),
+        ("crontab -l", "Exit code 1\ncrontab: no crontab for me", "probe"),
+        (
+            "./gradlew bundleRelease",
+            "Exit code 1\nFAILURE: Build failed.\n> Failed to read key: keystore password was incorrect",
+            "failure",
+        ),
+        ("./gradlew bundleRelease", "Exit code 1\nFAILURE: Build failed.\n> 3 strings have no default", "finding"),
+        ("sqlite3 a.db '.import a.csv t'", "Exit code 1\na.csv:14: INSERT failed: UNIQUE constraint", "failure"),
+        ("psql -d a -c '\\copy t from a.csv'", "Exit code 1\na.csv:14: bad value", "failure"),
+        ("csvcheck a.csv", "Exit code 1\na.csv:14: expected 2 columns but found 3", "finding"),
     ],
 )
 def test_kind(command: str, content: str, expected: str | None) -> None:
     assert kind(command, content) == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        *("tjek.py", "sjekk.sh", "kontroll.py", "daten_prüfen.py", "pruefung.py", "vérifier.py", "verifica_csv.py"),
+        *("valider.js", "comprueba.rb", "controleer.py", "sprawdz.py", "kontrola.py", "proveri.py", "tarkista.py"),
+        *("ellenorzes.py", "dogrula.py", "periksa.py", "check.py", "bin/run_tests.sh"),
+    ],
+)
+@pytest.mark.parametrize("runner", ["python", "bash"])
+def test_a_script_whose_name_is_a_check_reports_findings(script: str, runner: str) -> None:
+    assert kind(f"{runner} {script}", "Exit code 1\na.csv: F2 = 10000, 8000 is due") == "finding"
+    assert kind(f"{runner} {script}", "0 faults") is None
+
+
+@pytest.mark.parametrize("script", ["controller.py", "kontroller.py", "evaluate.py", "pruefstand.py", "invalidate.py"])
+def test_a_script_whose_name_only_begins_like_a_check_is_none(script: str) -> None:
+    assert kind(f"python {script}", "Exit code 1\ncannot go on") == "failure"
+
+
+@pytest.mark.parametrize("prefix", ["", "web-1  | ", "it-1 | "])
+@pytest.mark.parametrize(
+    "runner", ["docker compose up --abort-on-container-exit", "docker run app", "kubectl exec p -- t"]
+)
+@pytest.mark.parametrize(
+    ("failed", "passed"),
+    [
+        ("Tests: 1 failed, 37 passed, 38 total", "Tests: 38 passed, 38 total"),
+        ("=== 2 failed, 3 passed in 0.2s ===", "=== 5 passed in 0.2s ==="),
+        ("FAILED (failures=1)", "OK"),
+        ("--- FAIL: TestAdd (0.00s)", "ok a 0.01s"),
+        ("12 examples, 1 failure", "12 examples, 0 failures"),
+    ],
+)
+def test_tests_that_fail_in_a_container_are_a_finding(prefix: str, runner: str, failed: str, passed: str) -> None:
+    assert kind(runner, f"Exit code 1\n{prefix}starting\n{prefix}{failed}\nit-1 exited with code 1") == "finding"
+    assert kind(runner, f"Exit code 1\n{prefix}starting\n{prefix}{passed}\nno space left") == "failure"
+
+
+@pytest.mark.parametrize(
+    ("state", "word", "reason"),
+    [
+        ("status", "gagal", "pesan"),
+        ("status", "fehlgeschlagen", "grund"),
+        ("statut", "échoué", "motif"),
+        ("estado", "fallido", "motivo"),
+        ("status", "mislukt", "reden"),
+        ("stav", "selhalo", "důvod"),
+        ("durum", "başarısız", "sebep"),
+        ("статус", "неуспешно", "причина"),
+        ("状态", "失败", "原因"),
+        ("상태", "실패", "메시지"),
+    ],
+)
+def test_a_change_that_failed_says_so_in_any_language(state: str, word: str, reason: str) -> None:
+    def kind_of(tool: str, said: str) -> str | None:
+        call = make_call(tool, {"code": "AP21", "count": 2})
+        text = write_json({state: said, reason: "bank"})
+        found = judged_result(PlacedCall(call, _PLACE), ToolResult(text, Range(0, len(text))))
+        return found.kind.value if found else None
+
+    assert kind_of("pesan_tiket", word) == "failure"
+    assert kind_of("get_ticket", word) is None  # a thing that has failed, which was looked up
+    assert kind_of("pesan_tiket", "ok") is None
 
 
 def test_recorded_facts_decide_before_words() -> None:
@@ -251,6 +335,22 @@ def test_a_file_that_somebody_named_was_to_be_there() -> None:
     read = ('call a: Read {"file_path": "src/a.py"}', "result a!: File does not exist.", "say: It is not there.")
     assert chain_of("user: What is in src?", *read).steps[0].result_kind == "probe"
     assert chain_of("user: Mend a.py", *read).steps[0].result_kind == "failure"
+
+
+@pytest.mark.parametrize(
+    ("named", "read", "expected"),
+    [
+        ("recipes/paella.md", "recipes/paela.md", "failure"),
+        ("worker.yml", "worker.yaml", "failure"),
+        ("report_2024.md", "report_2025.md", "probe"),
+        ("setup", "setup.py", "probe"),
+        ("paella.txt", "paella.md", "probe"),
+    ],
+)
+def test_a_file_that_somebody_named_otherwise_spelt_was_to_be_there(named: str, read: str, expected: str) -> None:
+    call = f"call a: Read {write_json({'file_path': read})}"
+    chain = chain_of(f"user: See to {named}", call, "result a!: File does not exist.", "say: It is not there.")
+    assert chain.steps[0].result_kind == expected
 
 
 @pytest.mark.parametrize("tool", ["get_job", "describe_deployment", "mcp__ci__get_build", "check_payment"])

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from weaklink.inspector.dataset.verified_rows import PER_ROLLOUT, rollouts, scored_group
-from weaklink.inspector.importers.data.atropos import AtroposImporter, is_group
+from weaklink.inspector.importers.data.atropos import ATROPOS, is_group
 
 ROOT = Path(__file__).parents[2]
 TOOLS = [
@@ -108,7 +108,7 @@ def test_the_environment_scores_its_answers_by_the_verifier(environment: Any, tm
         assert generated == tokens[-len(generated) :]
     answers[:] = [call("Rome")] * 4
     assert asyncio.run(env.collect_trajectories(env.tasks[0])) == (None, [])
-    assert AtroposImporter().recognises(SimpleNamespace(rows=[group])) > 0.5  # type: ignore[arg-type]  # a sample's rows
+    assert ATROPOS.recognises(SimpleNamespace(rows=[group])) > 0.5  # type: ignore[arg-type]  # a sample's rows
 
 
 def test_groups_and_rollouts_are_each_other_s_reverse() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import texts
 from weaklink.inspector.errors import UnreadableFileError
-from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.data.conversation_rows import read_conversations
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.memory import TOO_MANY_ROWS

@@ -40,27 +40,12 @@ def test_known_blocks_change_nothing(seed: int, block: int, monkeypatch: pytest.
         known.update(clean)
 
 
-@pytest.mark.parametrize("sign", sorted(finding._BY_SIGN))
-def test_what_repeats_around_the_events_of_a_stream_hides_no_sign(sign: bytes) -> None:
-    words = [bytes((98 + number % 20,)) * (1 + number // 20) for number in range(60)]
-    for cut in range(1, len(sign)):
-        ends, begins = sign[:cut], sign[cut:]
-        for frame, word in (
-            (begins + b'.","end":0}\n\ndata: {"x":".', b"z" + ends),
-            (b'.","end":0}\n\ndata: {"x":".' + ends, begins + b"z"),
-        ):
-            text = frame.join((*words, word, *words))
-            searched = finding._without_frames(text)
-            assert sign in searched
-            assert len(searched) < len(text) / 2
-
-
 def test_what_a_request_repeats_is_not_searched_again(monkeypatch: pytest.MonkeyPatch) -> None:
     messages = [{"role": "user", "content": f"Part {number}: {'the harbour lies there ' * 80}"} for number in range(40)]
     searched: list[str] = []
     scan = finding._all_places
 
-    def counted(text: str, at: int, *, is_final: bool) -> "list[finding._AnyPlaces]":
+    def counted(text: str, at: int, *, is_final: bool) -> list[finding._Places]:
         searched.append(text)
         return scan(text, at, is_final=is_final)
 

@@ -10,10 +10,10 @@ from benchmarks.__main__ import main
     [
         (
             ["blind/nine"],
-            "no folder with labels is called blind/nine; there are: blind/five, blind/four, blind/one, blind/seven",
+            "no folder with labels is called blind/nine; there are: blind/eight, blind/five, blind/four, blind/one",
         ),
         (["blind/one", "blind"], "no folder with labels is called blind; there are:"),
-        (["--differences"], "--differences needs a folder; there are: blind/five,"),
+        (["--differences"], "--differences needs a folder; there are: blind/eight, blind/five,"),
     ],
 )
 def test_an_unknown_folder_is_named_with_those_that_there_are(

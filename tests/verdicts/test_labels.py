@@ -21,6 +21,7 @@ BLIND = (
     "blind/six/first",
     "blind/six/second",
     "blind/seven",
+    "blind/eight",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))

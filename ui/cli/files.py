@@ -17,7 +17,7 @@ from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.errors import UnreadableFileError
 from weaklink.inspector.memory import RECORD_BYTES, too_long
 from weaklink.inspector.model import Json, ToolDefinition
-from weaklink.inspector.text import decode
+from weaklink.inspector.text import binary_kind, decode
 
 STDIN = "-"
 WRITER_TIMEOUT_S = 5.0
@@ -85,7 +85,7 @@ def is_address(file: str) -> bool:
 def read_text(path: str) -> str:
     """The whole text of a file or of standard input; bytes that are not UTF-8 are kept.
 
-    Raises UnreadableFileError, also for more than `RECORD_BYTES` bytes.
+    Raises UnreadableFileError, also for more than `RECORD_BYTES` bytes, an image, an archive, text in UTF-16.
     """
     with open_binary(path) as file:
         try:
@@ -94,6 +94,8 @@ def read_text(path: str) -> str:
             raise UnreadableFileError(f"cannot read {path}: {error.strerror or error}") from error
     if len(raw) > RECORD_BYTES:
         raise UnreadableFileError(f"cannot read {path}: {too_long(RECORD_BYTES)}")
+    if b"\0" in raw and (kind := binary_kind(raw)) is not None:
+        raise UnreadableFileError(f"cannot read {path}: it is {kind}, no text in UTF-8")
     return decode(raw)
 
 

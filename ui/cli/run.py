@@ -10,18 +10,22 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from signal import SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM
 from typing import NoReturn
 from urllib.parse import urlsplit
 
 import click
+from msgspec import structs
 
 from weaklink.inspector.capture.client_addresses import ClientRoutes, client_variables, routes
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder_process import RecorderProcess, RecorderReport
 from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.chain.steps import Status
+from weaklink.inspector.chain.steps import Status, Step
 from weaklink.inspector.errors import WeaklinkError
+from weaklink.inspector.inspection import inspect_trace
+from weaklink.inspector.model import Outcome, Role, Trace
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
@@ -39,6 +43,7 @@ DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 FAILED = 125
 """The exit code if weaklink itself failed."""
 
+_INTERRUPTIONS = {int(number): number.name for number in (SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM)}
 _MOST_LINES = 20
 _FAILED_LIMIT = 1_000
 _MAX_COMMAND_CHARS = 120
@@ -147,6 +152,7 @@ def run_command(
         if report.problem:
             raise WeaklinkError(report.problem)
         with open_store(where) as store:
+            mark_interrupted(store, run_id, ended.code)
             sessions = list(session_lines(store, run_id, where))
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
             is_broken = any(one.abort_reason != "client" for one in failed)
@@ -163,6 +169,28 @@ def run_command(
             stream=sys.stderr,
         )
     raise SystemExit(1 if check and not ended.code and is_broken else ended.code)
+
+
+def mark_interrupted(store: Store, run_id: str, code: int) -> None:
+    """Note in the sessions of a run that were not finished which signal ended the command, if somebody sent it.
+
+    A call whose result is missing then is nobody's fault. `code` is the command's exit code. A crash, such as SIGSEGV,
+    is no interruption.
+    """
+    name = _INTERRUPTIONS.get(code - 128)
+    if name is None:
+        return
+    outcome = Outcome(completed=False, exit_status=f"interrupted by {name}")
+    for summary in store.traces(f"session:{run_id} status:broken,unknown", limit=_FAILED_LIMIT):
+        trace, inspection = store.inspected(summary.id)
+        if trace.outcome is None and _was_at_work(trace, inspection.chain.steps):
+            stopped = structs.replace(trace, outcome=outcome)
+            store.save([(stopped, inspect_trace(stopped))])
+
+
+def _was_at_work(trace: Trace, steps: Sequence[Step]) -> bool:
+    """Whether the last turn calls tools, or is the result of one."""
+    return bool(steps) and (trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns))
 
 
 async def _supervised(

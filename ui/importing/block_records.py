@@ -7,7 +7,7 @@ import io
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct, structs
@@ -43,11 +43,11 @@ BlockWork: TypeAlias = Callable[[Block], Iterable[_Answer]]
 def plan_traces(paths: Sequence[str], source: str | None, block_bytes: int) -> list[Block]:
     """The blocks of the files, folders, patterns and URLs, for reading as traces. Raises UnreadableFileError."""
     files: list[PlannedFile] = []
-    for path in paths:
-        if is_url(local_path(path)):
-            files += expand_urls([path])
+    for is_remote, names in groupby(paths, lambda path: is_url(local_path(path))):
+        if is_remote:
+            files += expand_urls(list(names))
         else:
-            found = list(find_files([local_path(path)]))
+            found = list(find_files(map(local_path, names)))
             walked = {file.path for file in found if file.is_walked}
             groups = files_to_read([file.path for file in found], source)
             files += (PlannedFile(group.path, group.path in walked, group.with_it) for group in groups)

@@ -94,24 +94,38 @@ def _without_head(records: Iterable[Trace | Skipped], head: str) -> Iterator[Tra
 
 
 def find_files(paths: Iterable[str]) -> Iterator[PlacedFile]:
-    """The files that `paths` name; the files of a folder are sorted, without hidden ones and SQLite's logs.
+    """The files that `paths` name, each once; the files of a folder are sorted, without hidden ones and SQLite's logs.
 
     A path that does not exist may be a pattern (`logs/**/*.jsonl`): it means the matching files, or itself if none
     match. A folder of training data that lists its files means these files (see `find_data_files`). A file counts as
-    walked if only its folder was named or matched.
+    walked if only its folder was named or matched. A link is another file than what it links to.
     """
-    for path in paths:
-        if (files := find_set_files(path)) is not None:
-            yield from (PlacedFile(file, is_walked=True) for file in files)
-        elif Path(path).is_dir():
-            yield from (PlacedFile(file, is_walked=True) for file in _walked(path))
-        elif glob.has_magic(path) and not os.path.lexists(path):
-            matching = _matching(path)
-            yield from (PlacedFile(file, is_walked=matching[file]) for file in sorted(matching))
-            if not matching:
-                yield PlacedFile(path)
-        else:
+    paths = list(paths)
+    named = {_place(path) for path in paths if len(paths) > 1 and not Path(path).is_dir()}
+    before: set[str] = set()
+    for file in (file for path in paths for file in _files_of(path)):
+        place = _place(file.path)
+        if place not in before:
+            before.add(place)
+            yield structs.replace(file, is_walked=file.is_walked and place not in named)
+
+
+def _place(path: str) -> str:
+    return os.path.abspath(path)  # noqa: PTH100  # links stay links
+
+
+def _files_of(path: str) -> Iterator[PlacedFile]:
+    if (files := find_set_files(path)) is not None:
+        yield from (PlacedFile(file, is_walked=True) for file in files)
+    elif Path(path).is_dir():
+        yield from (PlacedFile(file, is_walked=True) for file in _walked(path))
+    elif glob.has_magic(path) and not os.path.lexists(path):
+        matching = _matching(path)
+        yield from (PlacedFile(file, is_walked=matching[file]) for file in sorted(matching))
+        if not matching:
             yield PlacedFile(path)
+    else:
+        yield PlacedFile(path)
 
 
 def files_below(paths: Iterable[str]) -> Iterator[str]:

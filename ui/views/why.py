@@ -57,7 +57,7 @@ def _step_lines(trace: Trace, chain: Chain, explanation: StepExplanation, width:
         yield from _fact("was to do", explanation.effect, width)
     if step.result_location is not None:
         yield from _fact("result", _place(trace, step.result_location), width)
-    if step.error:
+    if step.error and all(evidence.quote != step.error for evidence in explanation.evidence):
         yield from _fact("error", _quoted(step.error), width)
     for evidence in explanation.evidence:
         yield from _fact(evidence.source, _quoted(evidence.quote), width)

@@ -311,6 +311,13 @@ def call_object(name: Json, arguments: Json, call_id: Json = None) -> dict[str, 
     return {**named, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
+def call_objects(
+    listed: Iterable[dict[str, Json]], name: str = "name", arguments: str = "arguments", call_id: str = "id"
+) -> list[dict[str, Json]]:
+    """The calls that these objects describe, given the names of their members."""
+    return [call_object(value.get(name), value.get(arguments), value.get(call_id)) for value in listed]
+
+
 def tool_object(function: dict[str, Json]) -> dict[str, Json]:
     """A tool's definition: `function` has its name, description and schema."""
     return {"type": "function", "function": function}

@@ -78,7 +78,7 @@ JSON_SCHEMA = json_format(
     summary='[{"name": ..., "parameters": {...}}]: the reply is JSON, as constrained output makes it',
     aliases=("constrained", "tool_choice_required"),
     models=(),
-    markers=JsonMarkers(bare=BareJson(), results=(Enclosed("<tool_response>", "</tool_response>"),)),
+    markers=JsonMarkers(bare=BareJson()),
     signs=DetectionPatterns(
         calls=BARE_PATTERNS,
         hints={rf"{_BEFORE}```(?:json)?\s*\[\s*{_CALL}": 0.7, rf"{_BEFORE}(?:```(?:json)?\s*)?{_CALL}": 0.5},
@@ -93,15 +93,11 @@ JSON_SCHEMA = json_format(
 XLAM = json_format(
     name="xlam",
     summary="[...]: an array of JSON objects, bare, fenced or tagged",
-    models=(
-        "*llama-xlam*",
-        "*xlam*",
-    ),
+    models=("*llama-xlam*", "*xlam*"),
     markers=JsonMarkers(
         (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
         ahead=Lookahead(Repeat(r"\s"), ("[", "{")),
         bare=BareJson(has_fences=True),
-        results=(Enclosed("<tool_response>", "</tool_response>"),),
     ),
     signs=DetectionPatterns(
         calls={**BARE_PATTERNS, r"<tool_call>\s*\[\s*\{": 0.7, r"\[TOOL_CALLS\]\s*\[\s*\{": 0.6},
@@ -157,12 +153,9 @@ def _read_text(closed: SpanClosed) -> ParseResult:
 def _write_calls(calls: Sequence[ToolCall]) -> str:
     if len(calls) == 1 and calls[0].id is None:
         return f'{{"{_ONE}": {call_object(calls[0])}}}'
-    return f'{{"{_SEVERAL}": [{", ".join(map(_write_call, calls))}]}}'
-
-
-def _write_call(call: ToolCall) -> str:
-    written = call_object(call)
-    return written if call.id is None else f'{written[:-1]}, "id": {json_of(call.id)}}}'
+    ids = (f', "id": {json_of(call.id)}' if call.id is not None else "" for call in calls)
+    written = (f"{call_object(call)[:-1]}{id}}}" for call, id in zip(calls, ids, strict=True))
+    return f'{{"{_SEVERAL}": [{", ".join(written)}]}}'
 
 
 GENERIC_JSON = json_format(
@@ -175,14 +168,7 @@ GENERIC_JSON = json_format(
             {"{": _GENERIC_CALL},
             more=tuple(Transition(one, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
             more_states=(
-                State(
-                    _RESPONSE,
-                    SpanKind.TEXT,
-                    (),
-                    label=_RESPONSE,
-                    payload=JSON,
-                    then=unmarked(HOME, MarkerSplit.AFTER),
-                ),
+                State(_RESPONSE, SpanKind.TEXT, (), _RESPONSE, payload=JSON, then=unmarked(HOME, MarkerSplit.AFTER)),
             ),
         )
     ),

@@ -15,12 +15,18 @@ from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
+    Enclosed,
     Transitions,
     call_end,
+    call_state,
+    closing,
     dialect_table,
+    enclosed_state,
+    inside,
     opener_again,
     opening,
     table_parser,
+    text_state,
     tool_turn,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
@@ -134,33 +140,17 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
     yield from _first_states(transitions)
     cuts = (*transitions.calls, *transitions.turns)
     for name, ends, closer in _CALL_HEADERS:
-        into = (Transition(end, MarkerSplit.NONE, f"{name} arguments") for end in ends)
-        bare = Transition("{", MarkerSplit.NONE, f"{name} arguments", width=0)
-        close = (Transition(closer, MarkerSplit.AFTER, "text"),) if closer else ()
-        yield State(
-            f"{name} header", SpanKind.TOOL_CALL, (*into, bare, *close, *cuts), label="tool_call", closer=closer
-        )
-    yield State(
-        "call arguments",
-        SpanKind.TOOL_CALL,
-        cuts,
-        label="tool_call",
-        payload=JSON,
-        then=unmarked("call end", MarkerSplit.NONE),
-    )
+        into = (inside(end, f"{name} arguments") for end in ends)
+        bare = inside("{", f"{name} arguments", width=0)
+        close = (closing(closer, "text"),) if closer else ()
+        yield call_state(f"{name} header", (*into, bare, *close, *cuts), closer=closer)
+    yield call_state("call arguments", cuts, payload=JSON, then="call end")
     # White space and a second object belong to the call too.
-    again = Transition("{", MarkerSplit.NONE, "call arguments", width=0)
-    yield call_end("call end", "text", r"[^\s\]}]", (*cuts, again))
+    yield call_end("call end", "text", r"[^\s\]}]", (*cuts, inside("{", "call arguments", width=0)))
     for name, closer in (("function arguments", FUNCTION_END), ("v1 arguments", V1_CALL_END)):
-        yield State(
-            name,
-            SpanKind.TOOL_CALL,
-            (Transition(closer, MarkerSplit.AFTER, "v1 called" if closer == V1_CALL_END else "text"), *cuts),
-            label="tool_call",
-            closer=closer,
-            payload=JSON,
-        )
-    yield State("code", SpanKind.TOOL_CALL, cuts, label="code")
+        end = closing(closer, "v1 called" if closer == V1_CALL_END else "text")
+        yield call_state(name, (end, *cuts), closer=closer, payload=JSON)
+    yield call_state("code", cuts, label="code")
     yield from _result_states(transitions)
 
 
@@ -169,21 +159,10 @@ def _first_states(transitions: Transitions) -> Iterator[State]:
     alls = (opening(f"all\n{CONTENT}", "text"), opening("all\n", "text"))
     named = (*_bare_names("call header", ("\n{", "\n<|content|>")), _BARE_CODE)
     missing = replace(unmarked("text"), rule=rules.MALFORMED_HEADER, expects=_ALL_OR_NAME)
-    yield State(
-        "start",
-        SpanKind.TEXT,
-        (*alls, *named, *_HEADS_V1, *transitions.out_of_text),
-        other=r"\S",
-        other_transition=unmarked("text", MarkerSplit.NONE),
-    )
-    named = (*_bare_names("call header", "\n"), _BARE_CODE)
-    yield State(
-        "recipient",
-        SpanKind.TEXT,
-        (*alls, *named, *transitions.out_of_text),
-        other=r"\S",
-        other_transition=replace(missing, cut=MarkerSplit.NONE),
-    )
+    leaving = (*alls, *named, *_HEADS_V1, *transitions.out_of_text)
+    yield text_state("start", leaving, unmarked("text", MarkerSplit.NONE))
+    leaving = (*alls, *_bare_names("call header", "\n"), _BARE_CODE, *transitions.out_of_text)
+    yield text_state("recipient", leaving, replace(missing, cut=MarkerSplit.NONE))
     named = (*_bare_names("call header", ("\n", "<|content|>")), _BARE_CODE)
     yield replace(
         markup_state("sent", "turn_header", "text", transitions=(*alls, *named, *transitions.turns)),
@@ -197,20 +176,13 @@ def _result_states(transitions: Transitions) -> Iterator[State]:
     yield tool_turn((*_RESULTS[:2], result), transitions.turns)
     turns = (*_RESULTS, *transitions.turns)
     yield State("result", SpanKind.TOOL_RESULT, turns, label="tool_response", opener=FROM)
-    yield State(
-        "v1 result",
-        SpanKind.TOOL_RESULT,
-        (Transition(V1_RESULT_END, MarkerSplit.AFTER, "v1 called"), *transitions.turns),
-        label="tool_response",
-        opener="function name=",
-        closer=V1_RESULT_END,
-    )
-    yield State("v1 role", SpanKind.MARKUP, (Transition(":\n", MarkerSplit.AFTER, ROLE),), label="turn_header")
+    marks = Enclosed("function name=", V1_RESULT_END)
+    yield enclosed_state("v1 result", SpanKind.TOOL_RESULT, marks, transitions.turns, target="v1 called")
+    yield State("v1 role", SpanKind.MARKUP, (closing(":\n", ROLE),), label="turn_header")
     leaving = (result, *_HEADS_V1, *transitions.turns)
     yield markup_state("v1 called", "turn_end", "text", r"\S", leaving)
     yield markup_state("stopped", "turn_end", "text", r"\S", (*_RESULTS[:2], *leaving))
-    ends = (Transition(CONTENT, MarkerSplit.AFTER, ROLE), *transitions.turns)
-    yield State("sent by others", SpanKind.MARKUP, ends, "turn_header")
+    yield State("sent by others", SpanKind.MARKUP, (closing(CONTENT, ROLE), *transitions.turns), "turn_header")
 
 
 FUNCTIONARY_TABLE = dialect_table(

@@ -6,20 +6,28 @@ lost the role's separator, `function call{` is read anyway.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES, markup_state
-from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
+from weaklink.inspector.formats.dialect import (
+    Transitions,
+    call_end,
+    call_state,
+    closing,
+    dialect_table,
+    opening,
+    table_parser,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, Unless, unmarked
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, Unless
 
 _END = "<|message_sep|>"
 _CALL = "function call<|role_sep|>"
@@ -47,8 +55,7 @@ _RESULTS = Transition(_RESULT, MarkerSplit.BEFORE, "result")
 
 def _states(transitions: Transitions) -> Iterator[State]:
     cuts = (opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), *transitions.turns)
-    ends = unmarked("call end", MarkerSplit.NONE)
-    yield State("call", SpanKind.TOOL_CALL, cuts, "tool_call", _CALL, payload=JSON, then=ends)
+    yield call_state("call", cuts, _CALL, payload=JSON, then="call end")
     yield call_end("call end", "text", r"[^\s\]}]", (*cuts, _BARE))
     bare = replace(_BARE, otherwise=replace(_CUT[0], marker=_BARE.marker, taken=0))
     ended = (
@@ -62,7 +69,7 @@ def _states(transitions: Transitions) -> Iterator[State]:
     )
     yield State("cut header", SpanKind.MARKUP, transitions.turns, "turn_header", unfinished="<|role_sep|>")
     yield markup_state("ended", "section", "text", r"\S", ended)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|role_sep|>\n", MarkerSplit.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (closing("<|role_sep|>\n", ROLE),), "turn_header")
     yield State("result", SpanKind.TOOL_RESULT, transitions.turns, "tool_response", _RESULT)
 
 
@@ -77,10 +84,6 @@ _TABLE = dialect_table(
 )
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "".join(f"{_END}\n\n{_CALL}\n{call_object(call)}" for call in calls)
-
-
 GIGACHAT3 = Format(
     name="gigachat3",
     summary="GigaChat 3: a message `function call` with one JSON object",
@@ -92,7 +95,7 @@ GIGACHAT3 = Format(
     ),
     new_parser=table_parser(_TABLE),
     readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
-    write_calls=_write_calls,
+    write_calls=lambda calls: "".join(f"{_END}\n\n{_CALL}\n{call_object(call)}" for call in calls),
     near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<([|｜‖¦│∣]{1,3})role_sep\1>(?=\s{0,8}\{)"), _CALL),),
     expresses=is_call_without_id,
 )

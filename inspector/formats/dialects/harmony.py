@@ -16,15 +16,25 @@ from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Transitions,
+    call_state,
+    closing,
     dialect_table,
+    inside,
     opening,
     table_parser,
+    text_state,
     tool_turn,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import (
+    HeadedResultReader,
+    LabelledReader,
+    ReasoningReader,
+    read_result,
+    reader_table,
+)
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
@@ -74,9 +84,11 @@ _STRIPPED = lazy_pattern(
 )
 """A header whose special tokens a server removed."""
 _MISPLACED_CALL = lazy_pattern(r"\s?to=functions\.[^{]{0,300}?<\|channel\|>(?P<channel>analysis|final)")
-_HEADED_RESULT = HeadedResultReader(
+_RESULT = HeadedResultReader(
     lazy_pattern(r"(?:functions\.)?(?P<name>[^\s<]+)[^{]{0,300}?<\|message\|>"), keeps_ends=True
 )
+_READ_RESULT = LabelledReader({"bare": read_result, "tool_response": _RESULT})
+"""The author in a result's header is the tool."""
 _BUILT_IN = lazy_pattern(r"python|(?:browser|container)\..+")
 _NAME = lazy_pattern(r"(?!functions\.)[A-Za-z_][A-Za-z0-9_.\-]*")
 
@@ -132,26 +144,13 @@ def _states(transitions: Transitions) -> Iterator[State]:
     leaving = (*_INVENTED, *_TURNS, _NO_START, _IN_CONTENT)
     yield State("analysis", SpanKind.REASONING, _closed_by(END, leaving), label="analysis", closer=END)
     second = Transition(CHANNEL, MarkerSplit.NONE, HERE, rules.MALFORMED_HEADER, expects="no second channel")
-    for name, channel in (("call", Transition(CHANNEL, MarkerSplit.NONE, HERE)), ("call on channel", second)):
-        yield State(
-            name,
-            SpanKind.TOOL_CALL,
-            (
-                Transition(MESSAGE, MarkerSplit.NONE, "arguments"),
-                Transition("{", MarkerSplit.NONE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`"),
-                channel,
-                *_closed_by(CALL, (*_INVENTED, *_TURNS)),
-            ),
-            label="tool_call",
-        )
-    yield State(
-        "arguments", SpanKind.TOOL_CALL, _closed_by(CALL, (*_INVENTED, *_TURNS, _NO_START)), "tool_call", payload=JSON
-    )
-    results = (
-        Transition(END, MarkerSplit.AFTER, "between"),
-        *_RESULTS,
-        *(transition for transition in _TURNS if transition.marker != END),
-    )
+    bare = Transition("{", MarkerSplit.NONE, "arguments", rules.MALFORMED_HEADER, width=0, expects=f"`{MESSAGE}`")
+    cuts = _closed_by(CALL, (*_INVENTED, *_TURNS))
+    for name, channel in (("call", inside(CHANNEL, HERE)), ("call on channel", second)):
+        yield call_state(name, (inside(MESSAGE, "arguments"), bare, channel, *cuts))
+    yield call_state("arguments", (*cuts, _NO_START), payload=JSON)
+    others = (transition for transition in _TURNS if transition.marker != END)
+    results = (closing(END, "between"), *_RESULTS, *others)
     yield State("result", SpanKind.TOOL_RESULT, results, "tool_response", START)
 
 
@@ -159,27 +158,15 @@ def _closed_by(closer: str, leaving: tuple[Transition, ...]) -> tuple[Transition
     """`leaving`, but every token that ends a message closes the span and belongs to it, not only `closer`."""
     kept = (transition for transition in leaving if transition.marker not in _STOPS)
     stops = (closer, *(stop for stop in _STOPS if stop != closer))
-    return (*(Transition(stop, MarkerSplit.AFTER, "between") for stop in stops), *kept)
+    return (*(closing(stop, "between") for stop in stops), *kept)
 
 
 def _beginnings() -> Iterator[State]:
     """The states at a reply's beginning and between two messages."""
     strays = tuple(Transition(stop, MarkerSplit.BEFORE, "between", rules.STRAY_END_MARKER) for stop in _STOPS)
-    yield State(
-        "start",
-        SpanKind.TEXT,
-        (
-            *_INVENTED,
-            *_STARTS,
-            _UNKNOWN,
-            *strays,
-            opening(CHANNEL, "channel"),
-            opening(MESSAGE, "marker"),
-            *_RECIPIENTS,
-        ),
-        other=r"\S",
-        other_transition=unmarked("headless", MarkerSplit.NONE),
-    )
+    tokens = (*strays, opening(CHANNEL, "channel"), opening(MESSAGE, "marker"))
+    leaving = (*_INVENTED, *_STARTS, _UNKNOWN, *tokens, *_RECIPIENTS)
+    yield text_state("start", leaving, unmarked("headless", MarkerSplit.NONE))
     # A reply whose tokens the server removed is plain text; only a token shows that a header is missing.
     unopened = (
         Transition(stop, MarkerSplit.BEFORE, "between", rules.MALFORMED_HEADER, expects=_BEFORE) for stop in _STOPS
@@ -194,84 +181,43 @@ def _beginnings() -> Iterator[State]:
 def _headers() -> Iterator[State]:
     """The states within a header: after the role, in the channel's name, and after the name of each channel."""
     leaving = (*_INVENTED, *_TURNS)
-    yield State(
-        "assistant",
-        SpanKind.MARKUP,
-        (
-            Transition(CHANNEL, MarkerSplit.NONE, "channel"),
-            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
-            *_RECIPIENTS,
-            *(Transition(dash, MarkerSplit.NONE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—"),
-            *leaving,
-        ),
-        label="turn_header",
-        unfinished=MESSAGE,
-        other=r"\S",
-        other_transition=_malformed(MarkerSplit.BEFORE, "text", _HEADER),
-    )
-    yield State(
-        "junk",
-        SpanKind.MARKUP,
-        (
-            Transition(CHANNEL, MarkerSplit.NONE, "channel"),
-            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
-            opening(" to=assistant", "result"),
-            *_RECIPIENTS,
-            *leaving,
-        ),
-        label="turn_header",
-    )
-    yield State(
-        "channel",
-        SpanKind.MARKUP,
-        (
-            *(Transition(name, MarkerSplit.NONE, f"{name} header") for name in _CHANNELS),
-            Transition(MESSAGE, MarkerSplit.AFTER, "text"),
-            *leaving,
-        ),
-        label="turn_header",
-        unfinished=MESSAGE,
-        other=r"\S",
-        other_transition=_malformed(
-            MarkerSplit.NONE, "commentary junk", "a channel's name, `analysis`, `commentary` or `final`,"
-        ),
-    )
+    into_text = (inside(CHANNEL, "channel"), closing(MESSAGE, "text"))
+    dashes = (Transition(dash, MarkerSplit.NONE, "junk", rules.MALFORMED_HEADER, expects=_HEADER) for dash in "–—")
+    no_header = _malformed(MarkerSplit.BEFORE, "text", _HEADER)
+    yield _header("assistant", (*into_text, *_RECIPIENTS, *dashes, *leaving), no_header)
+    yield _header("junk", (*into_text, opening(" to=assistant", "result"), *_RECIPIENTS, *leaving))
+    names = (inside(name, f"{name} header") for name in _CHANNELS)
+    no_channel = "a channel's name, `analysis`, `commentary` or `final`,"
+    into_junk = _malformed(MarkerSplit.NONE, "commentary junk", no_channel)
+    yield _header("channel", (*names, closing(MESSAGE, "text"), *leaving), into_junk)
     for name, target in _CHANNELS.items():
-        message = Transition(MESSAGE, MarkerSplit.AFTER, target)
-        typed = f"{name} type" if name == "final" else f"{name} constrained"  # only a call or an answer is JSON
-        constrain = Transition(CONSTRAIN, MarkerSplit.NONE, typed)
-        space = Transition(" ", MarkerSplit.NONE, f"{name} type")
-        recipients = tuple(
-            replace(transition, target="call on channel")
-            for transition in (*_RECIPIENTS, *(_MISPLACED if name != "commentary" else ()))
-        )
-        transitions = (message, constrain, *recipients, *leaving)
+        recipients = (*_RECIPIENTS, *(_MISPLACED if name != "commentary" else ()))
+        calls = (replace(transition, target="call on channel") for transition in recipients)
+        message, typed = closing(MESSAGE, target), f"{name} type"
+        as_json = typed if name == "final" else f"{name} constrained"  # only a call or an answer is JSON
+        transitions = (message, inside(CONSTRAIN, as_json), *calls, *leaving)
+        spaced = (*transitions, inside(" ", typed))
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
         into_junk = _malformed(MarkerSplit.NONE, f"{name} junk", f"`{MESSAGE}`")
-        yield State(
-            f"{name} header",
-            SpanKind.MARKUP,
-            (*transitions, space),
-            "turn_header",
-            unfinished=MESSAGE,
-            other=r"\S",
-            other_transition=into_junk,
-        )
-        yield State(f"{name} junk", SpanKind.MARKUP, (*transitions, space), "turn_header")
+        yield _header(f"{name} header", spaced, into_junk)
+        yield _header(f"{name} junk", spaced)
+        into_junk = replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE))
         unaddressed = replace(message, rule=rules.MALFORMED_HEADER, expects=_TOOL)
-        for state, ends in ((f"{name} type", message), (f"{name} constrained", unaddressed)):
-            yield State(
-                state,
-                SpanKind.MARKUP,
-                (ends, *transitions[1:], *(Transition(word, MarkerSplit.NONE, state) for word in _TYPES)),
-                "turn_header",
-                unfinished=MESSAGE,
-                other=r"\S",
-                other_transition=replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE)),
-                otherwise=no_message,
-            )
-    yield State("others", SpanKind.MARKUP, (Transition(MESSAGE, MarkerSplit.AFTER, ROLE), *leaving), "turn_header")
+        for state, end in ((typed, message), (f"{name} constrained", unaddressed)):
+            words = (inside(word, state) for word in _TYPES)
+            yield _header(state, (end, *transitions[1:], *words), into_junk, no_message)
+    yield _header("others", (closing(MESSAGE, ROLE), *leaving))
     yield markup_state("marker", "turn_header", "text")
+
+
+def _header(
+    name: str, transitions: tuple[Transition, ...], other: Transition | None = None, otherwise: Transition | None = None
+) -> State:
+    """The state of a part of a header; `other` is the transition at what does not belong there, if that is known."""
+    state = State(name, SpanKind.MARKUP, transitions, "turn_header")
+    if other is None:
+        return state
+    return replace(state, unfinished=MESSAGE, other=r"\S", other_transition=other, otherwise=otherwise)
 
 
 HARMONY_TABLE = dialect_table(
@@ -294,26 +240,16 @@ def _read_call(closed: SpanClosed) -> ParseResult:
     place = Range(*misplaced.span("channel")).moved(closed.span.inner.start)
     message = f"A user's tool is called on the channel `{misplaced['channel']}`; such calls belong to `commentary`."
     hint = "Read calls on every channel: a server that reads only `commentary` loses this one."
-    faults = (Fault(MALFORMED_HEADER, place, message, hint), *reading.faults)
-    return ParseResult(calls=reading.calls, faults=faults, complete=reading.complete)
-
-
-def _read_result(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. The author in a result's header is the tool."""
-    return (read_result if closed.span.label == "bare" else _HEADED_RESULT)(closed)
+    return replace(reading, faults=(Fault(MALFORMED_HEADER, place, message, hint), *reading.faults))
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
     """The text of a model after `<|start|>assistant`, with which its prompt ends; each call is a message."""
     return "<|start|>assistant".join(
-        f"<|channel|>commentary to={_recipient(call.name or '')} <|constrain|>json<|message|>"
-        f"{json_of(call.arguments)}<|call|>"
+        f"<|channel|>commentary to={'' if _BUILT_IN.fullmatch(call.name or '') else 'functions.'}{call.name} "
+        f"<|constrain|>json<|message|>{json_of(call.arguments)}<|call|>"
         for call in calls
     )
-
-
-def _recipient(name: str) -> str:
-    return name if _BUILT_IN.fullmatch(name) else f"functions.{name}"
 
 
 def _expresses(call: ToolCall) -> bool:
@@ -335,7 +271,7 @@ HARMONY = Format(
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
     new_parser=table_parser(HARMONY_TABLE),
-    readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_read_result),
+    readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_READ_RESULT),
     write_calls=_write_calls,
     expresses=_expresses,
     near_calls=((_OTHER_BARS, CHANNEL), (_STRIPPED, f"{START}assistant{CHANNEL}commentary")),

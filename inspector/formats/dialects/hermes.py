@@ -20,8 +20,9 @@ from weaklink.inspector.formats.dialect import (
     dialect_table,
     enclosed_state,
     opening,
-    other_spelling,
+    other_closer,
     table_parser,
+    text_state,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
@@ -31,7 +32,7 @@ from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, Transition, unmarked
+from weaklink.inspector.segmenter.table import MarkerSplit, State, Table, Transition, unmarked
 
 HERMES_PAYLOAD = replace(JSON, read_whole=read_whole_call)
 """A payload that is a JSON object with `name` and `arguments`."""
@@ -55,17 +56,11 @@ CALL_CLOSERS = tuple(call.closer for call in _CALLS)
 
 
 def _call_states(transitions: Transitions) -> Iterator[State]:
-    yield State(
-        "headless",
-        SpanKind.TEXT,
-        (Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0),),
-        other=r"\S",
-        other_transition=unmarked("text", MarkerSplit.NONE),
-    )
+    leaked = Transition("{", MarkerSplit.BEFORE, "call <tool_call>", rules.SPECIAL_TOKEN_LEAK, width=0)
+    yield text_state("headless", (leaked,), unmarked("text", MarkerSplit.NONE))
     for call in _CALLS:
-        variant = Transition(other_spelling(call.closer), MarkerSplit.AFTER, HOME, rules.WRONG_BRACKET_VARIANT)
-        others, name = (variant, *transitions.out_of_call), f"call {call.opener}"
-        yield enclosed_state(name, SpanKind.TOOL_CALL, call, others, HERMES_PAYLOAD)
+        others = (other_closer(call.closer), *transitions.out_of_call)
+        yield enclosed_state(f"call {call.opener}", SpanKind.TOOL_CALL, call, others, HERMES_PAYLOAD)
 
 
 def hermes_table(
@@ -120,11 +115,7 @@ HERMES = Format(
 )
 
 _TABLE = hermes_table(
-    turns=(
-        *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")),
-        *turn_ends("<|end_of_sentence|>"),
-    ),
-    turn_states=(),
+    turns=(*(opening(tag, "marker") for tag in ("<response>", "</response>")), *turn_ends("<|end_of_sentence|>"))
 )
 
 

@@ -33,13 +33,12 @@ import re
 from msgspec.structs import replace
 
 from weaklink.inspector.formats.chat_turns import markup_state, turn_ends
-from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening, text_state
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, call_array, call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
-from weaklink.inspector.model import SpanKind
-from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
+from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, Transition, unmarked
 
 _NEAR_TOOLCALL = re.compile(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
 APRIEL = json_format(
@@ -58,12 +57,7 @@ INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
     models=("*internlm*", "*intern-s1*"),
-    markers=JsonMarkers(
-        (
-            Enclosed("<|action_start|><|plugin|>", "<|action_end|>"),
-            Enclosed("<|action_start|> <|plugin|>", "<|action_end|>"),
-        )
-    ),
+    markers=JsonMarkers(tuple(Enclosed(f"<|action_start|>{space}<|plugin|>", "<|action_end|>") for space in ("", " "))),
     signs=DetectionPatterns(calls={r"<\|action_start\|>\s*<\|plugin\|>": 0.95}),
     reader=JsonCallReader(CallKeys(arguments="parameters"), between="<|action_end|><|action_start|><|plugin|>\n"),
     write_calls=lambda calls: "".join(
@@ -84,10 +78,7 @@ HUNYUAN = json_format(
     models=("*hunyuan*",),
     markers=JsonMarkers(
         (Enclosed("<tool_calls>", "</tool_calls>"),),
-        turns=(
-            *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<answer>", "</answer>")),
-            *turn_ends("<|eos|>"),
-        ),
+        turns=(*(opening(tag, "marker") for tag in ("<answer>", "</answer>")), *turn_ends("<|eos|>")),
     ),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
@@ -164,14 +155,7 @@ INKLING = json_format(
         ),
         turn_states=(
             replace(markup_state("message", "turn_header", ROLE, r"[^\w.\-]"), unfinished="<|content_…|>"),
-            State(
-                "reply",
-                SpanKind.TEXT,
-                (),
-                other=r"[\s\S]",
-                other_transition=_INTO_NAME,
-                otherwise=_INTO_TEXT,
-            ),
+            text_state("reply", (), _INTO_NAME, r"[\s\S]", _INTO_TEXT),
         ),
         tails={"<|message_model|>": "reply"},
     ),

@@ -20,11 +20,11 @@ from collections.abc import Sequence
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.call_shape import call_object, json_of
+from weaklink.inspector.formats.json.call_shape import arguments_of, call_object, value_text
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import JsonMarkers, json_format
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, arguments_of, xml_format
+from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
 from weaklink.inspector.model import Json, ToolCall
@@ -114,11 +114,8 @@ def _value(members: list[tuple[str, Json]]) -> Json:
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "\n".join((_WRAPPER.opener, *map(_write_call, calls), _WRAPPER.closer))
-
-
-def _write_call(call: ToolCall) -> str:
-    return f'{_INVOKE}{call.name}">{_write_value(arguments_of(call))}{_INVOKE_END}'
+    written = (f'{_INVOKE}{call.name}">{_write_value(arguments_of(call))}{_INVOKE_END}' for call in calls)
+    return "\n".join((_WRAPPER.opener, *written, _WRAPPER.closer))
 
 
 def _write_value(value: Json) -> str:
@@ -127,10 +124,8 @@ def _write_value(value: Json) -> str:
             return "".join(f"{_TOKEN}<{key}>{_write_value(inner)}{_TOKEN}</{key}>" for key, inner in value.items())
         case list():
             return "".join(f"{_TOKEN}<item>{_write_value(inner)}{_TOKEN}</item>" for inner in value)
-        case str():
-            return value
         case _:
-            return json_of(value)
+            return value_text(value)
 
 
 MINIMAX_M3 = xml_format(

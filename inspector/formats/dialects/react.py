@@ -16,15 +16,26 @@ from typing import Any
 from msgspec.structs import replace
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, markup_state
-from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
+from weaklink.inspector.formats.dialect import (
+    Enclosed,
+    Transitions,
+    call_state,
+    closing,
+    dialect_table,
+    enclosed_state,
+    inside,
+    opening,
+    table_parser,
+    text_state,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_finite, json_of
+from weaklink.inspector.formats.json.call_shape import is_finite, value_text
 from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
 from weaklink.inspector.formats.span_readers import reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Table, Transition, unmarked
+from weaklink.inspector.segmenter.table import HOME, Lookahead, MarkerSplit, Repeat, State, Transition, unmarked
 
 THOUGHT = "Thought:"
 """The heading at the end of prompts."""
@@ -86,28 +97,26 @@ def _spellings(word: str) -> tuple[str, ...]:
     return f"{word}:", f"**{word}:**", f"**{word}**:"
 
 
-def _bold(word: str, marker: str) -> dict[str, Any]:
-    """The fault of an action whose heading is bold, which langchain's expression does not match; crewAI strips it."""
-    is_fault = word == "Action" and marker.startswith("**")
-    return {"rule": MALFORMED_HEADER, "expects": "`Action:` without bold signs"} if is_fault else {}
-
-
 def _headings(before: str) -> Iterator[Transition]:
     """The transitions of headings after a text of kind `before`, with a rule if readers do not expect them there.
 
     Readers run one action per reply, and refuse a reply that has an answer too
-    (langchain:libs/langchain/agents/output_parsers).
+    (langchain:libs/langchain/agents/output_parsers). langchain's expression does not match a bold heading of an action;
+    crewAI strips the signs.
     """
+    bold = {"rule": MALFORMED_HEADER, "expects": "`Action:` without bold signs"}
     for transition in _all_headings():
-        yield replace(transition, **_NOT_EXPECTED.get((before, transition.target), {}))
+        is_bold = transition.marker.startswith("**Action")
+        not_expected = _NOT_EXPECTED.get((before, transition.target), {})
+        yield replace(transition, **{**(bold if is_bold else {}), **not_expected})
 
 
 def _all_headings() -> Iterator[Transition]:
     for word, state in (("Thought", "thought"), ("Action", "call")):
-        yield from (Transition(marker, MarkerSplit.BEFORE, state, **_bold(word, marker)) for marker in _spellings(word))
+        yield from (opening(marker, state) for marker in _spellings(word))
         yield Transition(f"{word} ", MarkerSplit.BEFORE, state, width=len(word), ahead=_NUMBERED)
     for word in ("Final Answer", "Answer"):
-        yield from (Transition(marker, MarkerSplit.BEFORE, "answer") for marker in _spellings(word))
+        yield from (opening(marker, "answer") for marker in _spellings(word))
     yield Transition("Action:\n", MarkerSplit.BEFORE, "answer_block", ahead=_IS_ANSWER)
     for marker in _spellings("Observation"):
         yield Transition(marker, MarkerSplit.BEFORE, "observation", INVENTED_RESULT, ahead=_TEXT_FOLLOWS)
@@ -118,93 +127,38 @@ def _all_headings() -> Iterator[Transition]:
 def _call_states(transitions: Transitions) -> Iterator[State]:
     common = (*transitions.reasoning, *transitions.turns)
     for name, (kind, label) in _KINDS.items():
-        to_fence = Transition(f"\n{_FENCE}", MarkerSplit.NONE, f"{name} fence")
-        at_line = Transition("\n", MarkerSplit.NONE, f"{name} line", ahead=_HEADING_FOLLOWS)
+        is_prose = name == "prose"
+        lines = (inside("\n", f"{name} line", ahead=_HEADING_FOLLOWS), inside(f"\n{_FENCE}", f"{name} fence"))
         block = _blocks("\n") if name in ("prose", *_THOUGHTS) else ()
-        stray = transitions.stray if name == "prose" else ()
-        yield State(
-            name,
-            kind,
-            (at_line, to_fence, *block, *stray, *common),
-            label=label,
-            opener=THOUGHT if name in _THOUGHTS else "",
-        )
+        stray = transitions.stray if is_prose else ()
+        opener = THOUGHT if name in _THOUGHTS else ""
+        yield State(name, kind, (*lines, *block, *stray, *common), label, opener)
         inputs = (*_spellings("Action Input"), "Action Input ") if name == "call" else ()
-        input_headings = tuple(Transition(marker, MarkerSplit.NONE, "call input") for marker in inputs)
-        yield State(
-            f"{name} line",
-            kind,
-            (
-                *_headings(name),
-                *input_headings,
-                *stray,
-                *common,
-                *(_blocks("") if name == "prose" else ()),
-                Transition(_FENCE, MarkerSplit.NONE, f"{name} fence"),
-            ),
-            label=label,
-            other=r"[^ \t]" if name != "prose" else r"\S",
-            other_transition=unmarked(name, MarkerSplit.NONE),
-        )
-        yield State(
-            f"{name} fence", kind, (Transition(_FENCE, MarkerSplit.NONE, name), *transitions.turns), label=label
-        )
-    yield State(
-        "call input",
-        SpanKind.TOOL_CALL,
-        (
-            Transition(_FENCE, MarkerSplit.NONE, "call fence"),
-            Transition("{", MarkerSplit.NONE, "call object", width=0),
-            *common,
-        ),
-        label="tool_call",
-        other=r"[^ \t]",
-        other_transition=unmarked("call", MarkerSplit.NONE),
-    )
+        input_headings = (inside(marker, "call input") for marker in inputs)
+        blocks = (*(_blocks("") if is_prose else ()), inside(_FENCE, f"{name} fence"))
+        headings = (*_headings(name), *input_headings, *stray, *common, *blocks)
+        begun, stops = unmarked(name, MarkerSplit.NONE), r"\S" if is_prose else r"[^ \t]"
+        yield State(f"{name} line", kind, headings, label, other=stops, other_transition=begun)
+        yield State(f"{name} fence", kind, (inside(_FENCE, name), *transitions.turns), label=label)
+    into = (inside(_FENCE, "call fence"), inside("{", "call object", width=0))
+    begun = unmarked("call", MarkerSplit.NONE)
+    yield replace(call_state("call input", (*into, *common)), other=r"[^ \t]", other_transition=begun)
     # Within the strings of an object, a token of the template or a fence is data.
-    yield State(
-        "call object",
-        SpanKind.TOOL_CALL,
-        (Transition("\n", MarkerSplit.NONE, "call line", ahead=_HEADING_FOLLOWS), *common),
-        label="tool_call",
-        payload=JSON,
-        then=unmarked("call", MarkerSplit.NONE),
-    )
+    line = inside("\n", "call line", ahead=_HEADING_FOLLOWS)
+    yield call_state("call object", (line, *common), payload=JSON, then="call")
     yield markup_state("stop_word", "observation", HOME, r"\S")
-    yield State(
-        "answer_block",
-        SpanKind.TEXT,
-        common,
-        label="answer_block",
-        payload=JSON,
-        then=unmarked("answer_end", MarkerSplit.NONE),
-    )
-    yield State(
-        "answer_end",
-        SpanKind.TEXT,
-        (Transition(_FENCE, MarkerSplit.AFTER, HOME),),
-        label="answer_block",
-        other=r"\S",
-        other_transition=unmarked(HOME),
-    )
-    fences = Enclosed(_FENCE, _FENCE)
-    yield enclosed_state("block_call", SpanKind.TOOL_CALL, fences, common, JSON)
+    block_ends = unmarked("answer_end", MarkerSplit.NONE)
+    yield State("answer_block", SpanKind.TEXT, common, label="answer_block", payload=JSON, then=block_ends)
+    yield replace(text_state("answer_end", (closing(_FENCE),), unmarked(HOME)), label="answer_block")
+    yield enclosed_state("block_call", SpanKind.TOOL_CALL, Enclosed(_FENCE, _FENCE), common, JSON)
 
 
 def _observed_states(transitions: Transitions) -> Iterator[State]:
     """The homes of the turns in which an agent's loop sends a tool's result, usually as the user."""
+    observations = tuple(opening(marker, "observed") for marker in _spellings("Observation"))
     for role in ("user", "tool"):
-        yield State(
-            f"{role} line",
-            SpanKind.TEXT,
-            (
-                *(Transition(marker, MarkerSplit.BEFORE, "observed") for marker in _spellings("Observation")),
-                *transitions.turns,
-            ),
-            other=r"\S",
-            other_transition=unmarked(role, MarkerSplit.NONE),
-            by_model=False,
-        )
+        begun = unmarked(role, MarkerSplit.NONE)
+        yield text_state(f"{role} line", (*observations, *transitions.turns), begun, by_model=False)
     yield State("observed", SpanKind.TOOL_RESULT, transitions.turns, label="observation", by_model=False)
 
 
@@ -215,26 +169,17 @@ def _blocks(line_end: str) -> tuple[Transition, ...]:
     )
 
 
-def react_table() -> Table:
-    """The table of ReAct text."""
-    homes = {"text": "prose line", "user": "user line", "tool": "tool line"}
-    return dialect_table(
-        calls=(),
-        call_states=lambda transitions: (*_call_states(transitions), *_observed_states(transitions)),
-        homes={role: homes.get(home, home) for role, home in ROLE_HOMES.items()},
-        default_home="prose line",
-    )
-
-
-_TABLE = react_table()
+_HOMES = {"text": "prose line", "user": "user line", "tool": "tool line"}
+_TABLE = dialect_table(
+    calls=(),
+    call_states=lambda transitions: (*_call_states(transitions), *_observed_states(transitions)),
+    homes={role: _HOMES.get(home, home) for role, home in ROLE_HOMES.items()},
+    default_home="prose line",
+)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "\n".join(f"Action: {call.name}\nAction Input: {_input(call)}" for call in calls)
-
-
-def _input(call: ToolCall) -> str:
-    return call.arguments if isinstance(call.arguments, str) else json_of(call.arguments)
+    return "\n".join(f"Action: {call.name}\nAction Input: {value_text(call.arguments)}" for call in calls)
 
 
 def _expresses(call: ToolCall) -> bool:

@@ -45,9 +45,10 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.edited_text import Slip, read_edited, read_with_slips
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader
+from weaklink.inspector.formats.span_readers import LabelledReader
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls, XmlTags, xml_format
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.tag_families import pair_tags
 from weaklink.inspector.rules.json_syntax import MALFORMED_PARAMETERS
 from weaklink.inspector.rules.markers import WRONG_OPENER
@@ -199,8 +200,7 @@ _K2 = pair_tags(
 
 def _read_k2(closed: SpanClosed) -> ParseResult:
     """Read a call of K2 Horizon: pairs, or a JSON object."""
-    reader = JsonCallReader() if closed.inner_text.lstrip().startswith("{") else _K2.reader
-    return reader(closed)
+    return (JsonCallReader() if closed.inner_text.lstrip().startswith("{") else _K2.reader)(closed)
 
 
 K2_HORIZON = xml_format(
@@ -280,10 +280,7 @@ _STEP_SYNTAX = replace(
 )
 
 _STEP = XmlCalls(
-    (
-        XmlCall(_STEP_OPENER, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
-        XmlCall(_STEP_BEGIN, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
-    ),
+    tuple(XmlCall(opener, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER) for opener in (_STEP_OPENER, _STEP_BEGIN)),
     (_STEP_CALLS,),
     between=(_STEP_SEPARATOR,),
 )

@@ -17,18 +17,8 @@ from weaklink.inspector.text import Range, shown
 ARGUMENT_KEYS = ("arguments", "parameters")
 
 _SCHEMA_KEYS = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "title",
-        "description",
-        "$schema",
-        "$defs",
-        "definitions",
-    }
-)
+    ("type", "properties", "required", "additionalProperties", "title", "description", "$schema", "$defs")
+) | {"definitions"}
 
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
@@ -46,7 +36,7 @@ CALLS_WITHOUT_NAME = (
 """The `near_calls` of a format whose calls have no opening marker: an object like a call whose name is not a string."""
 
 
-class CallKeys(Struct, frozen=True):
+class CallKeys(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The keys of a format's call objects: for the tool's name, the arguments and, if there is one, the id.
 
     `also` are other valid keys for the arguments. `others` says that calls may have more keys than are known.
@@ -83,10 +73,10 @@ class CallShape(Struct, frozen=True):
 
 def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     """The shape of `node`, an object in `text`, as a call of a format with these `keys`."""
-    wrapper = node.member("function")
-    if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
+    wrapper, name = node.member("function"), node.member(keys.name)
+    inner = wrapper.value if wrapper is not None and name is None and not _is_schema(wrapper.value) else None
+    if wrapper is not None and inner is not None and inner.member("name") is not None:
         return _unwrapped(node, wrapper, keys, text)
-    name = node.member(keys.name)
     if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
         named = shape_of(node, structs.replace(keys, name=other.key), text)
         return structs.replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
@@ -118,10 +108,6 @@ def not_an_object(value: JsonNode, place: Range) -> Fault:
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
     return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
-
-
-def _is_call(node: JsonNode) -> bool:
-    return node.kind is JsonKind.OBJECT and node.member("name") is not None and not _is_schema(node)
 
 
 def _is_schema(node: JsonNode) -> bool:
@@ -291,6 +277,16 @@ def call_array(calls: Iterable[ToolCall], *, key: str = "arguments") -> str:
 def json_of(value: Json) -> str:
     """A value as models write it: JSON with `, ` and `: `, with unescaped non-ASCII characters."""
     return write_json(value, ascii_only=False)
+
+
+def value_text(value: Json) -> str:
+    """A value as dialects without types write it: a text unchanged, anything else as JSON."""
+    return value if isinstance(value, str) else json_of(value)
+
+
+def arguments_of(call: ToolCall) -> dict[str, Json]:
+    """The call's arguments by name; empty if they could not be read."""
+    return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def is_json_call(call: ToolCall) -> bool:

@@ -14,13 +14,17 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
+    BARE_HOMES,
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
     call_end,
+    call_state,
+    closing,
     dialect_table,
     enclosed_state,
+    inside,
     opener_again,
     opening,
     table_parser,
@@ -32,7 +36,6 @@ from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, SpanReader
 from weaklink.inspector.segmenter.table import (
-    HOME,
     Lookahead,
     LookaheadPiece,
     MarkerSplit,
@@ -55,9 +58,6 @@ NAMED: tuple[LookaheadPiece, ...] = (
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
-CALL_ENDS = unmarked("call end", MarkerSplit.NONE)
-"""The end of a call without a closing marker."""
-
 
 CALL_END = call_end("call end")
 """The state after a call without a closing marker."""
@@ -66,8 +66,6 @@ TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 """The markers that models write around an invented result, whatever their family's own template uses."""
 
 _CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
-BARE_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
-"""The homes of a dialect that has bare calls."""
 
 _FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
 
@@ -96,15 +94,15 @@ def bare_calls(bare: BareJson) -> tuple[BareCall, ...]:
 def bare_states(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """The states of bare calls and of the text around them, whose home is `start`."""
     openings = tuple(_openings(bare, "", "{["))
-    quoted = tuple(Transition(f"`{first}", MarkerSplit.NONE, "quoted") for first in bare.beginnings)
-    ticks = Transition("```", MarkerSplit.NONE, "fence")
-    yield State(
-        "start", SpanKind.TEXT, (*transitions.out_of_text, *openings, *quoted, *_into_fences(bare), ticks, *bare.more)
+    others = (
+        *(inside(f"`{first}", "quoted") for first in bare.beginnings),
+        *_into_fences(bare),
+        inside("```", "fence"),
     )
-    unquoted = tuple(Transition(end, MarkerSplit.NONE, "start") for end in "`\n")
-    yield State("quoted", SpanKind.TEXT, (*transitions.calls, *transitions.turns, *unquoted))
-    ends = Transition("```", MarkerSplit.NONE, "start")
-    yield State("fence", SpanKind.TEXT, (*transitions.calls, *transitions.turns, ends))
+    yield State("start", SpanKind.TEXT, (*transitions.out_of_text, *openings, *others, *bare.more))
+    for name, ends in (("quoted", "`\n"), ("fence", ("```",))):
+        unquoted = (inside(end, "start") for end in ends)
+        yield State(name, SpanKind.TEXT, (*transitions.calls, *transitions.turns, *unquoted))
     yield from _calls(bare, transitions)
     yield from _fenced(transitions, is_own=bare.has_fences)
     yield from bare.more_states
@@ -126,18 +124,9 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     """
     for first, brackets in (("{", "{["), ("[", "[")):
         name = f"bare call {first}"
-        breaks = unmarked(f"broken {name}", MarkerSplit.NONE)
-        yield State(
-            name,
-            SpanKind.TOOL_CALL,
-            transitions.out_of_call,
-            "tool_call",
-            payload=JSON,
-            then=CALL_ENDS,
-            broken_transition=breaks,
-        )
-        next_calls = _openings(bare, "\n", brackets)
-        yield State(f"broken {name}", SpanKind.TOOL_CALL, (*transitions.out_of_call, *next_calls), "tool_call")
+        call = call_state(name, transitions.out_of_call, payload=JSON, then="call end")
+        yield structs.replace(call, broken_transition=unmarked(f"broken {name}", MarkerSplit.NONE))
+        yield call_state(f"broken {name}", (*transitions.out_of_call, *_openings(bare, "\n", brackets)))
 
 
 def _into_fences(bare: BareJson) -> Iterable[Transition]:
@@ -153,15 +142,12 @@ def _into_fences(bare: BareJson) -> Iterable[Transition]:
 def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
     """The states of a call in a fence: the fence is the call's marker, or it is a fault within the call."""
     if is_own:
-        ends = (Transition("```", MarkerSplit.AFTER, HOME), *transitions.out_of_call)
-        yield State("fenced call", SpanKind.TOOL_CALL, ends, "tool_call", closer="```", payload=JSON)
+        yield call_state("fenced call", (closing("```"), *transitions.out_of_call), closer="```", payload=JSON)
         return
-    into = (Transition(first, MarkerSplit.NONE, "fenced value", width=0) for first in "[{")
-    then = unmarked("fence end", MarkerSplit.NONE)
-    yield State("fenced call", SpanKind.TOOL_CALL, (*into, *transitions.out_of_call), label="tool_call")
-    yield State("fenced value", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=JSON, then=then)
-    closing = Transition("```", MarkerSplit.NONE, "call end")
-    yield call_end("fence end", stops=r"[^\]}\s]", transitions=(closing,))
+    into = (inside(first, "fenced value", width=0) for first in "[{")
+    yield call_state("fenced call", (*into, *transitions.out_of_call))
+    yield call_state("fenced value", transitions.out_of_call, payload=JSON, then="fence end")
+    yield call_end("fence end", stops=r"[^\]}\s]", transitions=(inside("```", "call end"),))
 
 
 class JsonMarkers(Struct, frozen=True):
@@ -183,12 +169,6 @@ class JsonMarkers(Struct, frozen=True):
     turn_states: tuple[State, ...] = ()
     homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
     tails: Mapping[str, str] = MappingProxyType({})
-
-
-def _into_call(call: Enclosed, ahead: Lookahead | None) -> Transition:
-    """The transition into a call. An opener that only another one follows opens nothing."""
-    again = opener_again(call.opener, Repeat(r"\s")) if ahead is not None else None
-    return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=ahead, otherwise=again)
 
 
 def json_format(
@@ -222,14 +202,14 @@ def json_format(
         if bare is not None:
             yield from bare_states(bare, transitions)
 
-    def write_array(group: Sequence[ToolCall]) -> str:
-        return f"{calls[0].opener}{call_array(group)}{calls[0].closer}"
-
-    def expresses_all(call: ToolCall) -> bool:
-        return (ids or call.id is None) and expresses(call)
+    def into(call: Enclosed) -> Transition:
+        """The transition into a call. An opener that only another one follows opens nothing."""
+        ahead = None if call.closer else markers.ahead
+        again = opener_again(call.opener, Repeat(r"\s")) if ahead is not None else None
+        return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=ahead, otherwise=again)
 
     table = dialect_table(
-        calls=(_into_call(call, None if call.closer else markers.ahead) for call in calls),
+        calls=map(into, calls),
         call_states=states,
         call_closers=closers,
         results=markers.results,
@@ -250,8 +230,8 @@ def json_format(
         confidence=signs,
         new_parser=table_parser(table),
         readers=reader_table(reader, drafts, text=text_reader),
-        write_calls=write_calls or write_array,
-        expresses=expresses_all,
+        write_calls=write_calls or (lambda group: f"{calls[0].opener}{call_array(group)}{calls[0].closer}"),
+        expresses=lambda call: (ids or call.id is None) and expresses(call),
         ids=ids,
         near_calls=near_calls,
         calls_only=calls_only,
@@ -263,20 +243,9 @@ def _call(call: Enclosed, transitions: Transitions) -> Iterator[State]:
     if call.closer:
         yield enclosed_state(name, SpanKind.TOOL_CALL, call, transitions.out_of_call, JSON)
         return
-    then = unmarked(f"{name} end", MarkerSplit.NONE)
-    yield State(
-        name,
-        SpanKind.TOOL_CALL,
-        transitions.out_of_call,
-        label="tool_call",
-        opener=call.opener,
-        payload=JSON,
-        then=then,
-    )
+    yield call_state(name, transitions.out_of_call, call.opener, payload=JSON, then=f"{name} end")
     # A second object or array after the first belongs to the same call: it has no separate marker.
-    again = (
-        Transition(f"{space}{bracket}", MarkerSplit.NONE, name, width=0, ahead=ahead)
-        for space in ("", "\n", " ")
-        for bracket, ahead in (("{", _CALL_KEYS), ("[{", _CALL_KEYS))
+    again = (f"{space}{bracket}" for space in ("", "\n", " ") for bracket in ("{", "[{"))
+    yield call_end(
+        f"{name} end", transitions=tuple(inside(begins, name, width=0, ahead=_CALL_KEYS) for begins in again)
     )
-    yield call_end(f"{name} end", transitions=tuple(again))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 from msgspec import Struct, structs
 
@@ -13,7 +12,10 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     ReasoningTag,
     Transitions,
+    call_state,
+    closing,
     dialect_table,
+    inside,
     opening,
     table_parser,
 )
@@ -30,8 +32,8 @@ from weaklink.inspector.formats.json.call_shape import (
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call, reader_table
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
-from weaklink.inspector.json_scanner.messages import trailing_text
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.json_scanner.messages import FaultMessage, trailing_text
+from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
@@ -85,7 +87,8 @@ class NamedCallReader(Struct, frozen=True):
         text, start = closed.inner_text, closed.span.inner.start
         strict = self.header.match(text)
         header, faults = (strict, ()) if strict is not None else self._loosely(text)
-        if header is None or (header is not strict and _is_cut(closed, header)):
+        is_cut = header is not None and header.end("name") == len(text.rstrip()) and not _is_closed(closed)
+        if header is None or (header is not strict and is_cut):  # the whole name may be longer
             return self._nameless(closed)
         place = Range(header.end(), len(text)).stripped(text, _SPACE)
         if _FENCE in header[0]:
@@ -160,11 +163,6 @@ class NamedCallReader(Struct, frozen=True):
         return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
 
 
-def _is_cut(closed: SpanClosed, header: re.Match[str]) -> bool:
-    """Whether the span ends with the header's name, cut off, so that the whole name is unknown."""
-    return header.end("name") == len(closed.inner_text.rstrip()) and not _is_closed(closed)
-
-
 def _is_closed(closed: SpanClosed) -> bool:
     """Whether a closing marker is at the span's end: then what is missing within was left out, not cut off."""
     return closed.span.range.end > closed.span.inner.end
@@ -198,7 +196,7 @@ def read_json_arguments(
     faults = list(reading.faults)
     objects = [node for node in reading.nodes if node.kind is JsonKind.OBJECT]
     if len(objects) > 1:
-        faults += (_second_object(second) for _, second in pairwise(objects))
+        faults += (_second_object(closed.inner_text, second.range) for second in objects[1:])
         return tuple(
             _one_of_several(closed, header, node, reading, is_first=node is objects[0]) for node in objects
         ), faults
@@ -254,9 +252,11 @@ def _one_of_several(
     )
 
 
-def _second_object(node: JsonNode) -> Fault:
-    message = "A second object appears after the arguments; servers read only the first, or none."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give each call a separate header.")
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second object appears after the arguments; servers read only the first, or none.",
+    "Give each call a separate header.",
+)
 
 
 class Section(Struct, frozen=True):
@@ -290,22 +290,21 @@ class Section(Struct, frozen=True):
     def states(self, transitions: Transitions) -> Iterator[State]:
         """The states of the section: between calls, in a call's header, in its arguments."""
         call = opening(self.call_opener, "call")
-        ends = (Transition(closer, MarkerSplit.AFTER, "text") for closer in self.closers)
+        ends = (closing(closer, "text") for closer in self.closers)
         section = markup_state("section", SECTION, "text", r"\S", (*ends, call, *transitions.turns))
         yield structs.replace(section, opener=self.openers[0])
         yield markup_state("section end", SECTION, "text")
         own_markers = {*self.openers, *self.closers, self.call_opener}
         leaving = (
-            Transition(self.call_closer, MarkerSplit.AFTER, "section"),
+            closing(self.call_closer, "section"),
             call,
             *(opening(marker, "section") for marker in self.openers),
             *(opening(marker, "section end") for marker in self.closers),
             *(transition for transition in transitions.out_of_call if transition.marker not in own_markers),
         )
-        arguments = Transition("{", MarkerSplit.NONE, "arguments", width=0)
-        opener, closer = self.call_opener, self.call_closer
-        yield State("call", SpanKind.TOOL_CALL, (arguments, *leaving), "tool_call", opener, closer)
-        yield State("arguments", SpanKind.TOOL_CALL, leaving, "tool_call", opener, closer, payload=JSON)
+        into_arguments = inside("{", "arguments", width=0)
+        yield call_state("call", (into_arguments, *leaving), self.call_opener, self.call_closer)
+        yield call_state("arguments", leaving, self.call_opener, self.call_closer, payload=JSON)
 
 
 def section_table(

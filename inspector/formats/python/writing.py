@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from decimal import Decimal
 
-from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow, json_of
+from weaklink.inspector.formats.json.call_shape import arguments_of, is_finite, is_shallow, json_of
 from weaklink.inspector.json_text import nested_text
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -22,8 +22,7 @@ WriteValue = Callable[[Json], str]
 def write_call(call: ToolCall, write_value: WriteValue | None = None) -> str:
     """The call with its arguments as `name=value`; values are Python literals unless `write_value` writes them."""
     write = write_value or python_value
-    members = call.arguments if isinstance(call.arguments, dict) else {}
-    return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in members.items())})"
+    return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in arguments_of(call).items())})"
 
 
 def is_python_call(call: ToolCall) -> bool:

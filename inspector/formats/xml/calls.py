@@ -9,6 +9,7 @@ The enclosing tag names the tool, so JSON in it is the object of arguments, or w
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +34,7 @@ _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")
 _BARE_NAME = lazy_pattern(BARE_NAME)
 _BEGINS = lazy_pattern(r"(?:```\w*\s*)?[{\[]")
+_Ranged = TypeVar("_Ranged", ToolCall, Fault)
 
 
 def same_name(name: str) -> str:
@@ -78,17 +80,24 @@ class XmlCallReader(Struct, frozen=True):
             return empty_call(closed, "a tool's name and its parameters", rules.TRUNCATED_PARAMETERS)
         if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
-        if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
-            return ParseResult(calls=(_empty_call(closed),), complete=True)
+        span, call = closed.span, None
         is_cut = bool(closed.wanted) and closed.ended_at is None
-        is_plain = not is_cut and self.decode is same_name
-        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if is_plain else None
+        if span.range.end - span.inner.end in map(len, EMPTY_ENDS):  # the fault of the marker says so
+            name = closed.inner_text
+            call = ToolCall(name, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
+        elif not is_cut and self.decode is same_name:
+            call = regular_call(text, self.syntax, self.unescape, start, span.range)
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
         whole = self._read_completed(closed, text, start) if is_cut and self.nested is not None else None
-        reading = whole or _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
-        if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax):
-            reading = _open_ended(reading)
+        reading = whole or _moved(self._read(text, is_cut=is_cut), start, span.range)
+        closer, begins, end = self.syntax.closer, self.syntax.parameter_begins, text.rstrip()
+        beginnings = (closer[:size] for size in range(1, len(closer)) if not begins.startswith(closer[:size]))
+        if is_cut and not self.syntax.call_end and not any(map(end.endswith, beginnings)):
+            # Another parameter may have followed the last.
+            *calls, last = reading.calls
+            last = msgspec.structs.replace(last, valid=False, recovered=last.valid or last.recovered)
+            reading = msgspec.structs.replace(reading, calls=(*calls, last), open_ended=True)
         return reading
 
     def _read_completed(self, closed: SpanClosed, text: str, start: int) -> ParseResult | None:
@@ -128,7 +137,11 @@ class XmlCallReader(Struct, frozen=True):
             faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
         if self.nested is None:
             faults += (messages.tag_in_value(text, place) for place in walked.data)
-        errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
+        errors = sorted(
+            fault.range
+            for fault in faults
+            if fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
+        )
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
         return ParseResult(calls=calls, faults=tuple(sorted(faults, key=lambda fault: fault.range)), complete=complete)
@@ -181,7 +194,8 @@ class XmlCallReader(Struct, frozen=True):
             return parameter, self.decode(written), ()
         reading = read_json(written)
         if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
-            wrong = reading.faults or (_no_value(found),)
+            no_value = Fault(rules.MALFORMED_JSON, found.tag, "The value is not the JSON that its tag declares.")
+            wrong = reading.faults or (no_value.moved(-place.start),)
             return parameter, written, tuple(_within(fault.moved(place.start), found.tag) for fault in wrong)
         faults = tuple(_within(fault.moved(place.start), found.tag) for fault in reading.faults)
         return parameter, reading.nodes[0].value(), faults
@@ -197,29 +211,6 @@ class XmlCallReader(Struct, frozen=True):
             f"each parameter in tags.",
         )
         return JsonCallReader()(closed).recovered(fault)
-
-
-def _begins_closer(text: str, syntax: XmlSyntax) -> bool:
-    """Whether a text ends with the beginning of the closing tag, not of a parameter's, so that the call is whole."""
-    beginnings = (syntax.closer[:size] for size in range(1, len(syntax.closer)))
-    return any(text.endswith(begin) and not syntax.parameter_begins.startswith(begin) for begin in beginnings)
-
-
-def _open_ended(reading: ParseResult) -> ParseResult:
-    """The reading of a cut call that only its span's closer would end: another parameter may have followed the last."""
-    *calls, last = reading.calls
-    recovered = last.valid or last.recovered
-    return msgspec.structs.replace(
-        reading,
-        calls=(*calls, msgspec.structs.replace(last, valid=False, recovered=recovered)),
-        open_ended=True,
-    )
-
-
-def _empty_call(closed: SpanClosed) -> ToolCall:
-    """The call of a tag that closes itself; the fault of its marker says so."""
-    span = closed.span
-    return ToolCall(closed.inner_text, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
 
 
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
@@ -245,18 +236,10 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
     return names, max(len(text) - cut, end)
 
 
-def _breaks_its_call(fault: Fault) -> bool:
-    return fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
-
-
 def _holds_any(whole: Range, places: list[Range]) -> bool:
     """Whether one of the ranges, which are sorted, is within `whole`."""
-    for at in range(bisect_left(places, Range(whole.start, 0)), len(places)):
-        if places[at].start > whole.end:
-            break
-        if places[at].end <= whole.end:
-            return True
-    return False
+    first, last = (bisect_left(places, Range(edge, 0)) for edge in (whole.start, whole.end + 1))
+    return any(place.end <= whole.end for place in places[first:last])
 
 
 def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
@@ -286,25 +269,16 @@ def _within(fault: Fault, tag: Range) -> Fault:
     return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
 
 
-def _no_value(found: XmlParameterText) -> Fault:
-    message = "The value is not the JSON that its tag declares."
-    return Fault(rules.MALFORMED_JSON, found.tag, message)
-
-
 def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
     """The reading with all ranges moved by `distance` code points and limited to the span."""
     moved = reading.moved(distance)
-    calls = (
-        msgspec.structs.replace(call, range=Range(max(call.range.start, span.start), call.range.end))
-        for call in moved.calls
+
+    def limited(found: _Ranged) -> _Ranged:
+        return msgspec.structs.replace(found, range=Range(max(found.range.start, span.start), found.range.end))
+
+    return msgspec.structs.replace(
+        moved, calls=tuple(map(limited, moved.calls)), faults=tuple(map(limited, moved.faults))
     )
-    return msgspec.structs.replace(moved, calls=tuple(calls), faults=tuple(_cut(fault, span) for fault in moved.faults))
-
-
-def _cut(fault: Fault, span: Range) -> Fault:
-    if fault.range.start >= span.start:
-        return fault
-    return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
 
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:

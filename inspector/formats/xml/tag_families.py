@@ -20,8 +20,9 @@ from msgspec.structs import replace
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.span_readers import LabelledReader
 from weaklink.inspector.formats.xml.calls import XmlCallReader
-from weaklink.inspector.formats.xml.format import CallTemplate, LabelledReader, XmlCall, XmlCalls, XmlTags
+from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlCalls, XmlTags
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, TagSlip, XmlSyntax
 from weaklink.inspector.rules.markers import FOREIGN_FORMAT, WRONG_OPENER
 from weaklink.inspector.scanning import lazy_pattern

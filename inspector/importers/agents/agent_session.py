@@ -14,23 +14,24 @@ Calls and results are written as OpenAI's messages are, so one reader (`read_mes
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
+from typing import TypeAlias
 
 from msgspec import structs
 
-from weaklink.inspector.apis.openai.messages import call_object, message_object, read_message
-from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.apis.openai.messages import call_objects, message_object, read_message
+from weaklink.inspector.importers.generations import answered_with, stored_generation
+from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
 from weaklink.inspector.importers.recorded_states import read_state
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import count_of, object_of
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
     ExternalId,
-    Generation,
     GenerationError,
     Instant,
     Json,
@@ -41,27 +42,32 @@ from weaklink.inspector.model import (
     RecognisedBy,
     Role,
     ToolDefinition,
-    ToolsOrigin,
     Trace,
     Turn,
     TurnFlag,
     Usage,
 )
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
-PARSED_ARGUMENTS = (
-    "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
-    "was none"
-)
-"""What a source that keeps no raw arguments does not keep."""
+SessionIds: TypeAlias = tuple[tuple[str, str], ...]
+"""The ids of a session, each with its name; one without a value is left out."""
 
 _INJECTED = frozenset({TurnFlag.INJECTED})
 _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
 
 
-def rows_of(file: SourceFile) -> Iterator[Row | Skipped]:
-    """The rows of a file that together are one log, until they take `RECORD_MEMORY`."""
-    return (row for _, row in _rows_with_logs(file, lambda _: ""))
+def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
+    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` tells which they are.
+
+    Any other row is a session by itself.
+    """
+    left = RECORD_MEMORY
+    for row in read_rows(file):
+        if isinstance(row, Row) and is_part(row.value):
+            left -= estimated_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                return
+        yield row
 
 
 def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[Iterator[Row | Skipped]]:
@@ -75,10 +81,10 @@ def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[It
 def sessions_in_rows(
     file: SourceFile,
     id_of: Callable[[JsonObject], str],
-    begin: Callable[[Row, int], "AgentSession"],
+    begin: Callable[[Row, SessionIds], "AgentSession"],
     take: Callable[[JsonObject, "AgentSession"], None],
 ) -> Iterator[Trace | Skipped]:
-    """The session of each log in a file of lines (`logs_of`): `begin` makes it, with the number of its log from 0.
+    """The session of each log in a file of lines (`logs_of`): `begin` makes it, given the ids of its place (`ids_of`).
 
     A log begins with the row that has its id, or with its first row if none has one. `take` adds a row to a session.
     """
@@ -89,16 +95,24 @@ def sessions_in_rows(
                 yield row
                 continue
             if session is None or (not session.turns and id_of(row.value)):
-                session = begin(row, log)
+                session = begin(row, ids_of("", file, log))
             take(row.value, session)
         if session is not None:
             yield session.trace()
 
 
-def ids_of_file(file: SourceFile, log: int) -> tuple[tuple[str, str], ...]:
-    """The ids of a session whose log has none: its file, and the number of the log in a file of several."""
+def session_of_each_row(
+    file: SourceFile, session: Callable[[JsonObject, str], "AgentSession"]
+) -> Iterator[Trace | Skipped]:
+    """The session that each row of a file is; `session` makes it of the row's value and its position."""
+    for row in read_rows(file):
+        yield row if isinstance(row, Skipped) else session(row.value, row.record).trace()
+
+
+def ids_of(named: str, file: SourceFile, log: int = 0) -> SessionIds:
+    """The id that a log gives its session; without one its file, and the number of the log in a file of several."""
     place = place_of(file.path)
-    return ((place.name, place.value), ("log", str(log or "")))
+    return (("session_id", named),) if named else ((place.name, place.value), ("log", str(log or "")))
 
 
 def _rows_with_logs(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[tuple[int, Row | Skipped]]:
@@ -124,16 +138,6 @@ def failure(message: str, *, code: str = "", status: Json = None) -> GenerationE
     return GenerationError(ErrorPhase.CLIENT_ABORT if code in _ABORTED else phase, message, known, code or None)
 
 
-def usage_of(counts: JsonObject, inputs: str, outputs: str, *, cached: str = "", reasoning: str = "") -> Usage:
-    """The counts of an answer, by the names that the source has for them."""
-    return Usage(
-        count_of(counts.get(inputs)),
-        count_of(counts.get(outputs)),
-        count_of(counts.get(reasoning)),
-        count_of(counts.get(cached)),
-    )
-
-
 class AgentSession:
     """One session while its log is read. `source` is the importer's name, `ids` what the log calls the session.
 
@@ -155,6 +159,32 @@ class AgentSession:
     def began(self, at: Json) -> None:
         """Take a time of the log; the first one is that of the session."""
         self.started = self.started or instant(at)
+
+    def take_facts(
+        self,
+        record: JsonObject,
+        *,
+        title: str = "",
+        model: str = "",
+        version: str = "",
+        folder: str = "",
+        branch: str = "",
+        started: str = "",
+        parent: str = "",
+    ) -> None:
+        """Take facts from members of a record, each named by its path (`model.id`), or by several (`name summary`).
+
+        The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
+        is the session for which this one worked as a sub-agent.
+        """
+        self.title = text_at(record, *title.split()) or self.title
+        self.model = text_at(record, *model.split()) or self.model
+        self.version = text_at(record, *version.split()) or self.version
+        self.folder = text_at(record, *folder.split()) or self.folder
+        self.branch = text_at(record, *branch.split()) or self.branch
+        for path in started.split():
+            self.began(member_at(record, path))
+        self.child_of(text_at(record, *parent.split()))
 
     def child_of(self, parent: str) -> None:
         """Take the id of the session for which this one worked as a sub-agent; nothing if it is empty."""
@@ -199,15 +229,13 @@ class AgentSession:
         message = message_object("assistant", content or None, reasoning_content=reasoning or None, calls=calls)
         turn = read_message(message)
         self.model = self.model or model
-        generation = Generation(
+        generation = stored_generation(
             requested_model=model,
             tools=self.tools,
-            tools_origin=ToolsOrigin.REQUEST if self.tools else None,
-            started=instant(started),
-            ended=instant(ended),
-            usage=usage or Usage(),
-            finish_reason=finish or None,
-            finish=finish_meaning(finish) if finish else None,
+            started=started,
+            ended=ended,
+            usage=usage,
+            finish=finish,
             error=error,
             response_id=response_id,
         )
@@ -218,11 +246,7 @@ class AgentSession:
         self.answer(
             text_blocks(blocks),
             reasoning=texts(blocks, "thinking"),
-            calls=[
-                call_object(block.get("name"), block.get("input"), block.get("id"))
-                for block in blocks
-                if block.get("type") == "tool_use"
-            ],
+            calls=call_objects(of_type(blocks, "tool_use"), arguments="input"),
             model=model,
             usage=usage,
             ended=at,
@@ -230,16 +254,8 @@ class AgentSession:
 
     def framework_messages(self, messages: Json) -> None:
         """Add messages in the shape of a framework or an API (`read_any_messages`); an assistant's is an answer."""
-        for turn in read_any_messages(messages).turns:
-            if turn.role is Role.ASSISTANT:
-                generation = Generation(
-                    requested_model=self.model,
-                    tools=self.tools,
-                    tools_origin=ToolsOrigin.REQUEST if self.tools else None,
-                )
-                self.turns.append(structs.replace(turn, generation=generation))
-            else:
-                self.turns.append(turn)
+        generation = stored_generation(requested_model=self.model, tools=self.tools)
+        self.turns += answered_with(read_any_messages(messages).turns, generation)
 
     def result(
         self,
@@ -293,9 +309,19 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     return "".join(text for text in found if isinstance(text, str))
 
 
+def blocks_of(content: Json) -> list[JsonObject]:
+    """The blocks of a message's content; a plain text is one of them."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
+
+
+def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:
+    """The blocks of a `type`."""
+    return [block for block in blocks if block.get("type") == kind]
+
+
 def text_blocks(blocks: Iterable[JsonObject]) -> str:
     """The joined texts of the blocks that are a `text`."""
-    return texts([block for block in blocks if block.get("type") == "text"], "text")
+    return texts(of_type(blocks, "text"), "text")
 
 
 def branch_of(nodes: JsonObject, leaf: str, parent: str) -> list[JsonObject]:

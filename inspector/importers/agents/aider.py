@@ -11,14 +11,13 @@ calls. Source: `aider/io.py` (`append_chat_history`, `log_llm_history`), `aider/
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession
-from weaklink.inspector.importers.identity import place_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import whole_text
 from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long, too_much, transcript_memory
 from weaklink.inspector.model import Trace
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.text import decode
 
 _NOTES = (
     "the source stores neither requests, exact counts of tokens nor chunks; edits are blocks in the model's text",
@@ -33,39 +32,6 @@ _FACT = lazy_pattern(r"(?:Aider v(?P<version>\S+)|(?:Main m|M)odel: (?P<model>\S
 _STAMP = lazy_pattern(r"(TO LLM|LLM RESPONSE) (\d{4}-\d\d-\d\dT\S+)\Z")
 _DASHES = "-------"
 _ROLES = ("SYSTEM", "USER", "ASSISTANT", "TOOL", "FUNCTION")
-
-
-class AiderImporter:
-    """One trace per session, or per request."""
-
-    name = "aider"
-    signs = "the line `# aider chat started at`, or `TO LLM` with a time"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the first line that is not blank."""
-        first = sample.text.lstrip("\ufeff \t\r\n").partition("\n")[0].rstrip("\r")
-        return 0.95 if first.startswith(_START) or _STAMP.match(first) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions or requests in order; a session in which nothing was said is skipped."""
-        with file.open() as stream:
-            raw = stream.read(RECORD_BYTES + 1)
-        text = decode(raw)
-        needed = transcript_memory(text)
-        if len(raw) > RECORD_BYTES or needed > RECORD_MEMORY:
-            yield Skipped("file", too_long(RECORD_BYTES) if len(raw) > RECORD_BYTES else too_much(needed))
-            return
-        lines = text.replace("\r\n", "\n").split("\n")
-        starts = [number for number, line in enumerate(lines) if line.startswith((_START, "TO LLM "))]
-        for number, end in zip(starts, [*starts[1:], len(lines)], strict=True):
-            place, began = place_of(file.path), lines[number].removeprefix(_START).removeprefix("TO LLM ")
-            ids = ((place.name, place.value), ("line", str(number + 1)), ("started", began))
-            is_request = not lines[number].startswith(_START)
-            session = AgentSession("aider", ids, f"line {number + 1}", _REQUEST_NOTES if is_request else _NOTES)
-            session.began(began)
-            session.folder = str(file.path.absolute().parent)
-            (_take_request if is_request else _take_chat)(lines[number + 1 : end], began, session)
-            yield session.trace()
 
 
 def _take_chat(lines: list[str], _began: str, session: AgentSession) -> None:
@@ -110,3 +76,36 @@ def _take_request(lines: list[str], began: str, session: AgentSession) -> None:
             else:
                 session.say(role.lower(), text)
     session.title = first_words(reversed(session.turns))
+
+
+def _starts(sample: FileSample) -> float:
+    """By the first line that is not blank."""
+    first = sample.text.lstrip("\ufeff \t\r\n").partition("\n")[0].rstrip("\r")
+    return 0.95 if first.startswith(_START) or _STAMP.match(first) else 0.0
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    text = whole_text(file)
+    if isinstance(text, Skipped):
+        yield text
+        return
+    lines = text.replace("\r\n", "\n").split("\n")
+    starts = [number for number, line in enumerate(lines) if line.startswith((_START, "TO LLM "))]
+    for number, end in zip(starts, [*starts[1:], len(lines)], strict=True):
+        began = lines[number].removeprefix(_START).removeprefix("TO LLM ")
+        ids = (*ids_of("", file), ("line", str(number + 1)), ("started", began))
+        is_request = not lines[number].startswith(_START)
+        session = AgentSession("aider", ids, f"line {number + 1}", _REQUEST_NOTES if is_request else _NOTES)
+        session.began(began)
+        session.folder = str(file.path.absolute().parent)
+        (_take_request if is_request else _take_chat)(lines[number + 1 : end], began, session)
+        yield session.trace()
+
+
+AIDER = LogSource(
+    name="aider",
+    signs="the line `# aider chat started at`, or `TO LLM` with a time",
+    score=_starts,
+    reader=_sessions,
+)
+"""One trace per session, or per request; a session in which nothing was said is skipped."""

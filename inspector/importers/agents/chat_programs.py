@@ -6,18 +6,22 @@ which one is selected, an answer in steps. Source: exported files in the tests o
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
+    SessionIds,
     branch_of,
-    rows_of,
+    ids_of,
+    of_type,
+    session_of_each_row,
     text_blocks,
-    usage_of,
 )
-from weaklink.inspector.importers.identity import place_of, text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import list_of, object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 
@@ -29,28 +33,10 @@ _LM_STUDIO_NOTES = (
 _FAILED = "failed"
 
 
-class ChatGptExportImporter:
-    """One trace per conversation."""
-
-    name = "chatgpt-export"
-    signs = "conversations with a `mapping` of messages and a `current_node`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a conversation."""
-        return 0.95 if any({"mapping", "current_node"} <= row.keys() for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of each row."""
-        for row in rows_of(file):
-            yield row if isinstance(row, Skipped) else _conversation(row.value, row.record).trace()
-
-
 def _conversation(value: JsonObject, record: str) -> AgentSession:
     named = text_of(value, "conversation_id", "id")
     session = AgentSession("chatgpt-export", (("conversation_id", named),), record, _CHATGPT_NOTES)
-    session.title = text_of(value, "title")
-    session.model = text_of(value, "default_model_slug")
-    session.began(value.get("create_time"))
+    session.take_facts(value, title="title", model="default_model_slug", started="create_time")
     number = 0
     branch = branch_of(object_of(value.get("mapping")), text_of(value, "current_node"), "parent")
     for message in filter(None, (object_of(node.get("message")) for node in branch)):
@@ -88,32 +74,17 @@ def _words(content: JsonObject) -> tuple[str, str]:
     return text_of(content, "text") or "".join(parts), thoughts
 
 
-class LmStudioImporter:
-    """One trace per conversation."""
+def _stored(file: SourceFile) -> Iterator[Trace | Skipped]:
+    return session_of_each_row(file, lambda value, record: _chat(value, record, ids_of("", file)))
 
-    name = "lm-studio"
-    signs = "`messages` with `versions`, of which one is `currentlySelected`"
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of its messages."""
-        messages = (message for row in sample.rows[:1] for message in objects_of(row.get("messages")))
-        return 0.95 if any({"versions", "currentlySelected"} <= message.keys() for message in messages) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of each object."""
-        place = place_of(file.path)
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            session = AgentSession("lm-studio", ((place.name, place.value),), row.record, _LM_STUDIO_NOTES)
-            session.title = text_of(row.value, "name")
-            session.began(row.value.get("createdAt"))
-            session.model = text_of(object_of(row.value.get("lastUsedModel")), "identifier")
-            session.say("system", text_of(row.value, "systemPrompt"))
-            for message in objects_of(row.value.get("messages")):
-                _version(message, session)
-            yield session.trace()
+def _chat(value: JsonObject, record: str, ids: SessionIds) -> AgentSession:
+    session = AgentSession("lm-studio", ids, record, _LM_STUDIO_NOTES)
+    session.take_facts(value, title="name", model="lastUsedModel.identifier", started="createdAt")
+    session.say("system", text_of(value, "systemPrompt"))
+    for message in objects_of(value.get("messages")):
+        _version(message, session)
+    return session
 
 
 def _version(message: JsonObject, session: AgentSession) -> None:
@@ -130,12 +101,11 @@ def _version(message: JsonObject, session: AgentSession) -> None:
             session.say(text_of(version, "role") or "user", words)
         elif object_of(step.get("style")).get("type") == "thinking":
             thoughts += words
-        elif words or any(block.get("type") == "toolCallRequest" for block in content):
+        elif words or of_type(content, "toolCallRequest"):
             _answer(step, content, words, thoughts, session)
             thoughts = ""
-        for block in content:
-            if block.get("type") == "toolCallResult":
-                session.result(_id(block), block.get("content"), name=text_of(block, "name"))
+        for block in of_type(content, "toolCallResult"):
+            session.result(_id(block), block.get("content"), name=text_of(block, "name"))
 
 
 def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: str, session: AgentSession) -> None:
@@ -146,8 +116,7 @@ def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: s
         reasoning=thoughts,
         calls=[
             call_object(block.get("name"), block.get("parameters", block.get("arguments")), _id(block))
-            for block in content
-            if block.get("type") == "toolCallRequest"
+            for block in of_type(content, "toolCallRequest")
         ],
         model=text_of(info, "identifier") or session.model,
         usage=usage_of(stats, "promptTokensCount", "predictedTokensCount"),
@@ -158,3 +127,24 @@ def _answer(step: JsonObject, content: list[JsonObject], words: str, thoughts: s
 def _id(block: JsonObject) -> str:
     value: Json = block.get("toolCallRequestId", block.get("callId"))
     return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _has_versions(row: JsonObject) -> bool:
+    return any({"versions", "currentlySelected"} <= message.keys() for message in objects_of(row.get("messages")))
+
+
+CHATGPT_EXPORT = LogSource(
+    name="chatgpt-export",
+    signs="conversations with a `mapping` of messages and a `current_node`",
+    is_row=lambda row: {"mapping", "current_node"} <= row.keys(),
+    reader=partial(session_of_each_row, session=_conversation),
+)
+"""One trace per conversation."""
+
+LM_STUDIO = LogSource(
+    name="lm-studio",
+    signs="`messages` with `versions`, of which one is `currentlySelected`",
+    is_row=_has_versions,
+    reader=_stored,
+)
+"""One trace per conversation."""

@@ -6,53 +6,19 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of, text_or_json
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the tools, errors of the provider nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, errors of the provider nor chunks")
 _SHOWN_ONLY = "this is what the extension showed; the messages are in `api_conversation_history.json` beside it"
 _WANTED = lazy_pattern(r"<(user_input|task|feedback|user_message)(?:\s[^<>]{0,100})?>(.*?)</\1>")
 _ADDED = lazy_pattern(r"\s*(?:<environment_details>|\[[\w-]{1,60}(?: for '[^'\n]{0,500}')?\] Result:)")
-
-
-class ClineImporter:
-    """One trace per file."""
-
-    name = "cline"
-    signs = "a `sessionId` with an `agent` and Anthropic's `messages`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the object of Cline's messages, or by the words that Cline and Roo put around the user's."""
-        if any({"sessionId", "agent", "messages", "version"} <= row.keys() for row in sample.rows):
-            return 0.95
-        if any(map(_is_shown, sample.rows[:1])):
-            return 0.95
-        return 0.9 if any(_is_history(row) for row in sample.rows[:1]) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session of each object, or the one that the file's list of messages is."""
-        messages: list[Json] = []  # of a file that is a list of them
-        first = ""
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_shown(row.value):
-                yield Skipped("file", _SHOWN_ONLY, is_irrelevant=True)
-                return
-            elif isinstance(row.value.get("messages"), list):
-                yield _session(row.value, row.record, file).trace()
-            elif messages or "role" in row.value:
-                first = first or row.record
-                messages.append(row.value)
-        if messages:
-            yield _session({"messages": messages}, first, file).trace()
 
 
 def _is_shown(row: JsonObject) -> bool:
@@ -69,14 +35,10 @@ def _is_history(row: JsonObject) -> bool:
 
 def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
     named = text_of(value, "sessionId")
-    agent = text_of(value, "agent")
-    ids = [("session_id", named)] if named else [(place_of(file.path).name, place_of(file.path).value)]
-    if agent not in ("", "lead"):
-        ids.append(("file", file.path.name))
+    is_child = text_of(value, "agent") not in ("", "lead")
+    ids = (*ids_of(named, file), ("file", file.path.name if is_child else ""))
     session = AgentSession("cline", ids, record, _NOTES)
-    session.version = text_of(object_of(value.get("origin")), "version")
-    if agent not in ("", "lead"):
-        session.child_of(named)
+    session.take_facts(value, version="origin.version", parent="sessionId" if is_child else "")
     session.say("system", text_of(value, "system_prompt"))
     replaced: dict[str, int] = {}  # by the summary of Roo Code that replaces them: how many turns
     for message in objects_of(value.get("messages")):
@@ -90,14 +52,11 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
 
 
 def _take(message: JsonObject, session: AgentSession) -> None:
-    content = message.get("content")
-    plain: JsonObject = {"type": "text", "text": content}
-    blocks = [plain] if isinstance(content, str) else objects_of(content)
+    blocks = blocks_of(message.get("content"))
     session.began(message.get("ts"))
     if message.get("role") == "assistant":
         usage = usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens")
-        model = text_of(object_of(message.get("modelInfo")), "id")
-        session.answer_of_blocks(blocks, model, usage, message.get("ts"))
+        session.answer_of_blocks(blocks, text_at(message, "modelInfo.id"), usage, message.get("ts"))
         return
     is_added = False  # what follows the head of a result is the result, not the user's
     for block in blocks:
@@ -115,16 +74,47 @@ def _take(message: JsonObject, session: AgentSession) -> None:
 def _result(block: JsonObject, session: AgentSession) -> None:
     content = block.get("content")
     runs = [one for one in objects_of(content) if "success" in one]
-    words: Json = content
-    if runs:
-        words = "\n".join(text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
+    told = (text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
     is_error = block.get("is_error")
     failed = is_error is True or any(one.get("success") is False for one in runs)
-    known = is_error is not None or bool(runs)
     session.result(
         text_of(block, "tool_use_id"),
-        words,
+        "\n".join(told) if runs else content,
         name=text_of(block, "name"),
-        is_error=failed if known else None,
+        is_error=failed if runs or is_error is not None else None,
         recorded=runs[0] if len(runs) == 1 else None,
     )
+
+
+def _tasks(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The session of each object, or the one that the file's list of messages is."""
+    messages: list[Json] = []  # of a file that is a list of them
+    first = ""
+    for row in rows_of(file, lambda row: "role" in row):
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_shown(row.value):
+            yield Skipped("file", _SHOWN_ONLY, is_irrelevant=True)
+            return
+        elif isinstance(row.value.get("messages"), list):
+            yield _session(row.value, row.record, file).trace()
+        elif messages or "role" in row.value:
+            first = first or row.record
+            messages.append(row.value)
+    if messages:
+        yield _session({"messages": messages}, first, file).trace()
+
+
+def _score(sample: FileSample) -> float:
+    """By the words that Cline and Roo put around the user's, in the first message."""
+    return 0.95 if any(map(_is_shown, sample.rows[:1])) else 0.9 if any(map(_is_history, sample.rows[:1])) else 0.0
+
+
+CLINE = LogSource(
+    name="cline",
+    signs="a `sessionId` with an `agent` and Anthropic's `messages`",
+    is_row=lambda row: {"sessionId", "agent", "messages", "version"} <= row.keys(),
+    score=_score,
+    reader=_tasks,
+)
+"""One trace per file."""

@@ -11,12 +11,13 @@ from msgspec import Struct, field
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.responses import API
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.agents.agent_session import logs_of
+from weaklink.inspector.importers.identity import place_of, text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import compact_json
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import compact_json, object_of, text_or_json
 
 _NOT_STORED = (
     "the output contains no prompt, tools or times; it contains usage only for whole turns, which was left out",
@@ -34,45 +35,13 @@ _ARGUMENT_KEYS = {
 _RESULT_KEYS = ("aggregated_output", "result", "error")
 
 
-class CodexOutputImporter:
-    """One trace per thread."""
-
-    name = "codex-output"
-    signs = "events of `codex exec`: `thread.started` or `item.completed`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the start of a thread, or completed items."""
-        return 0.9 if any(map(_is_event, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The threads in order; a thread's rows are in memory at once, within `RECORD_MEMORY`."""
-        thread: _Thread | None = None
-        left = RECORD_MEMORY
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            named = text_of(row.value, "thread_id") if row.value.get("type") == "thread.started" else ""
-            if thread and named and named != thread.id:
-                yield from thread.traces()
-                thread, left = None, RECORD_MEMORY
-            left -= estimated_memory(row.raw)
-            if left < 0:
-                yield Skipped(row.record, TOO_MANY_ROWS)
-                break
-            thread = thread or _Thread(row, place_of(file.path), named)
-            thread.take(row.value)
-        yield from thread.traces() if thread else ()
+def _is_item(value: JsonObject) -> bool:
+    return value.get("type") == "item.completed" and "type" in object_of(value.get("item"))
 
 
-def _is_event(value: JsonObject) -> bool:
-    match value.get("type"):
-        case "thread.started":
-            return isinstance(value.get("thread_id"), str)
-        case "item.completed":
-            item = value.get("item")
-            return isinstance(item, dict) and "type" in item
-    return False
+def _begun_thread(value: JsonObject) -> str:
+    """The id of the thread that an event begins; `""` for any other event."""
+    return text_of(value, "thread_id") if value.get("type") == "thread.started" else ""
 
 
 class _Thread(Struct):
@@ -88,16 +57,14 @@ class _Thread(Struct):
 
     def take(self, value: JsonObject) -> None:
         """Add an event; progress events are ignored."""
-        item = value.get("item")
         match value.get("type"):
-            case "item.completed" if isinstance(item, dict):
-                self._take_item(item)
+            case "item.completed":
+                self._take_item(object_of(value.get("item")))
             case "turn.completed":
                 self._close()
                 self.outcome = model.Outcome(completed=True)
             case "turn.failed":
-                error = value.get("error")
-                self._fail(text_of(error, "message") if isinstance(error, dict) else "")
+                self._fail(text_at(value, "error.message"))
                 self.outcome = model.Outcome(completed=False)
 
     def traces(self) -> Iterator[model.Trace]:
@@ -129,10 +96,9 @@ class _Thread(Struct):
         self.parts.append(model.Part("call:0", compact_json(arguments)))
         self.calls.append(model.CallHeader("call:0", text_of(item, "tool") or kind, call_id))
         self._close()
-        result = next((item[key] for key in _RESULT_KEYS if item.get(key) not in (None, "")), "")
-        text = result if isinstance(result, str) else compact_json(result)
+        text = text_or_json(next((item[key] for key in _RESULT_KEYS if item.get(key) not in (None, "")), ""))
         failed = True if item.get("status") in ("failed", "declined") else None
-        state = read_state(CodexOutputImporter.name, item)
+        state = read_state("codex-output", item)
         if state is None and kind == "web_search":  # the output has no more of a search than that it was made
             state = model.RecordedState(state=model.RunState.COMPLETED, field="item.completed")
         header = model.ResultHeader(call_id, text_of(item, "tool") or kind, failed, state)
@@ -155,3 +121,30 @@ class _Thread(Struct):
                 )
             )
         self.parts, self.calls = [], []
+
+
+def _threads(file: SourceFile) -> Iterator[model.Trace | Skipped]:
+    """The threads in order; one whose beginning is missing may come before the first."""
+    for rows in logs_of(file, _begun_thread):
+        thread: _Thread | None = None
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            named = _begun_thread(row.value)
+            if thread and named and named != thread.id:
+                yield from thread.traces()
+                thread = None
+            thread = thread or _Thread(row, place_of(file.path), named)
+            thread.take(row.value)
+        yield from thread.traces() if thread else ()
+
+
+CODEX_OUTPUT = LogSource(
+    name="codex-output",
+    signs="events of `codex exec`: `thread.started` or `item.completed`",
+    is_row=lambda row: _is_item(row) or _begun_thread(row),
+    confidence=0.9,
+    reader=_threads,
+)
+"""One trace per thread."""

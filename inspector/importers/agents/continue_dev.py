@@ -4,36 +4,18 @@ A call's result is in the state of the call; the extension writes it as a messag
 Continue's types, and a run of its command line 1.5.47.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, rows_of, texts, usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, session_of_each_row, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Trace
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither times, the system prompt, the tools nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither times, the system prompt, the tools nor chunks")
 _ENDED = {"done": False, "errored": True, "canceled": True}
 _UNTITLED = "Untitled Session"
-
-
-class ContinueImporter:
-    """One trace per session."""
-
-    name = "continue"
-    signs = "a `sessionId` with a `history` and a `workspaceDirectory`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a session."""
-        return 0.9 if any({"sessionId", "history", "workspaceDirectory"} <= row.keys() for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session of each object."""
-        for row in rows_of(file):
-            yield row if isinstance(row, Skipped) else _session(row.value, row.record).trace()
 
 
 def _session(value: JsonObject, record: str) -> AgentSession:
@@ -80,3 +62,13 @@ def _answer(item: JsonObject, message: JsonObject, reasoning: str, session: Agen
         name = text_of(object_of(object_of(state.get("toolCall")).get("function")), "name")
         words = texts(state.get("output"), "content")
         session.result(call_id, words, name=name, is_error=failed, recorded=state)
+
+
+CONTINUE = LogSource(
+    name="continue",
+    signs="a `sessionId` with a `history` and a `workspaceDirectory`",
+    is_row=lambda row: {"sessionId", "history", "workspaceDirectory"} <= row.keys(),
+    confidence=0.9,
+    reader=partial(session_of_each_row, session=_session),
+)
+"""One trace per session."""

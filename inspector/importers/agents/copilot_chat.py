@@ -9,10 +9,12 @@ VS Code, sessions in the tests of another reader.
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of, usage_of
-from weaklink.inspector.importers.identity import place_of, text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of
+from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import flag_of, list_of, object_of, objects_of
 from weaklink.inspector.model import GenerationError, Json, Trace
 
@@ -23,38 +25,9 @@ _CANCELLED = 2
 _TOOL = "toolInvocationSerialized"
 
 
-class CopilotChatImporter:
-    """One trace per session."""
-
-    name = "copilot-chat"
-    signs = "`requests` with a `responderUsername`, or mutations of such a session"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a session, in an object or in a first mutation."""
-        known = (object_of(row.get("v")) if row.get("kind") == 0 else row for row in sample.rows)
-        return 0.95 if any({"requests", "responderUsername"} <= session.keys() for session in known) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session of each object, or the one that the mutations make."""
-        for rows in logs_of(file, _mutated_session):
-            state: JsonObject = {}
-            first = ""
-            for row in rows:
-                if isinstance(row, Skipped):
-                    yield row
-                elif "kind" not in row.value:
-                    yield _session(row.value, row.record, file)
-                elif row.value["kind"] == 0:
-                    state, first = object_of(row.value.get("v")), first or row.record
-                elif not _change(state, row.value):
-                    yield Skipped(row.record, "the mutation does not fit the session before it")
-            if first:
-                yield _session(state, first, file)
-
-
 def _mutated_session(row: JsonObject) -> str:
     """The id of the session whose mutations a row begins; `""` for any other row."""
-    return text_of(object_of(row.get("v")), "sessionId") if row.get("kind") == 0 else ""
+    return text_at(row, "v.sessionId") if row.get("kind") == 0 else ""
 
 
 def _change(state: JsonObject, row: JsonObject) -> bool:
@@ -91,14 +64,9 @@ def _member(owner: Json, key: Json) -> Json:
 
 
 def _session(value: JsonObject, record: str, file: SourceFile) -> Trace | Skipped:
-    named = text_of(value, "sessionId")
-    place = place_of(file.path)
-    session = AgentSession(
-        "copilot-chat", (("session_id", named) if named else (place.name, place.value),), record, _NOTES
-    )
-    session.title = text_of(value, "customTitle", "computedTitle")
+    session = AgentSession("copilot-chat", ids_of(text_of(value, "sessionId"), file), record, _NOTES)
+    session.take_facts(value, title="customTitle computedTitle", started="creationDate")
     session.version = str(value.get("version", ""))
-    session.began(value.get("creationDate"))
     for request in objects_of(value.get("requests")):
         _request(request, session)
     return session.trace()
@@ -127,7 +95,7 @@ def _request(request: JsonObject, session: AgentSession) -> None:
         session.answer(
             text_of(step, "response"),
             reasoning=_words(object_of(step.get("thinking")).get("text")),
-            calls=[call_object(call.get("name"), call.get("arguments"), call.get("id")) for call in calls],
+            calls=call_objects(calls),
             model=text_of(facts, "resolvedModel") or text_of(request, "modelId"),
             usage=usage_of(facts, "promptTokens", "outputTokens") if len(rounds) == 1 else None,
             started=request.get("timestamp") if number == 1 else None,
@@ -177,3 +145,36 @@ def _words(value: Json) -> str:
         elif isinstance(node, dict):
             waiting += [node[key] for key in ("children", "node", "text", "value") if key in node]
     return "".join(found)
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The session of each object, or the one that the mutations make."""
+    for rows in logs_of(file, _mutated_session):
+        state: JsonObject = {}
+        first = ""
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+            elif "kind" not in row.value:
+                yield _session(row.value, row.record, file)
+            elif row.value["kind"] == 0:
+                state, first = object_of(row.value.get("v")), first or row.record
+            elif not _change(state, row.value):
+                yield Skipped(row.record, "the mutation does not fit the session before it")
+        if first:
+            yield _session(state, first, file)
+
+
+def _is_session(row: JsonObject) -> bool:
+    """By the members of a session, in an object or in a first mutation."""
+    value = object_of(row.get("v")) if row.get("kind") == 0 else row
+    return {"requests", "responderUsername"} <= value.keys()
+
+
+COPILOT_CHAT = LogSource(
+    name="copilot-chat",
+    signs="`requests` with a `responderUsername`, or mutations of such a session",
+    is_row=_is_session,
+    reader=_sessions,
+)
+"""One trace per session."""

@@ -6,41 +6,18 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    failure,
-    logs_of,
-    usage_of,
-)
-from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Trace
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the tools, requests that were tried again, nor chunks",
-)
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the tools, requests that were tried again, nor chunks")
 _SESSION_EVENTS = frozenset({"session.start", "session.resume"})
-
-
-class CopilotCliImporter:
-    """One trace per session, and one for each of its sub-agents."""
-
-    name = "copilot-cli"
-    signs = "events with `type`, `data` and `parentId`, the first `session.start`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By an event that begins a session, with its data."""
-        return 0.95 if any(map(_is_start, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each session, then its sub-agents in the order of their first events."""
-        for rows in logs_of(file, _begun_session):
-            yield from _sessions(rows)
 
 
 def _sessions(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
@@ -91,11 +68,8 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
     at = event.get("timestamp")
     match text_of(event, "type"):
         case "session.start" | "session.resume":
+            session.take_facts(data, version="copilotVersion", folder="context.cwd", branch="context.branch")
             session.began(data.get("startTime"))
-            session.version = text_of(data, "copilotVersion") or session.version
-            context = object_of(data.get("context"))
-            session.folder = text_of(context, "cwd") or session.folder
-            session.branch = text_of(context, "branch") or session.branch
         case "system.message":
             session.say("system", data.get("content"))
         case "user.message":
@@ -105,21 +79,16 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
             session.answer(
                 text_of(data, "content"),
                 reasoning=text_of(data, "reasoningText"),
-                calls=[_call(one) for one in objects_of(data.get("toolRequests"))],
+                calls=call_objects(objects_of(data.get("toolRequests")), call_id="toolCallId"),
                 model=text_of(data, "model") or text_of(usage, "model"),
                 usage=usage_of(usage or data, "inputTokens", "outputTokens", cached="cacheReadTokens"),
                 ended=at,
                 response_id=text_of(data, "apiCallId"),
             )
         case "tool.execution_complete":
-            result = data.get("result")
-            words = result if isinstance(result, str) else text_of(object_of(result), "content")
-            session.result(
-                text_of(data, "toolCallId"),
-                words or text_of(object_of(data.get("error")), "message"),
-                is_error=data.get("success") is False,
-                recorded=data,
-            )
+            words = text_at(data, "result", "result.content", "error.message")
+            failed = data.get("success") is False
+            session.result(text_of(data, "toolCallId"), words, is_error=failed, recorded=data)
         case "session.error":
             error = failure(text_of(data, "message"), code=text_of(data, "errorType"), status=data.get("statusCode"))
             session.answer(None, ended=at, error=error)
@@ -129,5 +98,15 @@ def _take(event: JsonObject, data: JsonObject, session: AgentSession, usages: di
             session.summary(text_of(data, "summaryContent"))
 
 
-def _call(request: JsonObject) -> Json:
-    return call_object(request.get("name"), request.get("arguments"), request.get("toolCallId"))
+def _all_sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for rows in logs_of(file, _begun_session):
+        yield from _sessions(rows)
+
+
+COPILOT_CLI = LogSource(
+    name="copilot-cli",
+    signs="events with `type`, `data` and `parentId`, the first `session.start`",
+    is_row=_is_start,
+    reader=_all_sessions,
+)
+"""One trace per session, and one for each of its sub-agents in the order of their first events."""

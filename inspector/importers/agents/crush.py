@@ -4,42 +4,24 @@ Raw arguments are kept, also of a call that was cut. Times are seconds. A sessio
 model, at the summary. Source: Crush's code.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.apis.openai.messages import call_objects
 from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of
-from weaklink.inspector.model import Trace
 
 _NOTES = ("the source stores neither the system prompt, the tools, usage per answer nor chunks",)
 _FAILED = frozenset({"error", "canceled"})
 
 
-class CrushImporter:
-    """One trace per session."""
-
-    name = "crush"
-    signs = "Crush's tables, with the column `messages.parts`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the tables."""
-        return 0.95 if has_columns(sample, "messages", {"parts", "finished_at", "session_id"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        query = "SELECT * FROM sessions ORDER BY created_at, id"
-        yield from sessions_in_tables(file, ("sessions", "messages"), query, _session)
-
-
 def _session(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("crush", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.title = text_of(row, "title")
-    session.began(row.get("created_at"))
-    session.child_of(text_of(row, "parent_session_id"))
+    session.take_facts(row, title="title", started="created_at", parent="parent_session_id")
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY created_at, rowid", id_):
         listed = tables.json_objects(message, "parts", f"{session.record}, message {message.get('id')}")
         if listed is None:
@@ -71,11 +53,7 @@ def _answer(message: JsonObject, parts: list[tuple[str, JsonObject]], words: str
     session.answer(
         words,
         reasoning="".join(text_of(data, "thinking") for kind, data in parts if kind == "reasoning"),
-        calls=[
-            call_object(data.get("name"), data.get("input"), data.get("id"))
-            for kind, data in parts
-            if kind == "tool_call"
-        ],
+        calls=call_objects((data for kind, data in parts if kind == "tool_call"), arguments="input"),
         model=text_of(message, "model"),
         started=message.get("created_at"),
         ended=message.get("finished_at") or end.get("time") or None,
@@ -93,3 +71,17 @@ def _results(parts: list[tuple[str, JsonObject]], session: AgentSession) -> None
                 name=text_of(data, "name"),
                 is_error=data.get("is_error") is True,
             )
+
+
+CRUSH = LogSource(
+    name="crush",
+    signs="Crush's tables, with the column `messages.parts`",
+    columns={"messages": {"parts", "finished_at", "session_id"}},
+    reader=partial(
+        sessions_in_tables,
+        names=("sessions", "messages"),
+        query="SELECT * FROM sessions ORDER BY created_at, id",
+        session=_session,
+    ),
+)
+"""One trace per session, in the order in which they began."""

@@ -4,15 +4,15 @@ A bubble of the model is words, or one call with its result; raw arguments are k
 blobs. Sources: files in the tests of SpecStory and agentsview; nothing from the producer.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import AgentSession, sessions_in_tables
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns, object_in_text
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.importers.sqlite_tables import LogTables, object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import Trace
 
 _NOTES = (
     "the source does not store which calls belong to one answer: each call is shown as an answer",
@@ -21,30 +21,12 @@ _NOTES = (
 _FAILED = {"completed": False, "error": True}  # others: the call was abandoned, or is still running
 
 
-class CursorImporter:
-    """One trace per conversation."""
-
-    name = "cursor"
-    signs = "the table `cursorDiskKV`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the table of the editor's state."""
-        return 0.95 if has_columns(sample, "cursorDiskKV", {"key", "value"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversations in the order in which they are stored."""
-        query = "SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY rowid"
-        yield from sessions_in_tables(file, ("cursorDiskKV",), query, _conversation)
-
-
 def _conversation(tables: LogTables, row: JsonObject) -> AgentSession:
     key_id = text_of(row, "key").partition(":")[2]
     data = _value(tables, text_of(row, "key"), f"conversation {key_id}")
     id_ = text_of(data, "composerId") or key_id
     session = AgentSession("cursor", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.title = text_of(data, "name")
-    session.model = text_of(object_of(data.get("modelConfig")), "modelName")
-    session.began(data.get("createdAt"))
+    session.take_facts(data, title="name", model="modelConfig.modelName", started="createdAt")
     listed = objects_of(data.get("fullConversationHeadersOnly"))
     bubble_ids = (text_of(header, "bubbleId") for header in listed)
     bubbles = (_value(tables, f"bubbleId:{id_}:{name}", f"{session.record}, bubble {name}") for name in bubble_ids)
@@ -84,3 +66,17 @@ def _answer(bubble: JsonObject, session: AgentSession) -> None:
     if name and failed is not None:
         result = text_of(tool, "result") or text_of(tool, "error")
         session.result(call_id, result, name=name, is_error=failed, recorded=object_in_text(tool.get("result")))
+
+
+CURSOR = LogSource(
+    name="cursor",
+    signs="the table `cursorDiskKV`",
+    columns={"cursorDiskKV": {"key", "value"}},
+    reader=partial(
+        sessions_in_tables,
+        names=("cursorDiskKV",),
+        query="SELECT key FROM cursorDiskKV WHERE key >= 'composerData:' AND key < 'composerData;' ORDER BY rowid",
+        session=_conversation,
+    ),
+)
+"""One trace per conversation, in the order in which they are stored."""

@@ -6,11 +6,13 @@ files in agentsview's tests, and two other readers that agree on the root; nothi
 """
 
 from collections.abc import Iterator
+from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import AgentSession, rows_of, sessions_in_tables
-from weaklink.inspector.importers.identity import place_of, text_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, ids_of, rows_of, sessions_in_tables
+from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -25,35 +27,6 @@ _ADDED = lazy_pattern(r"\s*<[a-z_]{1,60}>")
 _CHILD = lazy_pattern(r"0A20([0-9A-F]{64})")
 
 
-class CursorCliImporter:
-    """One trace per conversation."""
-
-    name = "cursor-cli"
-    signs = "the tables `blobs` and `meta`, or rows of only a `role` and a `message`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the tables of the database, or by the members of a transcript's rows, of which one may be foreign."""
-        if has_columns(sample, "blobs", {"id", "data"}) and has_columns(sample, "meta", {"key", "value"}):
-            return 0.95
-        lines = sum(map(_is_line, sample.rows))
-        return 0.9 if lines and lines >= len(sample.rows) - 1 else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of the file."""
-        if file.head.startswith(MAGIC):
-            query = "SELECT CAST(value AS TEXT) AS value FROM meta WHERE key = '0'"
-            yield from sessions_in_tables(file, ("meta", "blobs"), query, _stored)
-            return
-        place = place_of(file.path)
-        session = AgentSession("cursor-cli", ((place.name, place.value),), "line 1", _TRANSCRIPT_NOTES)
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_line(row.value):
-                _message(text_of(row.value, "role"), object_of(row.value["message"]).get("content"), session)
-        yield session.trace()
-
-
 def _is_line(row: JsonObject) -> bool:
     return row.keys() == {"role", "message"} and isinstance(object_of(row["message"]).get("content"), list)
 
@@ -62,9 +35,7 @@ def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
     meta = tables.json_object({"value": _from_hex(text_of(row, "value"))}, "value", "the row `0` of `meta`") or {}
     id_ = text_of(meta, "agentId")
     session = AgentSession("cursor-cli", (("session_id", id_),), f"conversation {id_}", _NOTES)
-    session.title = text_of(meta, "name")
-    session.model = text_of(meta, "lastUsedModel")
-    session.began(meta.get("createdAt"))
+    session.take_facts(meta, title="name", model="lastUsedModel", started="createdAt")
     root_id = text_of(meta, "latestRootBlobId")
     root = next(
         (text_of(blob, "data") for blob in tables.rows("SELECT hex(data) AS data FROM blobs WHERE id = ?", root_id)), ""
@@ -101,3 +72,35 @@ def _message(role: str, content: Json, session: AgentSession) -> None:
         is_query = text.strip().startswith(_QUERY) and text.strip().endswith(_QUERY_END)
         query = text.strip().removeprefix(_QUERY).removesuffix(_QUERY_END).strip() if is_query else text
         session.say("user", query, is_injected=not is_query and _ADDED.match(text) is not None)
+
+
+def _transcript(file: SourceFile) -> Iterator[Trace | Skipped]:
+    session = AgentSession("cursor-cli", ids_of("", file), "line 1", _TRANSCRIPT_NOTES)
+    for row in rows_of(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_line(row.value):
+            _message(text_of(row.value, "role"), object_of(row.value["message"]).get("content"), session)
+    yield session.trace()
+
+
+def _score(sample: FileSample) -> float:
+    """By the members of a transcript's rows, of which one may be foreign."""
+    lines = sum(map(_is_line, sample.rows))
+    return 0.9 if lines and lines >= len(sample.rows) - 1 else 0.0
+
+
+CURSOR_CLI = LogSource(
+    name="cursor-cli",
+    signs="the tables `blobs` and `meta`, or rows of only a `role` and a `message`",
+    columns={"blobs": {"id", "data"}, "meta": {"key", "value"}},
+    score=_score,
+    reader=_transcript,
+    table_reader=partial(
+        sessions_in_tables,
+        names=("meta", "blobs"),
+        query="SELECT CAST(value AS TEXT) AS value FROM meta WHERE key = '0'",
+        session=_stored,
+    ),
+)
+"""One trace per conversation."""

@@ -4,119 +4,75 @@ Droid: `session_start`, then `message`s. Amp: an object with `messages`, whose r
 files of both in the tests of other readers; nothing of the producers.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
-    ids_of_file,
-    rows_of,
+    SessionIds,
+    blocks_of,
+    of_type,
+    session_of_each_row,
     sessions_in_rows,
     text_blocks,
-    usage_of,
 )
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of, text_or_json
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.json_text import flag_of, object_of, objects_of, text_or_json
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
 _NO_USAGE = "the source stores the model and the usage in another file, per session"
 _ENDED = {"done": False, "error": True, "cancelled": True, "rejected-by-user": True}
 
 
-class DroidImporter:
-    """One trace per session."""
-
-    name = "droid"
-    signs = "a row `session_start` with a `cwd`, then rows `message`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the row that begins a session."""
-        return 0.95 if any("cwd" in row and _session_id(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in their order."""
-
-        def begin(row: Row, log: int) -> AgentSession:
-            named = _session_id(row.value)
-            ids = (("session_id", named),) if named else ids_of_file(file, log)
-            return AgentSession("droid", ids, row.record, (*_NOTES, _NO_USAGE))
-
-        return sessions_in_rows(file, _session_id, begin, _take)
-
-
 def _session_id(row: JsonObject) -> str:
     return text_of(row, "id") if row.get("type") == "session_start" else ""
+
+
+def _begun(row: Row, ids: SessionIds) -> AgentSession:
+    named = _session_id(row.value)
+    return AgentSession("droid", (("session_id", named),) if named else ids, row.record, (*_NOTES, _NO_USAGE))
 
 
 def _take(row: JsonObject, session: AgentSession) -> None:
     message = object_of(row.get("message"))
     match text_of(row, "type"):
         case "session_start":
-            session.title = text_of(row, "title")
-            session.folder = text_of(row, "cwd")
+            session.take_facts(row, title="title", folder="cwd")
         case "compaction_state":
             session.summary(text_of(row, "summary"))
         case "message":
             session.began(row.get("timestamp"))
-            blocks = _blocks(message.get("content"))
+            blocks = blocks_of(message.get("content"))
             if message.get("role") == "assistant":
                 session.answer_of_blocks(blocks, "", None, row.get("timestamp"))
             else:
                 _prompt(blocks, session)
 
 
-def _blocks(content: Json) -> list[JsonObject]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
-
-
 def _prompt(blocks: list[JsonObject], session: AgentSession) -> None:
-    for block in blocks:
-        if block.get("type") == "tool_result":
-            is_error = block.get("is_error")
-            session.result(
-                text_of(block, "tool_use_id"),
-                block.get("content"),
-                is_error=is_error if isinstance(is_error, bool) else None,
-            )
+    for block in of_type(blocks, "tool_result"):
+        session.result(text_of(block, "tool_use_id"), block.get("content"), is_error=flag_of(block.get("is_error")))
     session.say("user", text_blocks(blocks))
-
-
-class AmpImporter:
-    """One trace per thread."""
-
-    name = "amp"
-    signs = "an `id` that begins with `T-`, a number `v` and `messages`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a thread."""
-        known = (text_of(row, "id").startswith("T-") and "v" in row and "messages" in row for row in sample.rows)
-        return 0.95 if any(known) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The thread of each object."""
-        for row in rows_of(file):
-            yield row if isinstance(row, Skipped) else _thread(row.value, row.record).trace()
 
 
 def _thread(value: JsonObject, record: str) -> AgentSession:
     session = AgentSession("amp", (("thread_id", text_of(value, "id")),), record, _NOTES)
-    session.title = text_of(value, "title")
+    session.take_facts(value, title="title", started="created")
     session.version = str(value.get("v", ""))
-    session.began(value.get("created"))
     trees = objects_of(object_of(object_of(value.get("env")).get("initial")).get("trees"))
     session.folder = text_of(trees[0], "uri").removeprefix("file://") if trees else ""
     for message in objects_of(value.get("messages")):
-        blocks = _blocks(message.get("content"))
+        blocks = blocks_of(message.get("content"))
         if message.get("role") == "assistant":
             counts = object_of(message.get("usage"))
             usage = usage_of(counts, "totalInputTokens", "outputTokens", cached="cacheReadInputTokens")
             session.answer_of_blocks(blocks, text_of(counts, "model"), usage, counts.get("timestamp"))
             continue
-        for block in blocks:
-            if block.get("type") == "tool_result" and "run" in block:
+        for block in of_type(blocks, "tool_result"):
+            if "run" in block:
                 _run(block, object_of(block["run"]), session)
         _prompt([block for block in blocks if "run" not in block], session)
     return session
@@ -133,3 +89,29 @@ def _run(block: JsonObject, run: JsonObject, session: AgentSession) -> None:
     session.result(
         call_id, words or text_of(object_of(run.get("error")), "message"), is_error=failed, recorded=recorded
     )
+
+
+def _is_thread(row: JsonObject) -> bool:
+    return text_of(row, "id").startswith("T-") and "v" in row and "messages" in row
+
+
+DROID = LogSource(
+    name="droid",
+    signs="a row `session_start` with a `cwd`, then rows `message`",
+    is_row=lambda row: "cwd" in row and _session_id(row),
+    reader=partial(
+        sessions_in_rows,
+        id_of=_session_id,
+        begin=_begun,
+        take=_take,
+    ),
+)
+"""One trace per session."""
+
+AMP = LogSource(
+    name="amp",
+    signs="an `id` that begins with `T-`, a number `v` and `messages`",
+    is_row=_is_thread,
+    reader=partial(session_of_each_row, session=_thread),
+)
+"""One trace per thread."""

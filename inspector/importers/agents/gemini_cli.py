@@ -10,17 +10,12 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    failure,
-    logs_of,
-    texts,
-    usage_of,
-)
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.model import Json, ParentTrace, ParentWhy, Trace, TurnFlag
 
@@ -35,24 +30,6 @@ _PROMPTS_ONLY = (
 _DROPPED = "$dropped"  # beside a summary, the id of the last message that it stands for
 _BEGINNING = frozenset({"sessionId", "projectHash", "startTime"})
 _TYPES = frozenset({"user", "gemini", "info", "warning", "error"})
-
-
-class GeminiCliImporter:
-    """One trace per session, and one per branch that was left by a rewind."""
-
-    name = "gemini-cli"
-    signs = "a `sessionId` with a `projectHash`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a session's record, or of the list of prompts beside the sessions."""
-        if any(map(_is_prompt, sample.rows)):
-            return 0.95
-        return 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Each session as it was last, then the branches that were left, in their order."""
-        for rows in logs_of(file, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""):
-            yield from _last_state(rows)
 
 
 def _last_state(rows: Iterator[Row | Skipped]) -> Iterator[Trace | Skipped]:
@@ -111,8 +88,7 @@ def _session(record: JsonObject, messages: dict[str, JsonObject], own: str = "",
     session = AgentSession("gemini-cli", ids, place, _NOTES)
     if own and len(session.ids) > 1:
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
-    session.title = text_of(record, "summary")
-    session.began(record.get("startTime"))
+    session.take_facts(record, title="summary", started="startTime")
     turns_after: dict[str, int] = {}
     for id_, message in messages.items():
         if id_ == own:
@@ -163,3 +139,18 @@ def _id_of(call: JsonObject) -> str:
 def _words(response: JsonObject) -> str:
     value: Json = next((response[key] for key in ("output", "error") if key in response), response)
     return value if isinstance(value, str) else compact_json(value)
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for rows in logs_of(file, lambda row: text_of(row, "sessionId") if row.keys() >= _BEGINNING else ""):
+        yield from _last_state(rows)
+
+
+GEMINI_CLI = LogSource(
+    name="gemini-cli",
+    signs="a `sessionId` with a `projectHash`",
+    is_row=_is_prompt,
+    score=lambda sample: 0.9 if any(row.keys() >= _BEGINNING for row in sample.rows) else 0.0,
+    reader=_sessions,
+)
+"""One trace per session as it was last, then one per branch that was left by a rewind, in their order."""

@@ -4,53 +4,28 @@ Results are blocks of the user's messages. A call whose arguments Goose could no
 name nor its arguments are stored. Source: Goose's code (schema 15).
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
-    ids_of_file,
+    of_type,
     sessions_in_rows,
     sessions_in_tables,
     text_blocks,
     texts,
 )
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import compact_json, object_of, objects_of
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Json
 
 _NOTES = (
     "the source stores the arguments of calls parsed, and of malformed ones only the error, not even the tool's name",
     "the source stores neither the system prompt, the tools, usage per answer nor chunks",
 )
-
-
-class GooseImporter:
-    """One trace per session."""
-
-    name = "goose"
-    signs = "Goose's tables, or a row with a `working_dir` before messages"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the database, or by the line that begins an older session."""
-        if has_columns(sample, "messages", {"content_json", "session_id"}):
-            return 0.95
-        return 0.9 if any(map(_header, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        if not file.head.startswith(MAGIC):
-            yield from sessions_in_rows(
-                file,
-                _header,
-                lambda row, log: AgentSession("goose", ids_of_file(file, log), row.record, _NOTES),
-                _take_line,
-            )
-            return
-        query = "SELECT * FROM sessions ORDER BY created_at, id"
-        yield from sessions_in_tables(file, ("sessions", "messages"), query, _of_table)
 
 
 def _header(row: JsonObject) -> str:
@@ -62,18 +37,17 @@ def _take_line(row: JsonObject, session: AgentSession) -> None:
     if "role" in row:
         _take(text_of(row, "role"), objects_of(row.get("content")), row.get("created"), session)
     elif _header(row):
-        session.title, session.folder = text_of(row, "description"), text_of(row, "working_dir")
+        session.take_facts(row, title="description", folder="working_dir")
 
 
 def _of_table(tables: LogTables, row: JsonObject) -> AgentSession:
     id_ = text_of(row, "id")
     session = AgentSession("goose", (("session_id", id_),), f"session {id_}", _NOTES)
-    session.title = text_of(row, "name", "description")
-    session.folder = text_of(row, "working_dir")
+    session.take_facts(
+        row, title="name description", folder="working_dir", started="created_at", parent="parent_session_id"
+    )
     model = tables.json_object(row, "model_config_json", session.record, is_optional=True)
-    session.model = text_of(model or {}, "model_name")
-    session.began(row.get("created_at"))
-    session.child_of(text_of(row, "parent_session_id"))
+    session.take_facts(model or {}, model="model_name")
     hidden = 0  # turns that the model no longer reads
     for message in tables.rows("SELECT * FROM messages WHERE session_id = ? ORDER BY id", id_):
         record = f"{session.record}, message {message.get('id')}"
@@ -98,14 +72,13 @@ def _take(role: str, blocks: list[JsonObject], at: Json, session: AgentSession, 
         session.answer(
             words,
             reasoning=texts(blocks, "thinking"),
-            calls=[_call(block) for block in blocks if block.get("type") == "toolRequest"],
+            calls=[_call(block) for block in of_type(blocks, "toolRequest")],
             model=session.model,
             ended=at,
         )
         return
-    for block in blocks:
-        if block.get("type") == "toolResponse":
-            _result(block, session)
+    for block in of_type(blocks, "toolResponse"):
+        _result(block, session)
     session.say("user", words, is_injected=is_injected)
 
 
@@ -121,3 +94,25 @@ def _result(block: JsonObject, session: AgentSession) -> None:
     failed = result.get("status") == "error" or object_of(value).get("isError") is True
     words: Json = content if isinstance(content, list | str) else compact_json(content) if content else ""
     session.result(text_of(block, "id"), words or text_of(result, "error"), is_error=failed)
+
+
+GOOSE = LogSource(
+    name="goose",
+    signs="Goose's tables, or a row with a `working_dir` before messages",
+    columns={"messages": {"content_json", "session_id"}},
+    is_row=_header,
+    confidence=0.9,
+    reader=partial(
+        sessions_in_rows,
+        id_of=_header,
+        begin=lambda row, ids: AgentSession("goose", ids, row.record, _NOTES),
+        take=_take_line,
+    ),
+    table_reader=partial(
+        sessions_in_tables,
+        names=("sessions", "messages"),
+        query="SELECT * FROM sessions ORDER BY created_at, id",
+        session=_of_table,
+    ),
+)
+"""One trace per session, in the order in which they began."""

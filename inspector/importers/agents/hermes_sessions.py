@@ -5,38 +5,23 @@ with `reasoning`, `finish_reason`, `tool_name` and a time in seconds. Hermes Age
 `inspector.importers.data.sharegpt` reads them.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_message, read_tools, with_calls
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, text_of
-from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
+from weaklink.inspector.importers.records import Row, parsed_text
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _STORE_COLUMNS = frozenset({"end_reason", "parent_session_id", "system_prompt", "message_count", "tool_call_count"})
 _NOT_STORED = "the source does not store chunks, and stores usage only per session, not per answer"
 _NO_TOOLS = "the source does not store the tools"
 _CONTINUED = "a session that continues a compressed one repeats its end; the repeated turns are not marked"
-
-
-class HermesSessionsImporter:
-    """One trace per session."""
-
-    name = "hermes-sessions"
-    signs = "session rows with the columns of Hermes Agent's database"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows of a session with the columns of Hermes Agent's store."""
-        return 0.9 if any(map(_is_session, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The session of each row; one without messages is skipped."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row)
 
 
 def _is_session(row: JsonObject) -> bool:
@@ -77,7 +62,7 @@ def _trace(row: Row) -> model.Trace | Skipped:
 
 def _parent(value: JsonObject) -> model.ParentTrace | None:
     """The session that this one continues: Hermes Agent marks sub-agents and branches; others were compressed."""
-    marks = object_of(_read(value.get("model_config")))
+    marks = object_of(parsed_text(value.get("model_config")))
     named = text_of(marks, "_delegate_from", "_branched_from") or text_of(value, "parent_session_id")
     if not named:
         return None
@@ -90,32 +75,27 @@ def _parent(value: JsonObject) -> model.ParentTrace | None:
 
 
 def _turn(message: JsonObject, model_name: str, tools: tuple[model.ToolDefinition, ...]) -> model.Turn:
-    read = with_calls(message, _read)
+    read = with_calls(message, parsed_text)
     if message.get("role") == "tool":
         read["name"] = text_of(message, "tool_name", "name")
     turn = read_message(read)
     if turn.role is not model.Role.ASSISTANT:
         return turn
-    finish = text_of(message, "finish_reason")
-    return replace(
-        turn,
-        generation=model.Generation(
-            api="chat.completions",
-            requested_model=model_name,
-            tools=tools,
-            tools_origin=model.ToolsOrigin.REQUEST if tools else None,
-            ended=instant(message.get("timestamp")),
-            finish_reason=finish or None,
-            finish=finish_meaning(finish) if finish else None,
-        ),
+    generation = stored_generation(
+        api="chat.completions",
+        requested_model=model_name,
+        tools=tools,
+        ended=message.get("timestamp"),
+        finish=text_of(message, "finish_reason"),
     )
+    return replace(turn, generation=generation)
 
 
-def _read(value: model.Json) -> model.Json:
-    """A value, or the value of its JSON text if it is one."""
-    if not isinstance(value, str):
-        return value
-    try:
-        return parse_json_bytes(value.encode("utf-8", "surrogatepass"))
-    except ValueError:
-        return value
+HERMES_SESSIONS = LogSource(
+    name="hermes-sessions",
+    signs="session rows with the columns of Hermes Agent's database",
+    is_row=_is_session,
+    confidence=0.9,
+    reader=partial(trace_of_each_row, trace=_trace),
+)
+"""One trace per session; one without messages is skipped."""

@@ -7,17 +7,12 @@ came. Each file is a trace of its own; import one of them. Source: Kimi CLI's co
 from collections.abc import Iterator
 from itertools import count
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    AgentSession,
-    failure,
-    ids_of_file,
-    logs_of,
-    texts,
-    usage_of,
-)
-from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, ids_of, logs_of, texts
+from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import object_in_text
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
@@ -26,43 +21,9 @@ _NOTES = ("the source stores neither the model's name, the tools nor chunks",)
 _NO_USAGE = "the context stores neither times nor usage; `wire.jsonl` beside it does"
 _COMPACTED = "the agent replaced the beginning of the session by a summary, which is not in this file"
 _ARRIVING = "the log ends within the arguments of a call, which is left out: the agent still writes it, or was killed"
+_OWN_ROLES = ("_system_prompt", "_checkpoint", "_usage")
 _ERROR = "<system>ERROR: "
 _CHECKPOINT = "<system>CHECKPOINT "
-
-
-class KimiImporter:
-    """One trace per file."""
-
-    name = "kimi"
-    signs = "rows with the role `_system_prompt` or `_checkpoint`, or a `protocol_version`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the rows that only Kimi CLI writes."""
-        named = ("_system_prompt", "_checkpoint", "_usage")
-        is_context = any(text_of(row, "role") in named for row in sample.rows)
-        return 0.95 if is_context or any(map(_begins, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The session, from the context or from the wire; several if the user has joined files."""
-        numbers = count(1)
-        for log, rows in enumerate(logs_of(file, lambda row: str(next(numbers)) if _begins(row) else "")):
-            session = AgentSession("kimi", ids_of_file(file, log), "line 1", _NOTES)
-            step = _Step(session)
-            for row in rows:
-                if isinstance(row, Skipped):
-                    yield row
-                    continue
-                session.record = row.record if _begins(row.value) else session.record
-                if "role" in row.value:
-                    session.notes[_NO_USAGE] = None
-                    _message(row.value, session)
-                elif object_of(row.value.get("message")).get("type") == "CompactionBegin":
-                    session.notes[_COMPACTED] = None
-                else:
-                    step.take(row.value)
-            step.drop_arriving_call()
-            step.end()
-            yield session.trace()
 
 
 def _begins(row: JsonObject) -> bool:
@@ -149,7 +110,7 @@ class _Step:
             self._session.answer(
                 self._words,
                 reasoning=self._thoughts,
-                calls=[call_object(one.get("name"), one.get("arguments"), one.get("id")) for one in self._calls],
+                calls=call_objects(self._calls),
                 usage=usage_of(self._usage, "input_other", "output", cached="input_cache_read"),
                 started=self._began,
                 ended=self._ended,
@@ -164,3 +125,35 @@ class _Step:
                 is_error=value.get("is_error") is True,
             )
         self._begin()
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The session, from the context or from the wire; several if the user has joined files."""
+    numbers = count(1)
+    for log, rows in enumerate(logs_of(file, lambda row: str(next(numbers)) if _begins(row) else "")):
+        session = AgentSession("kimi", ids_of("", file, log), "line 1", _NOTES)
+        step = _Step(session)
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+                continue
+            session.record = row.record if _begins(row.value) else session.record
+            if "role" in row.value:
+                session.notes[_NO_USAGE] = None
+                _message(row.value, session)
+            elif text_at(row.value, "message.type") == "CompactionBegin":
+                session.notes[_COMPACTED] = None
+            else:
+                step.take(row.value)
+        step.drop_arriving_call()
+        step.end()
+        yield session.trace()
+
+
+KIMI = LogSource(
+    name="kimi",
+    signs="rows with the role `_system_prompt` or `_checkpoint`, or a `protocol_version`",
+    is_row=lambda row: text_of(row, "role") in _OWN_ROLES or _begins(row),
+    reader=_sessions,
+)
+"""One trace per file."""

@@ -6,7 +6,7 @@ versions, items of the Responses API in `output`. Source: exports in the tests o
 """
 
 import html
-from collections.abc import Iterator
+from functools import partial
 
 from msgspec import Struct, field
 
@@ -15,15 +15,16 @@ from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     branch_of,
     failure,
-    rows_of,
+    session_of_each_row,
     sessions_in_tables,
 )
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import NotJsonError, parse_json_bytes
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import list_of, object_of
-from weaklink.inspector.model import GenerationError, Json, Trace
+from weaklink.inspector.model import GenerationError, Json
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOTES = (
@@ -33,28 +34,6 @@ _NOTES = (
 _DETAILS = lazy_pattern(r'<details type="(tool_calls|reasoning)"([^<>]*)>\s*(?:<summary>[^<]*</summary>)?')
 _END = "</details>"
 _ATTRIBUTE = lazy_pattern(r'([a-z]+)="([^"]*)"')
-
-
-class OpenWebUiImporter:
-    """One trace per chat."""
-
-    name = "open-webui"
-    signs = "chats with a `history` of `messages` and a `currentId`, or the table `chat`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a chat, or the columns of the table."""
-        if has_columns(sample, "chat", {"user_id", "title", "chat"}):
-            return 0.95
-        histories = (object_of(object_of(row.get("chat")).get("history")) for row in sample.rows)
-        return 0.95 if any({"messages", "currentId"} <= history.keys() for history in histories) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The chats in their order."""
-        if file.head.startswith(MAGIC):
-            yield from sessions_in_tables(file, ("chat",), "SELECT id FROM chat ORDER BY created_at, id", _stored)
-            return
-        for row in rows_of(file):
-            yield row if isinstance(row, Skipped) else _chat(row.value, row.record).trace()
 
 
 def _stored(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -153,3 +132,23 @@ def _decoded(attribute: str) -> str:
 def _error(value: Json) -> GenerationError | None:
     message = text_of(object_of(value), "content", "message") or (value if isinstance(value, str) else "")
     return failure(message or "the answer failed") if value else None
+
+
+def _has_history(row: JsonObject) -> bool:
+    return {"messages", "currentId"} <= object_of(object_of(row.get("chat")).get("history")).keys()
+
+
+OPEN_WEBUI = LogSource(
+    name="open-webui",
+    signs="chats with a `history` of `messages` and a `currentId`, or the table `chat`",
+    columns={"chat": {"user_id", "title", "chat"}},
+    is_row=_has_history,
+    reader=partial(session_of_each_row, session=_chat),
+    table_reader=partial(
+        sessions_in_tables,
+        names=("chat",),
+        query="SELECT id FROM chat ORDER BY created_at, id",
+        session=_stored,
+    ),
+)
+"""One trace per chat."""

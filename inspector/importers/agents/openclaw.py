@@ -6,15 +6,17 @@ were longer than its limit: then they are cut to a note. Source: OpenClaw 2026.9
 """
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import AgentSession, branches_in_tables
-from weaklink.inspector.importers.agents.pi import branch_session, entry_branches
+from weaklink.inspector.importers.agents.pi_entries import branch_session, entry_branches
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import count_of, object_of, objects_of, write_json
-from weaklink.inspector.model import Json, Trace
+from weaklink.inspector.model import Json
 
 _TABLES = ("transcript_events", "trajectory_runtime_events", "session_windows")
 _SESSIONS = "SELECT session_id FROM transcript_events GROUP BY session_id ORDER BY min(rowid)"
@@ -29,22 +31,6 @@ ON parent.session_key = child.spawned_by WHERE child.session_id = ? ORDER BY par
 """
 _RESTORED = "calls of tools that do not exist are from the trajectory: OpenClaw removes them from its transcript"
 _CUT = "the system prompt or the tools were longer than the trajectory stores"
-
-
-class OpenClawImporter:
-    """One trace per session, and one per branch that was left."""
-
-    name = "openclaw"
-    signs = "OpenClaw's tables, with `transcript_events.event_zstd`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the tables."""
-        columns = {"session_id", "seq", "event_json", "event_zstd"}
-        return 0.95 if has_columns(sample, "transcript_events", columns) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        yield from branches_in_tables(file, _TABLES, _SESSIONS, _branches)
 
 
 def _branches(tables: LogTables, row: JsonObject) -> Iterator[AgentSession]:
@@ -115,3 +101,12 @@ def _is_cut(tools: Json) -> bool:
 
 def _data(sent: Sequence[JsonObject], kind: str) -> Iterator[JsonObject]:
     return (object_of(event.get("data")) for event in sent if event.get("type") == kind)
+
+
+OPENCLAW = LogSource(
+    name="openclaw",
+    signs="OpenClaw's tables, with `transcript_events.event_zstd`",
+    columns={"transcript_events": {"session_id", "seq", "event_json", "event_zstd"}},
+    reader=partial(branches_in_tables, names=_TABLES, query=_SESSIONS, branches=_branches),
+)
+"""One trace per session, in the order in which they began, and one per branch that was left."""

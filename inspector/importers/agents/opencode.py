@@ -6,19 +6,24 @@ the raw text. Source: types of OpenCode's SDK 1.19, runs of 1.18.33.
 """
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
     AgentSession,
     failure,
+    of_type,
     rows_of,
     sessions_in_tables,
-    usage_of,
+    text_blocks,
+    texts,
 )
-from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import MAGIC, LogTables, has_columns
+from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import object_of, objects_of
 from weaklink.inspector.model import Json, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -32,36 +37,6 @@ _ANSWER_PARTS = frozenset({"step-start", "reasoning", "tool", "step-finish"})
 _RAW = lazy_pattern(r"JSON parsing failed: Text: (.*?)\.\nError message: ")
 _ENDED = frozenset({"completed", "error"})
 _NO_END = "the log has no end of this answer: it was interrupted, or is still being written"
-
-
-class OpenCodeImporter:
-    """One trace per session."""
-
-    name = "opencode"
-    signs = "OpenCode's tables, an `info` with `messages`, or events with a `sessionID`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the tables of the database, the export's members, or rows of events."""
-        if has_columns(sample, "part", {"message_id", "session_id", "data"}):
-            return 0.95
-        return 0.95 if any(_is_export(row) or _is_event(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order in which they began."""
-        if file.head.startswith(MAGIC):
-            query = "SELECT * FROM session ORDER BY time_created, id"
-            yield from sessions_in_tables(file, ("session", "message", "part"), query, _of_row)
-            return
-        events: dict[str, list[JsonObject]] = {}
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_export(row.value):
-                yield _session(object_of(row.value["info"]), objects_of(row.value["messages"]), row.record).trace()
-            elif session_id := text_of(row.value, "sessionID"):
-                events.setdefault(session_id, []).append(row.value)
-        for session_id, listed in events.items():
-            yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
 
 
 def _is_export(row: JsonObject) -> bool:
@@ -113,23 +88,20 @@ def _messages_of(events: Iterable[JsonObject]) -> list[JsonObject]:
 
 def _session(info: JsonObject, messages: list[JsonObject], record: str) -> AgentSession:
     session = AgentSession("opencode", (("session_id", text_of(info, "id")),), record, _NOTES)
-    session.title = text_of(info, "title")
-    session.version = text_of(info, "version")
-    session.folder = text_of(info, "directory")
-    session.began(object_of(info.get("time")).get("created", info.get("time_created")))
-    session.child_of(text_of(info, "parentID", "parent_id"))
+    session.take_facts(info, title="title", version="version", folder="directory", parent="parentID parent_id")
+    session.take_facts(info, started="time.created time_created")
     for message in messages:
         _message(object_of(message.get("info")), objects_of(message.get("parts")), session)
     return session
 
 
 def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -> None:
-    words = {kind: [part for part in parts if part.get("type") == kind] for kind in ("text", "reasoning", "tool")}
+    tools = of_type(parts, "tool")
     times = object_of(info.get("time"))
     session.began(times.get("created"))
     if info.get("role") == "user":
         session.say("system", text_of(info, "system"))
-        for part in words["text"]:
+        for part in of_type(parts, "text"):
             text = text_of(part, "text")
             is_quoted = len(text) > 1 and text[0] == text[-1] == '"'  # as `opencode run` quotes the prompt
             session.say("user", text[1:-1] if is_quoted else text, is_injected=part.get("synthetic") is True)
@@ -147,17 +119,11 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
         error = failure(_NO_END, code="aborted")  # OpenCode writes the answer's end, and an error, but no interrupt
     before = len(session.turns)
     session.answer(
-        "".join(text_of(part, "text") for part in words["text"]),
-        reasoning="".join(text_of(part, "text") for part in words["reasoning"]),
-        calls=[_call(part) for part in words["tool"]],
+        text_blocks(parts),
+        reasoning=texts(of_type(parts, "reasoning"), "text"),
+        calls=[_call(part) for part in tools],
         model=text_of(info, "modelID"),
-        usage=usage_of(
-            {**counts, "read": object_of(counts.get("cache")).get("read")},
-            "input",
-            "output",
-            cached="read",
-            reasoning="reasoning",
-        ),
+        usage=usage_of(counts, "input", "output", cached="cache.read", reasoning="reasoning"),
         started=times.get("created"),
         ended=times.get("completed"),
         finish=finish,
@@ -165,7 +131,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
     )
     if info.get("summary") is True:
         session.summarised(before, before)
-    for part in words["tool"]:
+    for part in tools:
         state = object_of(part.get("state"))
         if text_of(state, "status") in _ENDED:
             is_error = state.get("status") == "error" or part.get("tool") == "invalid"
@@ -179,8 +145,7 @@ def _message(info: JsonObject, parts: list[JsonObject], session: AgentSession) -
 
 
 def _name(part: JsonObject) -> str:
-    written = object_of(object_of(part.get("state")).get("input"))
-    return text_of(written, "tool") if part.get("tool") == "invalid" else text_of(part, "tool")
+    return text_at(part, "state.input.tool" if part.get("tool") == "invalid" else "tool")
 
 
 def _call(part: JsonObject) -> Json:
@@ -193,3 +158,33 @@ def _call(part: JsonObject) -> Json:
     elif text_of(state, "raw"):
         arguments = state["raw"]
     return call_object(_name(part), arguments, part.get("callID"))
+
+
+def _exported(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The exported sessions, then those of which there are events."""
+    events: dict[str, list[JsonObject]] = {}
+    for row in rows_of(file, _is_event):
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_export(row.value):
+            yield _session(object_of(row.value["info"]), objects_of(row.value["messages"]), row.record).trace()
+        elif session_id := text_of(row.value, "sessionID"):
+            events.setdefault(session_id, []).append(row.value)
+    for session_id, listed in events.items():
+        yield _session({"id": session_id}, _messages_of(listed), f"session {session_id}").trace()
+
+
+OPENCODE = LogSource(
+    name="opencode",
+    signs="OpenCode's tables, an `info` with `messages`, or events with a `sessionID`",
+    columns={"part": {"message_id", "session_id", "data"}},
+    is_row=lambda row: _is_export(row) or _is_event(row),
+    reader=_exported,
+    table_reader=partial(
+        sessions_in_tables,
+        names=("session", "message", "part"),
+        query="SELECT * FROM session ORDER BY time_created, id",
+        session=_of_row,
+    ),
+)
+"""One trace per session, in the order in which they began."""

@@ -7,185 +7,39 @@ Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of i
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_object, read_tools
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    failure,
-    logs_of,
-    text_blocks,
-    texts,
-    usage_of,
-)
+from weaklink.inspector.importers.agents.agent_session import logs_of
+from weaklink.inspector.importers.agents.pi_entries import branch_session, entry_branches
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import object_of, objects_of
-from weaklink.inspector.model import ExternalId, Json, ParentTrace, ParentWhy, Trace
-
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source does not store chunks; versions before 1 store neither the system prompt nor the tools",
-)
-_FAILED = ("error", "aborted")
-
-
-class PiImporter:
-    """One trace per session, and one per branch that was left."""
-
-    name = "pi"
-    signs = "a first row `session` with a `cwd`, then entries with a `parentId`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the header, or by entries of Pi's types."""
-        return 0.95 if any(map(_is_header, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """Of each session the branch of the last line first, then the others in the order of their ends."""
-        for rows in logs_of(file, lambda row: text_of(row, "id") if _is_header(row) else ""):
-            header: JsonObject = {}
-            entries: list[Row] = []
-            for row in rows:
-                if isinstance(row, Skipped):
-                    yield row
-                elif row.value.get("type") == "session":
-                    header = header or row.value
-                else:
-                    entries.append(row)
-            for number, (branch, shared) in enumerate(entry_branches(entries)):
-                yield branch_session(header, branch, shared if number else 0).trace()
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.model import Trace
 
 
 def _is_header(row: JsonObject) -> bool:
     return row.get("type") == "session" and isinstance(row.get("cwd"), str) and isinstance(row.get("id"), str)
 
 
-def entry_branches(entries: list[Row]) -> Iterator[tuple[list[Row], int]]:
-    """The paths from a root to each leaf that is a message, the last line's first; and how much the first shares.
-
-    Where entries have a parent that is not in the file (its line cannot be read), they go on from the entry before the
-    first of them.
-    """
-    known = {text_of(row.value, "id"): row for row in entries if text_of(row.value, "id")}
-    if not known:
-        yield from [(entries, 0)] if entries else []
-        return
-    parents: dict[str, str] = {}
-    before = ""
-    instead_of = {"": ""}
-    for key, row in known.items():
-        named = text_of(row.value, "parentId")
-        parents[key] = named if named in known else instead_of.setdefault(named, before)
-        before = key
-    above = frozenset(parents.values())
-    leaves = [key for key in known if key not in above]
-    last = next(key for row in reversed(entries) if (key := text_of(row.value, "id")))
-    main = _path(last, parents)
-    yield [known[key] for key in main], 0
-    on_main = frozenset(main)
-    for leaf in leaves:
-        branch = _path(leaf, parents)
-        shared = sum(key in on_main for key in branch)
-        if any(known[key].value.get("type") == "message" for key in branch[shared:]):
-            yield [known[key] for key in branch], shared
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """Of each session the branch of the last line first, then the others in the order of their ends."""
+    for rows in logs_of(file, lambda row: text_of(row, "id") if _is_header(row) else ""):
+        header: JsonObject = {}
+        entries: list[Row] = []
+        for row in rows:
+            if isinstance(row, Skipped):
+                yield row
+            elif row.value.get("type") == "session":
+                header = header or row.value
+            else:
+                entries.append(row)
+        for number, (branch, shared) in enumerate(entry_branches(entries)):
+            yield branch_session(header, branch, shared if number else 0).trace()
 
 
-def _path(leaf: str, parents: dict[str, str]) -> list[str]:
-    """The ids from a root to this one."""
-    path: dict[str, None] = {}
-    while leaf and leaf not in path:
-        path[leaf] = None
-        leaf = parents[leaf]
-    return list(path)[::-1]
-
-
-def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
-    """A branch as a session; the first `shared` entries are also those of the main one."""
-    own = text_of(branch[shared].value, "id") if shared else ""
-    session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
-    session.version = str(header.get("version", 1))
-    session.folder = text_of(header, "cwd")
-    session.began(header.get("timestamp"))
-    if shared:
-        session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
-    elif parent := text_of(header, "parentSession"):
-        session.parent = _parent(parent)
-    turns_before: dict[str, int] = {}
-    for number, row in enumerate(branch):
-        turns_before[text_of(row.value, "id")] = len(session.turns)
-        kept_from = turns_before.get(text_of(row.value, "firstKeptEntryId"), len(session.turns))
-        _take(row.value, session, kept=len(session.turns) - kept_from)
-        if number + 1 == shared:
-            session.copied()
-    return session
-
-
-def _parent(path: str) -> ParentTrace:
-    """The session that this one was forked from: the file's name ends with its id."""
-    name = path.replace("\\", "/").rpartition("/")[2].removesuffix(".jsonl")
-    return ParentTrace(ExternalId("session_id", name.rpartition("_")[2]), ParentWhy.FORK)
-
-
-def _take(entry: JsonObject, session: AgentSession, *, kept: int) -> None:
-    message = object_of(entry.get("message"))
-    match entry.get("type"):
-        case "session_info":
-            session.title = text_of(entry, "name") or session.title
-        case "compaction":
-            session.summary(text_of(entry, "summary"), kept=kept)
-        case "branch_summary":
-            session.say("user", text_of(entry, "summary"), is_injected=True)
-        case "custom_message":
-            session.say("user", entry.get("content"), is_injected=True)
-        case "message":
-            _message(message, entry.get("timestamp"), session)
-
-
-def _message(message: JsonObject, at: Json, session: AgentSession) -> None:
-    match message.get("role"):
-        case "system":
-            sections = (text for text in object_of(message.get("sections")).values() if isinstance(text, str))
-            session.say("system", "\n\n".join(filter(None, (text_of(message, "content"), *sections))))
-            session.tools = (*session.tools, *read_tools(message.get("toolsAdded")))
-        case "user":
-            session.say("user", message.get("content"))
-        case "custom" | "hookMessage":
-            session.say("user", message.get("content"), is_injected=True)
-        case "assistant":
-            _answer(message, at, session)
-        case "toolResult":
-            session.result(
-                text_of(message, "toolCallId"),
-                message.get("content"),
-                name=text_of(message, "toolName"),
-                is_error=message.get("isError") is True,
-                recorded=message,
-            )
-        case "bashExecution":  # the user's own command, which the model reads
-            words = f"$ {text_of(message, 'command')}\n{text_of(message, 'output')}"
-            if message.get("excludeFromContext") is not True:
-                session.say("user", words, is_injected=True)
-
-
-def _answer(message: JsonObject, at: Json, session: AgentSession) -> None:
-    blocks = objects_of(message.get("content"))
-    reason = text_of(message, "stopReason")
-    failed = failure(text_of(message, "errorMessage") or reason, code=reason) if reason in _FAILED else None
-    session.answer(
-        text_blocks(blocks),
-        reasoning=texts(blocks, "thinking"),
-        calls=[_call(block) for block in blocks if block.get("type") == "toolCall"],
-        model=text_of(message, "responseModel", "model"),
-        usage=usage_of(object_of(message.get("usage")), "input", "output", cached="cacheRead", reasoning="reasoning"),
-        ended=at,
-        finish="" if failed else reason,
-        error=failed,
-        response_id=text_of(message, "responseId"),
-    )
-
-
-def _call(block: JsonObject) -> Json:
-    """A call; where Pi could not parse the arguments, the raw text that its note quotes."""
-    note = block.get("argumentsError")
-    raw = text_of(note, "raw", "text", "input") if isinstance(note, dict) else ""
-    return call_object(block.get("name"), raw or block.get("arguments"), block.get("id"))
+PI = LogSource(
+    name="pi",
+    signs="a first row `session` with a `cwd`, then entries with a `parentId`",
+    is_row=_is_header,
+    reader=_sessions,
+)
+"""One trace per session, and one per branch that was left."""

@@ -5,67 +5,27 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 
 from collections.abc import Iterator
 
-from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    failure,
-    rows_of,
-    usage_of,
-)
-from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.json_text import compact_json, object_of, objects_of
+from weaklink.inspector.apis.openai.messages import call_objects
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
+from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of
 from weaklink.inspector.model import ExternalId, ParentTrace, ParentWhy, Trace
 
-_NOTES = (
-    PARSED_ARGUMENTS,
-    "the source stores neither the system prompt, the tools nor chunks",
-)
-
-
-class QwenCodeImporter:
-    """One trace per session of a file, and one for each of its sub-agents."""
-
-    name = "qwen-code"
-    signs = "rows with a `sessionId` whose `message` has `parts`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows as Claude Code's with Gemini's messages."""
-        return 0.95 if any(map(_is_row, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows."""
-        sessions: dict[tuple[str, str], AgentSession] = {}
-        for row in rows_of(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            agent = text_of(row.value, "agentId") if row.value.get("isSidechain") is True else ""
-            ids = text_of(row.value, "sessionId"), agent
-            if ids not in sessions:
-                named = (("sessionId", ids[0]), ("agentId", agent))
-                session = sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
-                forked = text_of(object_of(row.value.get("forkedFrom")), "sessionId")
-                if agent or forked:
-                    why = ParentWhy.SUBAGENT if agent else ParentWhy.FORK
-                    session.parent = ParentTrace(ExternalId("sessionId", ids[0] if agent else forked), why)
-            _take(row.value, sessions[ids])
-        for session in sessions.values():
-            yield session.trace()
+_NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
 
 
 def _is_row(row: JsonObject) -> bool:
     named = isinstance(row.get("uuid"), str) and isinstance(row.get("sessionId"), str)
-    return named and isinstance(object_of(row.get("message")).get("parts"), list)
+    return named and isinstance(member_at(row, "message.parts"), list)
 
 
 def _take(row: JsonObject, session: AgentSession) -> None:
-    session.began(row.get("timestamp"))
-    session.version = text_of(row, "version") or session.version
+    session.take_facts(row, version="version", branch="gitBranch", started="timestamp")
     session.folder = session.folder or text_of(row, "cwd")
-    session.branch = text_of(row, "gitBranch") or session.branch
-    parts = objects_of(object_of(row.get("message")).get("parts"))
+    parts = objects_of(member_at(row, "message.parts"))
     words = "".join(text_of(part, "text") for part in parts if part.get("thought") is not True)
     match text_of(row, "type"):
         case "user":
@@ -75,7 +35,7 @@ def _take(row: JsonObject, session: AgentSession) -> None:
             session.answer(
                 words,
                 reasoning="".join(text_of(part, "text") for part in parts if part.get("thought") is True),
-                calls=[call_object(call.get("name"), call.get("args"), call.get("id")) for call in calls],
+                calls=call_objects(calls, arguments="args"),
                 model=text_of(row, "model"),
                 usage=usage_of(
                     object_of(row.get("usageMetadata")),
@@ -97,9 +57,9 @@ def _take(row: JsonObject, session: AgentSession) -> None:
                     recorded=row,
                 )
         case "system" if row.get("subtype") == "chat_compression":
-            _compression(objects_of(object_of(row.get("systemPayload")).get("compressedHistory")), session)
+            _compression(objects_of(member_at(row, "systemPayload.compressedHistory")), session)
         case "system":
-            event = object_of(object_of(row.get("systemPayload")).get("uiEvent"))
+            event = object_of(member_at(row, "systemPayload.uiEvent"))
             if text_of(event, "event.name").endswith("api_error"):
                 message = text_of(event, "error_message", "error")
                 error = failure(message, code=text_of(event, "error_type"), status=event.get("status_code"))
@@ -116,3 +76,33 @@ def _compression(history: list[JsonObject], session: AgentSession) -> None:
         results = sum("functionResponse" in part for part in parts)
         kept += results + (len(parts) > results)
     session.summary("".join(text_of(part, "text") for part in objects_of(history[0].get("parts"))), kept=kept)
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The sessions of a file in the order of their first rows, and their sub-agents."""
+    sessions: dict[tuple[str, str], AgentSession] = {}
+    for row in rows_of(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        agent = text_of(row.value, "agentId") if row.value.get("isSidechain") is True else ""
+        ids = text_of(row.value, "sessionId"), agent
+        if ids not in sessions:
+            named = (("sessionId", ids[0]), ("agentId", agent))
+            session = sessions[ids] = AgentSession("qwen-code", named, row.record, _NOTES)
+            forked = text_at(row.value, "forkedFrom.sessionId")
+            if agent or forked:
+                why = ParentWhy.SUBAGENT if agent else ParentWhy.FORK
+                session.parent = ParentTrace(ExternalId("sessionId", ids[0] if agent else forked), why)
+        _take(row.value, sessions[ids])
+    for session in sessions.values():
+        yield session.trace()
+
+
+QWEN_CODE = LogSource(
+    name="qwen-code",
+    signs="rows with a `sessionId` whose `message` has `parts`",
+    is_row=_is_row,
+    reader=_sessions,
+)
+"""One trace per session of a file, and one for each of its sub-agents."""

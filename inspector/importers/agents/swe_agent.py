@@ -13,20 +13,23 @@ user's message that requests another, and becomes a turn before it.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import CALLS, first_choice, first_message, read_message, stored_usage
 from weaklink.inspector.apis.openai.responses import read_responses_request
-from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
+from weaklink.inspector.importers.generations import stored_generation
+from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.recorded_states import read_state
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import object_of, objects_of, write_json
+from weaklink.inspector.json_text import member_at, object_of, objects_of, write_json
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _NOT_STORED = "the source does not store times, tools, usage per answer or chunks"
 _LOST = "of answers that the agent rejected, the source stores only the text, not the calls"
@@ -41,32 +44,11 @@ _NO_RAW = "the source did not store an answer that the agent rejected"
 _INJECTED = frozenset({model.TurnFlag.INJECTED})
 
 
-class SweAgentImporter:
-    """One trace per document."""
-
-    name = "swe-agent"
-    signs = "a document with a `history` of messages, a `trajectory` and its `info`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By documents with a trajectory and a history of messages that name their agent."""
-        if any({"trajectory", "history", "info"} <= row.keys() for row in sample.rows):
-            return 0.9
-        return 0.8 if any(map(_has_history, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The run of each document; one without a history or steps is skipped."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _full_trace(row, file)
-
-
 def _has_history(row: JsonObject) -> bool:
-    history = row.get("history")
-    return isinstance(history, list) and any(
-        isinstance(one, dict) and "role" in one and "agent" in one for one in history
-    )
+    return any("role" in one and "agent" in one for one in objects_of(row.get("history")))
 
 
-def _full_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
+def _full_trace(row: Row, path: Path) -> model.Trace | Skipped:
     history, steps = objects_of(row.value.get("history")), objects_of(row.value.get("trajectory"))
     if not history and not steps:
         return Skipped(row.record, "the document has neither a `history` nor a `trajectory` with messages")
@@ -76,7 +58,7 @@ def _full_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
     warnings = (_NOT_STORED, *([_LOST] if hidden else []), *([DERIVED] if derived else []))
     return model.Trace(
         turns=tuple(turn for turn, _ in turns),
-        external_ids=row_ids(row, [place_of(file.path)]),
+        external_ids=row_ids(row, [place_of(path)]),
         recognised_by=model.RecognisedBy.FILE,
         name=_full_name(text_of(row.value, "environment"), [turn for turn, _ in turns]),
         outcome=_full_outcome(info),
@@ -176,49 +158,29 @@ def awaits_result(turn: model.Turn) -> bool:
     return bool(turn.calls) and turn.calls[0].id is None and turn.generation is not None
 
 
-class MiniSweAgentImporter:
-    """One trace per document."""
-
-    name = "mini-swe-agent"
-    signs = "a `trajectory_format` of mini-swe-agent, or `messages` with its `info`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the member that names the format, or in earlier versions by `info` beside `messages`."""
-        named = (text_of(row, "trajectory_format") for row in sample.rows)
-        if any(name.startswith("mini-swe-agent") for name in named):
-            return 1.0
-        return 0.9 if any(isinstance(row.get("messages"), list) and _is_mini(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The run of each document; one without messages is skipped."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _mini_trace(row, file)
-
-
 def _is_mini(row: JsonObject) -> bool:
     """Whether `info` is mini-swe-agent's: `save_traj` of version 1 wrote no `trajectory_format`."""
     info = object_of(row.get("info"))
     return "mini_version" in info or {"exit_status", "model_stats"} <= info.keys()
 
 
-def _mini_trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
+def _mini_trace(row: Row, path: Path) -> model.Trace | Skipped:
     messages = row.value.get("messages")
     if not isinstance(messages, list) or not messages:
         return Skipped(row.record, "the document has no list `messages` with messages in it")
     info = object_of(row.value.get("info"))
-    model_name = text_of(object_of(object_of(info.get("config")).get("model")), "model_name")
+    model_name = text_at(info, "config.model.model_name")
     turns: list[model.Turn] = []
     warnings = {_MINI_NOT_STORED: None}
     for message in messages:
         for turn in _read(message, turns[-1] if turns else None, model_name, warnings):
             turns.append(turn)
-    started = instant(object_of(object_of(messages[0]).get("extra")).get("timestamp"))
     return model.Trace(
         turns=tuple(turns),
         name=text_of(row.value, "instance_id"),
         model=model_name,
-        started=started,
-        external_ids=row_ids(row, [place_of(file.path)]),
+        started=instant(member_at(messages[0], "extra.timestamp")),
+        external_ids=row_ids(row, [place_of(path)]),
         recognised_by=model.RecognisedBy.FILE,
         outcome=_mini_outcome(text_of(info, "exit_status")),
         provenance=model.Provenance(
@@ -263,7 +225,7 @@ def _read(
 
 def _with_state(turn: model.Turn, message: JsonObject) -> model.Turn:
     """A result with the exit code that its message records."""
-    state = read_state(MiniSweAgentImporter.name, message) if turn.result is not None else None
+    state = read_state("mini-swe-agent", message) if turn.result is not None else None
     return turn if turn.result is None or state is None else replace(turn, result=replace(turn.result, recorded=state))
 
 
@@ -306,13 +268,37 @@ def _commands(extra: JsonObject, turn: model.Turn) -> Iterator[str]:
 
 def _generation(value: JsonObject, extra: JsonObject, model_name: str) -> model.Generation:
     response = object_of(extra.get("response")) or value
-    finish = text_of(first_choice(response), "finish_reason")
-    return model.Generation(
+    return stored_generation(
         api="responses" if isinstance(value.get("output"), list) else "chat.completions",
         requested_model=model_name,
         answered_model=text_of(response, "model"),
-        ended=instant(extra.get("timestamp")),
+        ended=extra.get("timestamp"),
         usage=stored_usage(response.get("usage")),
-        finish_reason=finish or None,
-        finish=finish_meaning(finish) if finish else None,
+        finish=text_of(first_choice(response), "finish_reason"),
     )
+
+
+def _mini_score(sample: FileSample) -> float:
+    """By the member that names the format, or in earlier versions by `info` beside `messages`."""
+    if any(text_of(row, "trajectory_format").startswith("mini-swe-agent") for row in sample.rows):
+        return 1.0
+    return 0.9 if any(isinstance(row.get("messages"), list) and _is_mini(row) for row in sample.rows) else 0.0
+
+
+SWE_AGENT = LogSource(
+    name="swe-agent",
+    signs="a document with a `history` of messages, a `trajectory` and its `info`",
+    is_row=lambda row: {"trajectory", "history", "info"} <= row.keys(),
+    confidence=0.9,
+    score=lambda sample: 0.8 if any(map(_has_history, sample.rows)) else 0.0,
+    reader=lambda file: trace_of_each_row(file, partial(_full_trace, path=file.path)),
+)
+"""One trace per document; one without a history or steps is skipped."""
+
+MINI_SWE_AGENT = LogSource(
+    name="mini-swe-agent",
+    signs="a `trajectory_format` of mini-swe-agent, or `messages` with its `info`",
+    score=_mini_score,
+    reader=lambda file: trace_of_each_row(file, partial(_mini_trace, path=file.path)),
+)
+"""One trace per document; one without messages is skipped."""

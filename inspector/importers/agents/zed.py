@@ -5,39 +5,26 @@ text of their arguments, and the results; older threads (0.1, 0.2) have `segment
 (`crates/agent`, thread version 0.3.0).
 """
 
-from collections.abc import Iterator
+from functools import partial
 
-from weaklink.inspector.apis.openai.messages import call_object
+from weaklink.inspector.apis.openai.messages import call_object, call_objects
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
+    of_type,
     sessions_in_tables,
     text_blocks,
     texts,
-    usage_of,
 )
-from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.importers.sqlite_tables import LogTables, has_columns
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.source import JsonObject
+from weaklink.inspector.importers.sqlite_tables import LogTables
 from weaklink.inspector.json_text import compact_json, flag_of, object_of, objects_of
-from weaklink.inspector.model import Json, Trace, Usage
+from weaklink.inspector.model import Json, Usage
 
+_QUERY = "SELECT id FROM threads ORDER BY updated_at, id"
 _NOTES = ("the source stores neither the times of messages, the system prompt, the tools nor chunks",)
-
-
-class ZedImporter:
-    """One trace per thread."""
-
-    name = "zed"
-    signs = "the table `threads` with `data_type` and `data`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the columns of the table."""
-        return 0.95 if has_columns(sample, "threads", {"summary", "data_type", "data"}) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The threads in the order in which they were last written."""
-        yield from sessions_in_tables(file, ("threads",), "SELECT id FROM threads ORDER BY updated_at, id", _thread)
 
 
 def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
@@ -46,12 +33,9 @@ def _thread(tables: LogTables, row: JsonObject) -> AgentSession:
     columns = next(tables.rows(f"{query} FROM threads WHERE id = ?", id_), {})
     session = AgentSession("zed", (("session_id", str(id_)),), f"thread {id_}", _NOTES)
     value = tables.json_object(columns, "thread", session.record) or {}
-    session.title = text_of(columns, "summary") or text_of(value, "title")
-    session.version = text_of(value, "version")
+    session.take_facts(value, title="title", version="version", model="model.model")
+    session.take_facts(columns, title="summary", started="created_at", parent="parent_id")
     session.folder = text_of(columns, "folder_paths").partition("\n")[0]
-    session.model = text_of(object_of(value.get("model")), "model")
-    session.began(columns.get("created_at"))
-    session.child_of(text_of(columns, "parent_id"))
     messages = objects_of(value.get("messages"))
     counts = object_of(value.get("request_token_usage"))
     asked = ""
@@ -86,10 +70,8 @@ def _answer(agent: JsonObject, session: AgentSession, usage: Usage) -> None:
     uses = [object_of(block["ToolUse"]) for block in blocks if "ToolUse" in block]
     session.answer(
         _words([block for block in blocks if "Text" in block]),
-        reasoning="".join(text_of(object_of(block.get("Thinking")), "text") for block in blocks),
-        calls=[
-            call_object(use.get("name"), text_of(use, "raw_input") or use.get("input"), use.get("id")) for use in uses
-        ],
+        reasoning="".join(text_at(block, "Thinking.text") for block in blocks),
+        calls=[call_object(use.get("name"), use.get("raw_input") or use.get("input"), use.get("id")) for use in uses],
         model=session.model,
         usage=usage,
     )
@@ -118,7 +100,16 @@ def _older(message: JsonObject, session: AgentSession) -> None:
     session.notes.update(dict.fromkeys([PARSED_ARGUMENTS]) if uses else {})
     session.answer(
         words,
-        reasoning=texts([segment for segment in segments if segment.get("type") == "thinking"], "text"),
-        calls=[call_object(use.get("name"), use.get("input"), use.get("id")) for use in uses],
+        reasoning=texts(of_type(segments, "thinking"), "text"),
+        calls=call_objects(uses, arguments="input"),
         model=session.model,
     )
+
+
+ZED = LogSource(
+    name="zed",
+    signs="the table `threads` with `data_type` and `data`",
+    columns={"threads": {"summary", "data_type", "data"}},
+    reader=partial(sessions_in_tables, names=("threads",), query=_QUERY, session=_thread),
+)
+"""One trace per thread, in the order in which they were last written."""

@@ -6,13 +6,15 @@ results.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_message, read_tools
 from weaklink.inspector.importers.identity import row_ids
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped
 from weaklink.inspector.json_text import objects_of, whole_number, write_json
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -64,26 +66,6 @@ class InferenceLog:
         return self._turns[turn] if turn < len(self._turns) else {}
 
 
-class BfclImporter:
-    """One trace per row, with one assistant turn per answer."""
-
-    name = "bfcl"
-    signs = "rows with a test's `id` and its `result`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with `id` and `result`: with high confidence if they have BFCL's token counts, else with less."""
-        rows = [row for row in sample.rows if _is_result(row)]
-        if not rows:
-            return 0.0
-        return 0.9 if any(_VERSION_4 & row.keys() for row in rows) else 0.6
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The answers of each row; a row without a result is skipped."""
-        model_name = _model_of(file.path)
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row, file, model_name)
-
-
 def _is_result(row: JsonObject) -> bool:
     row_id = row.get("id")
     known = isinstance(row_id, int) or (isinstance(row_id, str) and bool(_ID.fullmatch(row_id)))
@@ -98,14 +80,14 @@ def _model_of(path: Path) -> str:
     return next((name for name in folders if name not in _GROUP_FOLDERS), "")
 
 
-def _trace(row: Row, file: SourceFile, model_name: str) -> model.Trace | Skipped:
+def _trace(row: Row, path: Path, model_name: str) -> model.Trace | Skipped:
     value = row.value
     result = value.get("result")
     if not isinstance(result, str | list):
         return Skipped(row.record, "the row has no `result` that is a string or a list")
     log = InferenceLog(value.get("inference_log"))
     extra_ids = [
-        model.ExternalId("file", file.path.stem),
+        model.ExternalId("file", path.stem),
         *([model.ExternalId("model", model_name)] if model_name else []),
     ]
     turns = tuple(_turns(value, result, log, model_name))
@@ -183,3 +165,18 @@ def _calls(result: list[model.Json]) -> Iterator[tuple[model.CallHeader, str]]:
     for at, (name, arguments) in enumerate(calls):
         text = arguments if isinstance(arguments, str) else write_json(arguments, ascii_only=False)
         yield model.CallHeader(f"call:{at}", name), text
+
+
+def _score(sample: FileSample) -> float:
+    """By rows with `id` and `result`: with high confidence if they have BFCL's token counts, else with less."""
+    rows = [row for row in sample.rows if _is_result(row)]
+    return 0.9 if any(_VERSION_4 & row.keys() for row in rows) else 0.6 if rows else 0.0
+
+
+BFCL = LogSource(
+    name="bfcl",
+    signs="rows with a test's `id` and its `result`",
+    score=_score,
+    reader=lambda file: trace_of_each_row(file, partial(_trace, path=file.path, model_name=_model_of(file.path))),
+)
+"""One trace per row, with one assistant turn per answer; a row without a result is skipped."""

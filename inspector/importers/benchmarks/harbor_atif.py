@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from msgspec import Struct, structs
 
 from weaklink.inspector import model
-from weaklink.inspector.apis.openai.messages import call_object, calls_in, message_object, read_message, read_tools
-from weaklink.inspector.importers.identity import instant, place_of, text_of
+from weaklink.inspector.apis.openai.messages import call_objects, calls_in, message_object, read_message, read_tools
+from weaklink.inspector.importers.generations import stored_generation, usage_of
+from weaklink.inspector.importers.identity import instant, place_of, text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import JsonKind, read_json
-from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
 
 _NOT_STORED = "the source stores the arguments of calls parsed, without their original text, and does not store chunks"
@@ -28,34 +30,6 @@ _CONTINUED = lazy_pattern(r"(?P<base>.+)-cont-(?P<number>\d+)")
 _ROLES = {"system": "system", "user": "user", "agent": "assistant"}
 _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
 _SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
-
-
-class HarborAtifImporter:
-    """One trace per trajectory, and one for each that is embedded in it."""
-
-    name = "harbor-atif"
-    signs = "a `schema_version` that begins with `ATIF-v`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the member that names the schema's version."""
-        return 1.0 if any(text_of(row, "schema_version").startswith("ATIF-v") for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The trajectory of each document, then those of its sub-agents; one without steps is skipped."""
-        seen: set[tuple[model.ExternalId, ...]] = set()
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            pending: deque[tuple[JsonObject, str, model.ParentTrace | None]] = deque([(row.value, row.record, None)])
-            while pending:
-                value, record, parent = pending.popleft()
-                trace = _trace(value, _TrajectoryPosition(row, record, place_of(file.path)), parent, seen)
-                yield trace
-                if isinstance(trace, model.Trace):
-                    parent_trace = model.ParentTrace(trace.external_ids[0], model.ParentWhy.SUBAGENT)
-                    embedded = objects_of(value.get("subagent_trajectories"))
-                    pending += ((one, f"{record}, sub-agent {at}", parent_trace) for at, one in enumerate(embedded, 1))
 
 
 class _TrajectoryPosition(Struct, frozen=True):
@@ -110,7 +84,7 @@ def _ids(value: JsonObject, steps: list[JsonObject], position: _TrajectoryPositi
 
 
 def _parent(value: JsonObject, agent: JsonObject) -> model.ParentTrace | None:
-    parent_id = text_of(object_of(agent.get("extra")), "parent_session_id")
+    parent_id = text_at(agent, "extra.parent_session_id")
     if parent_id:
         return model.ParentTrace(model.ExternalId("session_id", parent_id), model.ParentWhy.SUBAGENT)
     continued = _CONTINUED.fullmatch(text_of(value, "session_id"))
@@ -140,10 +114,7 @@ def _turns(
 
 
 def _message_turn(step: JsonObject, role: str) -> model.Turn:
-    calls = [
-        call_object(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
-        for call in calls_in(step)
-    ]
+    calls = call_objects(calls_in(step), name="function_name", call_id="tool_call_id")
     thoughts = step.get("reasoning_content")
     return read_message(message_object(role, step.get("message"), reasoning_content=thoughts, calls=calls))
 
@@ -186,15 +157,38 @@ def _generation(
     count = step.get("llm_call_count")
     if isinstance(count, int) and count > 1:
         warnings[_SEVERAL] = None
-    return model.Generation(
+    return stored_generation(
         requested_model=model_name,
         answered_model=text_of(step, "model_name"),
         tools=tools,
-        tools_origin=model.ToolsOrigin.REQUEST if tools else None,
-        ended=instant(step.get("timestamp")),
-        usage=model.Usage(
-            count_of(metrics.get("prompt_tokens")),
-            count_of(metrics.get("completion_tokens")),
-            cached_tokens=count_of(metrics.get("cached_tokens")),
-        ),
+        ended=step.get("timestamp"),
+        usage=usage_of(metrics, "prompt_tokens", "completion_tokens", cached="cached_tokens"),
     )
+
+
+def _trajectories(file: SourceFile) -> Iterator[model.Trace | Skipped]:
+    """The trajectory of each document, then those of its sub-agents; one without steps is skipped."""
+    seen: set[tuple[model.ExternalId, ...]] = set()
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        pending: deque[tuple[JsonObject, str, model.ParentTrace | None]] = deque([(row.value, row.record, None)])
+        while pending:
+            value, record, parent = pending.popleft()
+            trace = _trace(value, _TrajectoryPosition(row, record, place_of(file.path)), parent, seen)
+            yield trace
+            if isinstance(trace, model.Trace):
+                parent_trace = model.ParentTrace(trace.external_ids[0], model.ParentWhy.SUBAGENT)
+                embedded = objects_of(value.get("subagent_trajectories"))
+                pending += ((one, f"{record}, sub-agent {at}", parent_trace) for at, one in enumerate(embedded, 1))
+
+
+HARBOR_ATIF = LogSource(
+    name="harbor-atif",
+    signs="a `schema_version` that begins with `ATIF-v`",
+    is_row=lambda row: text_of(row, "schema_version").startswith("ATIF-v"),
+    confidence=1.0,
+    reader=_trajectories,
+)
+"""One trace per trajectory, and one for each that is embedded in it."""

@@ -15,7 +15,7 @@ tau2-bench: one trace per simulation, and one of its simulated user if that call
 """
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -29,13 +29,14 @@ from weaklink.inspector.apis.openai.messages import (
     read_message,
     read_tools,
 )
+from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, row_ids, text_of
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
 from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.json_text import compact_json, count_of, object_of, objects_of
+from weaklink.inspector.json_text import compact_json, object_of, objects_of
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.wire.answer_reader import finish_meaning
 from weaklink.inspector.wire.provider_json import parse_json
 
 _RESULT = lazy_pattern(
@@ -59,23 +60,6 @@ _USER = "tool use of the simulated user is a child trace"
 _NO_USER_TOOLS = "the simulated user's prompt and tools are not stored"
 _SYNTHETIC = frozenset({model.TurnFlag.SYNTHETIC})
 _ROLES = {role.value: role for role in model.Role}
-
-
-class TauBenchImporter:
-    """One trace per trial."""
-
-    name = "tau-bench"
-    signs = "rows with a `traj` beside a `task_id` and a `reward`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows that have a task, its reward and a list `traj`."""
-        return 0.9 if any(map(_is_trial, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The trial of each row; one that failed before its messages were stored is skipped, with its error."""
-        model_name = _model_of(file.path)
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row, model_name)
 
 
 def _is_trial(row: JsonObject) -> bool:
@@ -334,20 +318,18 @@ def _answer(value: JsonObject, side: _Side) -> model.Turn:
     return structs.replace(
         turn,
         source_role=text_of(value, "role"),
-        generation=model.Generation(
+        generation=stored_generation(
             api="chat.completions",
             requested_model=side.model,
             answered_model=raw.model,
             parameters=side.parameters,
             tools=side.tools,
-            tools_origin=model.ToolsOrigin.REQUEST if side.tools else None,
             started=model.Instant(ended.at_s - duration_s, model.InstantSource.DERIVED)
             if ended and isinstance(duration_s, float)
             else None,
             ended=ended,
-            usage=model.Usage(count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))),
-            finish_reason=raw.finish or None,
-            finish=finish_meaning(raw.finish) if raw.finish else None,
+            usage=usage_of(usage, "prompt_tokens", "completion_tokens"),
+            finish=raw.finish,
         ),
     )
 
@@ -413,3 +395,13 @@ class RawAnswer(Struct, frozen=True, dict=True):
 def raw_answer(message: JsonObject) -> RawAnswer:
     """The provider's answer in a message's `raw_data`."""
     return RawAnswer(object_of(message.get("raw_data")))
+
+
+TAU_BENCH = LogSource(
+    name="tau-bench",
+    signs="rows with a `traj` beside a `task_id` and a `reward`",
+    is_row=_is_trial,
+    confidence=0.9,
+    reader=lambda file: trace_of_each_row(file, partial(_trace, model_name=_model_of(file.path))),
+)
+"""One trace per trial; one that failed before its messages were stored is skipped, with its error."""

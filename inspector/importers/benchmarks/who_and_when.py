@@ -5,11 +5,12 @@ Each object has the `history` of a run. In the runs of generated teams the agent
 data set's files (ag2ai/Agents_Failure_Attribution at f4d2b6da); steps count from 0.
 """
 
-from collections.abc import Iterator
+from functools import partial
 
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import flag_of, object_of, objects_of
 from weaklink.inspector.model import ExternalId, Generation, Outcome, Part, Provenance, Role, Trace, Turn, TurnFlag
 
@@ -19,22 +20,6 @@ _NOTES = (
 )
 _PROGRAMS = frozenset({"Computer_terminal", "ComputerTerminal", "Executor"})
 _INJECTED = frozenset({TurnFlag.INJECTED})
-
-
-class WhoAndWhenImporter:
-    """One trace per failure."""
-
-    name = "who-and-when"
-    signs = "a `history` with a `mistake_agent` and a `mistake_step`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a failure."""
-        return 0.95 if any({"history", "mistake_agent", "mistake_step"} <= row.keys() for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The run of each object."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row)
 
 
 def _trace(row: Row) -> Trace | Skipped:
@@ -77,3 +62,12 @@ def _verdict(value: JsonObject, prompts: int) -> str | None:
         return None
     turn = int(step[:9]) + prompts + 1
     return f"mistake by {agent} in turn {turn}: {text_of(value, 'mistake_reason')}".rstrip(": ")
+
+
+WHO_AND_WHEN = LogSource(
+    name="who-and-when",
+    signs="a `history` with a `mistake_agent` and a `mistake_step`",
+    is_row=lambda row: {"history", "mistake_agent", "mistake_step"} <= row.keys(),
+    reader=partial(trace_of_each_row, trace=_trace),
+)
+"""One trace per failure: the run of each object."""

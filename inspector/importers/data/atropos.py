@@ -7,14 +7,17 @@ to, alone or as the only message. Masks are -100 for tokens of the input, which 
 """
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
 from weaklink.inspector.apis.openai.messages import read_messages
 from weaklink.inspector.formats.transcript import read_transcript
+from weaklink.inspector.importers.generations import answered_with
 from weaklink.inspector.importers.identity import row_ids
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, Skipped, SourceFile
+from weaklink.inspector.importers.source import Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, list_of
 from weaklink.inspector.memory import RECORD_MEMORY, transcript_memory
 from weaklink.inspector.model import (
@@ -37,25 +40,14 @@ _NOT_STORED = "the source does not store the model, tools or times"
 _DECODED = "the conversation was decoded from its tokens as one text, and is split at the headers of its chat template"
 
 
-class AtroposImporter:
-    """One trace per rollout."""
-
-    name = "atropos"
-    signs = "rows with lists of `tokens`, `masks` and `scores`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with lists of tokens, masks and scores."""
-        return 0.9 if any(map(is_group, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The rollouts of each group; a rollout with only tokens is skipped."""
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif not is_group(row.value):
-                yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
-            else:
-                yield from _rollouts(row)
+def _groups(file: SourceFile) -> Iterator[Trace | Skipped]:
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif not is_group(row.value):
+            yield Skipped(row.record, "the row has no lists `tokens`, `masks` and `scores`")
+        else:
+            yield from _rollouts(row)
 
 
 def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
@@ -66,20 +58,18 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         yield Skipped(row.record, "the group has no `messages`: reading only its tokens requires the model's tokenizer")
         return
     ids = row_ids(row)
-    for at, messages in enumerate(listed):
-        record = f"{row.record}, rollout {at + 1}"
+    facts = zip_longest(listed, masks[: len(listed)], scores[: len(listed)])
+    for number, (messages, mask, reward) in enumerate(facts, 1):
+        record = f"{row.record}, rollout {number}"
         turns, warnings = _read(messages)
         if not turns:
             yield Skipped(record, "the rollout has no messages")
             continue
-        generation = Generation(parameters=parameters, usage=_usage(_at(masks, at), turns))
-        reward = _at(scores, at)
+        generation = Generation(parameters=parameters, usage=_usage(mask, turns))
         yield Trace(
-            turns=tuple(
-                replace(turn, generation=generation) if turn.role is Role.ASSISTANT else turn for turn in turns
-            ),
-            name=f"group {row.number}, rollout {at + 1}",
-            external_ids=(*ids, ExternalId("rollout", str(at + 1))),
+            turns=answered_with(turns, generation),
+            name=f"group {row.number}, rollout {number}",
+            external_ids=(*ids, ExternalId("rollout", str(number))),
             recognised_by=RecognisedBy.RECORD,
             outcome=Outcome(reward=float(reward)) if isinstance(reward, int | float) else None,
             provenance=Provenance(record=record, warnings=(_NOT_STORED, _TOKENS, *warnings)),
@@ -117,10 +107,16 @@ def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
     return Usage(input_tokens, len(mask) - input_tokens, computed=True)
 
 
-def _at(values: list[Json], at: int) -> Json:
-    return values[at] if at < len(values) else None
-
-
 def is_group(row: dict[str, Json]) -> bool:
     """Whether a row is a scored group: lists of tokens, of masks and of scores."""
     return all(isinstance(row.get(key), list) for key in ("tokens", "masks", "scores"))
+
+
+ATROPOS = LogSource(
+    name="atropos",
+    signs="rows with lists of `tokens`, `masks` and `scores`",
+    is_row=is_group,
+    confidence=0.9,
+    reader=_groups,
+)
+"""One trace per rollout of each group; a rollout with only tokens is skipped."""

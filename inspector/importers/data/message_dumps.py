@@ -10,11 +10,12 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS
-from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.data.conversation_rows import read_conversations
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped
 from weaklink.inspector.importers.telemetry.framework_calls import read_answer_output, read_request_input
 from weaklink.inspector.importers.telemetry.framework_messages import (
     KnownMessages,
@@ -39,29 +40,6 @@ _SETTINGS = (
     *("temperature", "top_p", "max_tokens", "max_output_tokens", "tool_choice", "parallel_tool_calls", "reasoning"),
     *("generationConfig", "generation_config", "toolConfig", "tool_config"),
 )
-
-
-class MessageDumpImporter:
-    """One trace per row, or one for all rows that are messages."""
-
-    name = "message-dumps"
-    signs = "messages of LangChain, Pydantic AI, the AI SDK, Gemini or the Responses API"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By messages that only a framework or one of these APIs has, as rows or as a row's list.
-
-        A row with an answer or a run beside its list is another source's.
-        """
-        rows = sample.rows
-        if rows and all(map(_is_message, rows)):
-            return 0.8 if any(map(_is_own, rows)) else 0.0
-        lists = (list_of(row.get(key)) for row in rows if not _OTHERS & row.keys() for key in _LISTS)
-        return 0.7 if any(_is_own(one) for listed in lists for one in objects_of(listed)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of each row, or of all messages."""
-        for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else _trace(row)
 
 
 def _is_own(message: JsonObject) -> bool:
@@ -159,3 +137,24 @@ def _expanded(message: JsonObject) -> Iterator[JsonObject]:
                 results.append({**ended, "output": run.get(key), "isError": key == "errorText"})
         else:
             content.append(part)
+
+
+def _score(sample: FileSample) -> float:
+    """By messages that only a framework or one of these APIs has, as rows or as a row's list.
+
+    A row with an answer or a run beside its list is another source's.
+    """
+    rows = sample.rows
+    if rows and all(map(_is_message, rows)):
+        return 0.8 if any(map(_is_own, rows)) else 0.0
+    lists = (list_of(row.get(key)) for row in rows if not _OTHERS & row.keys() for key in _LISTS)
+    return 0.7 if any(_is_own(one) for listed in lists for one in objects_of(listed)) else 0.0
+
+
+MESSAGE_DUMPS = LogSource(
+    name="message-dumps",
+    signs="messages of LangChain, Pydantic AI, the AI SDK, Gemini or the Responses API",
+    score=_score,
+    reader=lambda file: traces_of(read_conversations(file, _is_message, _is_answer), _trace),
+)
+"""One trace per row, or one for all rows that are messages."""

@@ -11,6 +11,7 @@ file.
 """
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate
 
 from msgspec.structs import replace
@@ -20,12 +21,13 @@ from weaklink.inspector.errors import UnknownFormatError
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.formats.transcript import read_transcript, split_turns
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, row_ids, text_of
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
+from weaklink.inspector.importers.records import Row, whole_text
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
-from weaklink.inspector.memory import RECORD_BYTES, RECORD_MEMORY, too_long, too_much, transcript_memory
-from weaklink.inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, ToolsOrigin, Trace, Turn
-from weaklink.inspector.text import decode
+from weaklink.inspector.memory import RECORD_MEMORY, too_much, transcript_memory
+from weaklink.inspector.model import Chunks, Generation, Part, Provenance, RecognisedBy, Role, Trace, Turn
 
 _COMPLETIONS = ("completion", "text", "output", "response", "generated_text")
 _CERTAIN = frozenset({"prompt", "deltas", "completion"})
@@ -38,30 +40,6 @@ _HEADERS = (
     "<｜begin▁of▁sentence｜>",
 )
 _NEAR = 300
-
-
-class CompletionsImporter:
-    """One trace per row."""
-
-    name = "completions"
-    signs = "rows with a completion, with or without its prompt"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows.
-
-        Without one the first row must have a completion.
-        """
-        rows = [row for row in sample.rows if _completion(row) is not None]
-        if not rows:
-            return 0.0
-        if any(_CERTAIN & row.keys() for row in rows):
-            return 0.4
-        return 0.2 if rows[0] is sample.rows[0] else 0.0  # an agent's events have an `output`, too
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The completion of each row; a row without one is skipped."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else completion_trace(row)
 
 
 def _completion(value: JsonObject) -> tuple[str, ...] | None:
@@ -83,16 +61,11 @@ def completion_trace(row: Row) -> Trace | Skipped:
     prompt = text_of(value, "prompt")
     if (needed := transcript_memory(prompt) + sum(map(transcript_memory, pieces))) > RECORD_MEMORY:
         return Skipped(row.record, too_much(needed))
-    tools = read_tools(value.get("tools"))
-    generation = Generation(
-        api="completions",
-        answered_model=text_of(value, "model"),
-        tools=tools,
-        tools_origin=ToolsOrigin.REQUEST if tools else None,
-    )
+    model, tools = text_of(value, "model"), read_tools(value.get("tools"))
+    generation = stored_generation(api="completions", answered_model=model, tools=tools)
     return Trace(
         turns=tuple(_turns(prompt, pieces, generation)),
-        model=text_of(value, "model"),
+        model=model,
         format=_format(text_of(value, "format")),
         started=instant(value.get("timestamp", value.get("created"))),
         external_ids=row_ids(row),
@@ -135,35 +108,51 @@ def _part(text: str, pieces: tuple[str, ...], before: int) -> Part:
     return Part("text", text, Chunks(ends, tuple(range(len(ends)))))
 
 
-class RawTextImporter:
-    """One trace per file; a file that would take too much memory is skipped."""
+def _completions_score(sample: FileSample) -> float:
+    """By rows with a completion: with more confidence if there is a prompt, as any table of texts has such rows.
 
-    name = "raw-text"
-    signs = "the markers of a chat template, or a call near the beginning of a text"
+    Without one the first row must have a completion.
+    """
+    rows = [row for row in sample.rows if _completion(row) is not None]
+    if any(_CERTAIN & row.keys() for row in rows):
+        return 0.4
+    return 0.2 if rows and rows[0] is sample.rows[0] else 0.0  # an agent's events have an `output`, too
 
-    def recognises(self, sample: FileSample) -> float:
-        """By the header of a chat template at its beginning, or by a call near the beginning.
 
-        A call far from the beginning proves nothing: documentation and programs quote calls too.
-        """
-        text = sample.text.lstrip("\ufeff \t\r\n")
-        if "\0" in text or text.startswith(("{", "[{")):
-            return 0.0
-        if text.startswith(("<|begin_of_text|>", "<s>", "<bos>", *_HEADERS)) and split_turns(text[:4096]):
-            return 0.5
-        near = text if text.startswith("<") else text[:_NEAR]
-        return 0.3 if detect_format(near).confidence >= 0.8 else 0.0
+def _text_score(sample: FileSample) -> float:
+    """By the header of a chat template at its beginning, or by a call near the beginning.
 
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The file's only trace."""
-        with file.open() as stream:
-            raw = stream.read(RECORD_BYTES + 1)
-        if len(raw) > RECORD_BYTES:
-            yield Skipped("file", too_long(RECORD_BYTES))
-            return
-        text = decode(raw)
-        if (needed := transcript_memory(text)) > RECORD_MEMORY:
-            yield Skipped("file", too_much(needed))
-            return
-        trace = read_transcript(text)
-        yield replace(trace, recognised_by=RecognisedBy.FILE, provenance=Provenance(record="file"))
+    A call far from the beginning proves nothing: documentation and programs quote calls too.
+    """
+    text = sample.text.lstrip("\ufeff \t\r\n")
+    if "\0" in text or text.startswith(("{", "[{")):
+        return 0.0
+    if text.startswith(("<|begin_of_text|>", "<s>", "<bos>", *_HEADERS)) and split_turns(text[:4096]):
+        return 0.5
+    near = text if text.startswith("<") else text[:_NEAR]
+    return 0.3 if detect_format(near).confidence >= 0.8 else 0.0
+
+
+def _text_trace(file: SourceFile) -> Iterator[Trace | Skipped]:
+    text = whole_text(file)
+    if isinstance(text, Skipped):
+        yield text
+    else:
+        yield replace(read_transcript(text), recognised_by=RecognisedBy.FILE, provenance=Provenance(record="file"))
+
+
+COMPLETIONS = LogSource(
+    name="completions",
+    signs="rows with a completion, with or without its prompt",
+    score=_completions_score,
+    reader=partial(trace_of_each_row, trace=completion_trace),
+)
+"""One trace per row; a row without a completion is skipped."""
+
+RAW_TEXT = LogSource(
+    name="raw-text",
+    signs="the markers of a chat template, or a call near the beginning of a text",
+    score=_text_score,
+    reader=_text_trace,
+)
+"""One trace per file; a file that would take too much memory is skipped."""

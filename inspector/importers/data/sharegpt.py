@@ -20,10 +20,12 @@ from collections.abc import Iterable, Iterator
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_tools
 from weaklink.inspector.diagnostics import Edit, edited
-from weaklink.inspector.importers.data.openai_messages import read_conversations
+from weaklink.inspector.importers.data.conversation_rows import read_conversations
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
+from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, read_json
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.scanning import lazy_pattern
@@ -52,24 +54,6 @@ _LISTS = ("conversations", "conversation", "items", "messages")  # only few data
 CALL_ROLES = frozenset({"function_call", "tool_call"})
 """The roles of LLaMA-Factory's and ms-swift's turns of calls."""
 _THOUGHT = lazy_pattern(r"\s*<think>(.*?)</think>", re.DOTALL)
-
-
-class ShareGptImporter:
-    """One trace per row, or one for all rows that are messages. The module's docstring describes the values."""
-
-    name = "sharegpt"
-    signs = "rows with `conversations` of `from` and `value`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with `conversations` of `from` and `value`."""
-        if any(map(_is_conversation, sample.rows)):
-            return 0.9
-        return 0.7 if any(map(_is_message, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The conversation of each row; a row without one is skipped."""
-        for row in read_conversations(file, _is_message, _is_answer):
-            yield row if isinstance(row, Skipped) else sharegpt_trace(row)
 
 
 def _is_conversation(value: JsonObject) -> bool:
@@ -131,9 +115,7 @@ def _turn(message: model.Json, model_name: str, tools: tuple[model.ToolDefinitio
         return model.Turn(
             role, (model.Part("text", text),), source_role, result=_result(message) if role is model.Role.TOOL else None
         )
-    generation = model.Generation(
-        answered_model=model_name, tools=tools, tools_origin=model.ToolsOrigin.REQUEST if tools else None
-    )
+    generation = stored_generation(answered_model=model_name, tools=tools)
     if source_role.lower() not in CALL_ROLES:
         return model.Turn(role, (model.Part("text", text),), source_role, generation=generation)
     thought, written = split_thought(text)
@@ -227,3 +209,14 @@ def _warnings(messages: list[model.Json], *, tools_are_whole: bool) -> Iterator[
         yield "a message is not an object; it was read as a user turn"
     if not tools_are_whole:
         yield "a tool definition without a name was left out"
+
+
+SHAREGPT = LogSource(
+    name="sharegpt",
+    signs="rows with `conversations` of `from` and `value`",
+    is_row=_is_conversation,
+    confidence=0.9,
+    score=lambda sample: 0.7 if any(map(_is_message, sample.rows)) else 0.0,
+    reader=lambda file: traces_of(read_conversations(file, _is_message, _is_answer), sharegpt_trace),
+)
+"""One trace per row, or one for all rows that are messages. The module's docstring describes the values."""

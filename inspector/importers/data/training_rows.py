@@ -16,8 +16,9 @@ from weaklink.inspector.importers.data.public_shapes import answer_messages, dec
 from weaklink.inspector.importers.data.raw_text import completion_trace
 from weaklink.inspector.importers.data.sharegpt import sharegpt_trace
 from weaklink.inspector.importers.data.toolalpaca import instance_rows
+from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json, Trace
 
@@ -56,22 +57,6 @@ class TrainingRow(Struct, frozen=True):
     messages: list[Json]
     trace: Trace
     public: JsonObject | None = None
-
-
-class TrainingDataImporter:
-    """One trace per row, for shapes that no other importer reads."""
-
-    name = "training-data"
-    signs = "rows with `chosen`, `segments`, `instruction` and `output`, or with lists as JSON texts"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the shape of the first rows; lists of messages and raw completions are left to their importers."""
-        return 0.6 if any(map(_is_own, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation of each row; a row without one is skipped."""
-        for row in read_conversation_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row)
 
 
 def read_conversation_rows(file: SourceFile) -> Iterator[Row | Skipped]:
@@ -249,3 +234,13 @@ def _segments(segments: list[Json]) -> JsonObject:
     first = next((at for at, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
     texts = [text for _, text in pieces]
     return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}
+
+
+TRAINING_DATA = LogSource(
+    name="training-data",
+    signs="rows with `chosen`, `segments`, `instruction` and `output`, or with lists as JSON texts",
+    is_row=_is_own,
+    confidence=0.6,
+    reader=lambda file: traces_of(read_conversation_rows(file), _trace),
+)
+"""One trace per row, for shapes that no other importer reads; a row without a conversation is skipped."""

@@ -6,16 +6,17 @@ together before it writes them, so no chunks are known.
 """
 
 import json
-from collections.abc import Iterator
 from datetime import datetime
+from functools import partial
 
 from msgspec import structs
 
 from weaklink.inspector import model
 from weaklink.inspector.apis.openai.messages import read_chat_request
 from weaklink.inspector.apis.providers import decoder_for
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource, trace_of_each_row
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.json_text import object_of, word_of
 from weaklink.inspector.wire.decoder import decode_answer
 
@@ -24,27 +25,11 @@ _FIELDS = frozenset({"data_index", "request", "response", "status", "hash"})
 _NO_CHUNKS = "the source stores whole answers, also of streams: no chunks and no times of them"
 
 
-class VerifierResultsImporter:
-    """One trace per result: the messages of the request, and the answer."""
-
-    name = "vendor-verifier"
-    signs = "rows with `data_index`, `request`, `response`, `status` and `hash`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows with the verifier's fields."""
-        return 0.95 if any(_is_result(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The result of each row; a row without a request is skipped."""
-        for row in read_rows(file):
-            yield row if isinstance(row, Skipped) else _trace(row, file)
-
-
 def _is_result(row: JsonObject) -> bool:
     return row.keys() >= _FIELDS and isinstance(row["request"], dict)
 
 
-def _trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
+def _trace(row: Row) -> model.Trace | Skipped:
     value = row.value
     if not _is_result(value):
         return Skipped(row.record, "the row is not a result: it lacks `data_index`, `request`, `response` or `status`")
@@ -68,9 +53,7 @@ def _trace(row: Row, file: SourceFile) -> model.Trace | Skipped:
             model.ExternalId("data_index", str(value["data_index"])),
             model.ExternalId("hash", word_of(value["hash"])),
         ),
-        provenance=model.Provenance(
-            "vendor-verifier", file.name, file.sha256, record=row.record, warnings=(_NO_CHUNKS,)
-        ),
+        provenance=model.Provenance(record=row.record, warnings=(_NO_CHUNKS,)),
     )
 
 
@@ -95,3 +78,12 @@ def _time_s(value: model.Json) -> float | None:
     except ValueError:
         return None
     return time.timestamp() if time.tzinfo is not None else None
+
+
+VERIFIER_RESULTS = LogSource(
+    name="vendor-verifier",
+    signs="rows with `data_index`, `request`, `response`, `status` and `hash`",
+    is_row=_is_result,
+    reader=partial(trace_of_each_row, trace=_trace),
+)
+"""One trace per result, the messages of the request and the answer; a row without a request is skipped."""

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.ui.conftest import ROOT, START, Run, environment
+from tests.ui.conftest import ROOT, START, Run, environment, run_text
 from weaklink.storage import open_store
 from weaklink.ui.cli.import_jobs import job_count, read_in_order
-from weaklink.ui.importing.file_places import PlacedFile, files_below
+from weaklink.ui.importing.file_places import PlacedFile, files_below, find_files
 from weaklink.ui.importing.files import ReadItem
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
@@ -44,6 +44,26 @@ def test_a_pattern_stands_for_the_files_that_match(tmp_path: Path, monkeypatch: 
     assert list(files_below(["[odd].jsonl"])) == ["[odd].jsonl"]
     assert list(files_below(["none*"])) == ["none*"]
     assert list(files_below([str(tmp_path / "a" / "*.txt")])) == [str(tmp_path / "a" / "1.txt")]
+
+
+def test_a_file_that_is_named_several_times_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "logs/1.jsonl", "one")
+    write(tmp_path / "logs/2.jsonl", "two")
+    spellings = ("logs/1.jsonl", "./logs/1.jsonl", str(tmp_path / "logs/1.jsonl"), "logs/../logs/1.jsonl")
+    for first in (*spellings, "logs", "logs/*.jsonl"):
+        names = [str(Path(path).resolve().name) for path in files_below((first, *spellings, "logs", "logs/*.jsonl"))]
+        assert names == ["1.jsonl", "2.jsonl"]
+    assert [file.is_walked for file in find_files(("logs", "logs/1.jsonl"))] == [False, True]
+    imported = run_text(tmp_path, "import", *spellings, "logs", "--db", "t.db")
+    assert (imported.returncode, imported.stderr) == (0, "")
+    assert imported.stdout.splitlines()[-1].startswith("2 files read: 2 traces, ")
+    checked = run_text(tmp_path, "check", *spellings, "logs")
+    assert checked.stdout.splitlines()[-1].startswith("2 traces in 2 files:")
+    linted = run_text(tmp_path, "data", "lint", *spellings, "logs")
+    assert linted.stdout.splitlines()[-1].startswith("2 traces in 2 files:")
+    counted = run_text(tmp_path, "stats", *spellings, "logs")
+    assert counted.stdout.splitlines()[0] == "2 traces, 0 broken."
 
 
 @pytest.mark.parametrize("packed", [False, True])

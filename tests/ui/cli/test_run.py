@@ -174,6 +174,41 @@ def test_the_terminals_interrupt_is_the_commands(tmp_path: Path) -> None:
     assert said.count(b"KeyboardInterrupt") == 1
 
 
+_WAITS = """
+import json, os, sys, time, urllib.request
+address = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+messages = [{"role": "user", "content": "Is it warm?"}]
+body = {"model": "hermes-4", "messages": messages}
+request = urllib.request.Request(address, json.dumps(body).encode(), {"content-type": "application/json"})
+urllib.request.urlopen(request).read()
+print("the tool runs", flush=True)
+for _ in range(500):
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.parametrize(("number", "status"), [("SIGINT", "aborted"), ("SIGTERM", "aborted"), ("SIGSEGV", "broken")])
+def test_a_session_that_a_signal_stops_while_a_tool_runs_is_aborted(tmp_path: Path, number: str, status: str) -> None:
+    """A crash of the agent itself is a break of its chain: no result came, and nobody stopped it."""
+    call = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
+    with running_upstream(scripted.chat_answer(call)) as upstream:
+        words = ("--upstream", upstream.url, "--check", "--", sys.executable, "-c", _WAITS)
+        with begun(tmp_path, *words) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "the tool runs\n"
+            agent = next(pid for pid, line in _below(process.pid).items() if "500" in line and "--upstream" not in line)
+            os.kill(agent, signal.Signals[number])
+            assert process.wait(_PATIENCE_S) == 128 + signal.Signals[number]
+    with open_store(tmp_path / "t.db") as store:
+        (summary,) = store.traces()
+        trace, inspection = store.inspected(summary.id)
+    assert summary.status == status
+    assert [diagnostic.rule.code for diagnostic in inspection.diagnostics] == (["T404"] if status == "broken" else [])
+    assert (trace.outcome and trace.outcome.exit_status) == (
+        f"interrupted by {number}" if status == "aborted" else None
+    )
+
+
 @pytest.mark.one_in(3)
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 @pytest.mark.parametrize(

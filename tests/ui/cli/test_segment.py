@@ -79,6 +79,21 @@ def test_whatever_the_bytes_the_spans_tile_the_text(weaklink: Run, raw: bytes) -
     assert "".join(text[span["start"] : span["end"]] for span in spans) == text
 
 
+@pytest.mark.parametrize(
+    ("raw", "kind"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "an image"),
+        (b"PK\x03\x04\x14\0\0\0", "a ZIP archive"),
+        (CALL.encode("utf-16"), "text in UTF-16"),
+    ],
+    ids=["image", "archive", "UTF-16"],
+)
+def test_what_is_no_text_in_utf_8_is_refused_in_a_sentence(weaklink: Run, raw: bytes, kind: str) -> None:
+    done = weaklink("segment", stdin=raw)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.decode() == f"weaklink: cannot read -: it is {kind}, no text in UTF-8\n"
+
+
 def test_numbers_that_json_does_not_hold_become_strings_and_long_ones_keep_their_digits(weaklink: Run) -> None:
     digits = "7" * 5_000
     text = f'<tool_call>{{"name": "f", "arguments": {{"a": 1e999, "b": {digits}}}}}</tool_call>'
