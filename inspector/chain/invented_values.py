@@ -87,6 +87,8 @@ def distinctive_values(text: str) -> Sequence[str]:
 
 
 def _distinctive(text: str) -> Iterator[str]:
+    if text.isascii() and _RUN.search(text) is None:
+        return
     for word in [name for name in dict.fromkeys(folded_names(_THOUSANDS.sub("", text))) if not name.isalpha()]:
         if word.isdigit():
             yield word
