@@ -161,6 +161,8 @@ def _read_any(closed: SpanClosed) -> ParseResult:
     whole = Range(place.start, place.start + len(text.strip()))
     call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=place)
     message = f"The call ends before the arguments of `{call.name}`."
+    if "[ARGS]" not in text:  # servers read the marker without arguments as a call, a name without it as content
+        message = f"The call ends with the name `{call.name}`, before `[ARGS]` and the arguments."
     hint = "Raise the output token limit if the reply was cut off; a call without arguments ends with `[ARGS]{}`."
     fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, hint)
     return ParseResult(calls=(call,), faults=(fault,))
