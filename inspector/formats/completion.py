@@ -240,17 +240,11 @@ def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completio
     no_reasoning = () if layout.reasoning else _without(pieces, CompletionReasoning, _NO_REASONING.format(format.name))
     kept, dropped = no_reasoning or (tuple(pieces), ())
     if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):
-        kept, more = _without_words(kept, format.name)
-        dropped += more
+        sentence = f"The text next to the calls: a reply of `{format.name}` is either text or calls."
+        kept, more = _without(kept, CompletionText, sentence)
+        reasoning, _ = _without(kept, CompletionCalls, "")
+        kept, dropped = ((*reasoning, CompletionCalls(calls_of(kept))) if more else kept), (*dropped, *more)
     return Completion("".join(_written(kept, layout, format)), dropped=dropped)
-
-
-def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    """The pieces without text, for a family whose reply is either text or calls; and the sentence about it."""
-    sentence = f"The text next to the calls: a reply of `{name}` is either text or calls."
-    kept, dropped = _without(pieces, CompletionText, sentence)
-    reasoning, _ = _without(kept, CompletionCalls, "")
-    return ((*reasoning, CompletionCalls(calls_of(kept))) if dropped else kept), dropped
 
 
 def _written(pieces: Sequence[CompletionPiece], layout: Layout, format: Format) -> list[str]:

@@ -248,13 +248,10 @@ def _read_alone(text: str, head: Range) -> ParseResult:
         return ParseResult(calls=(call,), faults=faults, complete=True)
     name, faults = _name(text, head)
     end = name.end
-    fault = Fault(
-        rules.MISSING_VALUE,
-        name,
-        f"The action {shown(name.of(text))} has no `Action Input:`; most parsers reject the whole step.",
-        "Write `Action Input:` after it, with `{}` if the tool takes no arguments.",
-        Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
-    )
+    message = f"The action {shown(name.of(text))} has no `Action Input:`; most parsers reject the whole step."
+    hint = "Write `Action Input:` after it, with `{}` if the tool takes no arguments."
+    fix = Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False)
+    fault = Fault(rules.MISSING_VALUE, name, message, hint, fix)
     call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
     return ParseResult(calls=(call,), faults=(*faults, fault), complete=True)
 

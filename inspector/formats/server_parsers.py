@@ -355,7 +355,13 @@ def text_kind(
     template does not write, reasoning in another family's tags, and garbled markers: what is read there is weaklink's
     leniency.
     """
-    spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
+    inner = (child for span in spans for child in (span, *span.children))
+    parts = [
+        span.range
+        for span in inner
+        if span.kind is SpanKind.TOOL_CALL or (span.kind is SpanKind.MARKUP and not span.label.startswith("turn"))
+    ] or [Range(0, 0)]
+    spacing, usual = _spacing(text[parts[0].start : parts[-1].end], format), _spacing_of_template(format)
     headers = (span for span in spans if span.kind is SpanKind.MARKUP and span.label.startswith("turn"))
     starts = [span.range.start for span in headers if span.label != "turn_end"]
     has_other_turns = not all(text.startswith(_OWN_HEADERS, start) for start in starts)
@@ -417,11 +423,15 @@ def _read_calls(
     unknown: set[int] = set()
     told: set[int] = set()
     holds_calls = any(spans[call.span].kind is SpanKind.REASONING for call in calls)
+    reasoning = [span.range for span in spans if span.kind is SpanKind.REASONING]
     for fault in faults:
         index = _call_of(fault, spans, calls)
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
-        of_reasoning = fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)
+        # That reasoning is not closed is a fact, not a code.
+        of_reasoning = fault.rule is UNTERMINATED_SPAN and any(
+            place.start <= fault.range.start < place.end for place in reasoning
+        )
         if of_reasoning and holds_calls:
             wordings.add((CALL_INSIDE_REASONING.code, _wording(fault)[1]))
         if fault.rule.code[0] in "JF" and fault.rule not in _NOT_OF_THE_TEXT and not of_reasoning:
@@ -448,20 +458,11 @@ def canonical_json(value: Json) -> str:
         return write_json(value)
 
 
-def _is_in_reasoning(fault: Fault, spans: Sequence[Span]) -> bool:
-    """Whether a fault lies in reasoning. That reasoning is not closed is a fact, not a code."""
-    return any(
-        span.kind is SpanKind.REASONING and span.range.start <= fault.range.start < span.range.end for span in spans
-    )
-
-
 def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[tuple[Span, ParseResult]]:
     """The calls in closed reasoning, with their faults."""
-    for draft in (
-        child for span in spans if span.kind is SpanKind.REASONING and span.closed for child in span.children
-    ):
-        if draft.kind is SpanKind.TOOL_CALL:
-            yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
+    closed = (span for span in spans if span.kind is SpanKind.REASONING and span.closed)
+    for draft in (child for span in closed for child in span.children if child.kind is SpanKind.TOOL_CALL):
+        yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
 
 
 def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
@@ -500,16 +501,6 @@ def _surroundings(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -
         "open": bool(reasoning) and not reasoning[-1].closed,
         "drafted": any(child.kind is SpanKind.TOOL_CALL for span in reasoning for child in span.children),
     }
-
-
-def _calls_part(text: str, spans: Sequence[Span]) -> str:
-    inner = (child for span in spans for child in (span, *span.children))
-    parts = [
-        span.range
-        for span in inner
-        if span.kind is SpanKind.TOOL_CALL or (span.kind is SpanKind.MARKUP and not span.label.startswith("turn"))
-    ]
-    return text[parts[0].start : parts[-1].end] if parts else ""
 
 
 def _is_loose(call: ToolCall, text: str) -> bool:

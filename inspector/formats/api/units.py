@@ -227,12 +227,11 @@ def _trimmed(text: str) -> Range:
 class BracketCounter:
     """Counts the open brackets of one value. It does not check them: a closer of any kind closes one."""
 
-    __slots__ = ("_depth", "_in_string", "_is_escape", "begun")
-
     def __init__(self) -> None:
         self._depth = 0
-        self._in_string = False
         self._is_escape = False
+        self.in_string = False
+        """Whether a string is open."""
         self.begun = False
         """Whether a bracket was read."""
 
@@ -241,21 +240,16 @@ class BracketCounter:
         """Whether there was a bracket, and all are closed."""
         return self.begun and not self._depth
 
-    @property
-    def in_string(self) -> bool:
-        """Whether a string is open."""
-        return self._in_string
-
     def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
         """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
         end = len(text) if end is None else end
         if self._is_escape and at < end:
             at, self._is_escape = at + 1, False
         while at < end:
-            if self._in_string:
+            if self.in_string:
                 last = closing_quote(text, '"', at, end)
                 if last >= 0:
-                    self._in_string, at = False, last + 1
+                    self.in_string, at = False, last + 1
                     continue
                 self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
                 return -1
@@ -265,7 +259,7 @@ class BracketCounter:
             at = found.end()
             bracket = found[0]
             if bracket == '"':
-                self._in_string = True
+                self.in_string = True
             elif bracket in "{[":
                 self._depth += 1
                 self.begun = True

@@ -88,9 +88,8 @@ _HEADED_RESULT = HeadedResultReader(
     lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
 )
 
-_HEADS_V1 = tuple(
-    Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
-)
+_ROLES_V1 = ("user:\n", "system:\n", "assistant:\n")
+_HEADS_V1 = tuple(Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in _ROLES_V1)
 
 
 def _named(marker: str, target: str, *after: LookaheadPiece) -> Transition:

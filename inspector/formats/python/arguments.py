@@ -129,7 +129,7 @@ def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tup
     cursor.at = match.end()
     value = read_value(cursor, name)
     if name in places:
-        cursor.remark(say.duplicate(place, name, Range(*places[name]), "argument"))
+        cursor.found.add(say.duplicate(place, name, Range(*places[name]), "argument"))
         found.parameters.pop(name, None)
     places[name] = (place.start, place.end)
     if value is not None:
@@ -258,7 +258,7 @@ def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> 
     if not isinstance(value.value, str):
         cursor.flag(say.no_text_key(cursor.text, value.range, repr(key)))
     if key in frame.places:
-        cursor.remark(say.duplicate(value.range, key, frame.places[key], "key"))
+        cursor.found.add(say.duplicate(value.range, key, frame.places[key], "key"))
     frame.key = key
     frame.places[key] = value.range
     if character == "=":

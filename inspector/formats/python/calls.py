@@ -217,9 +217,9 @@ def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> 
         arguments.members,
         text[arguments.start : arguments.end],
         valid=True,
-        range=cursor.place(start, cursor.at),
+        range=cursor.since(start).moved(cursor.base),
         name_range=place.moved(cursor.base),
-        arguments_range=cursor.place(arguments.start, arguments.end),
+        arguments_range=Range(arguments.start, arguments.end).moved(cursor.base),
         parameters=tuple(arguments.parameters.values()),
     )
     return _ReadCall(call, cursor.breaks, cursor.hopeless)
@@ -284,7 +284,7 @@ def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
         return
     if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
-        cursor.remark(say.second_list(text, Range(cursor.at, cursor.at + 1)))
+        cursor.found.add(say.second_list(text, Range(cursor.at, cursor.at + 1)))
         return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)

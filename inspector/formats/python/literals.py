@@ -145,10 +145,6 @@ class PythonCursor:
         self.breaks += 1
         self.hopeless += fault.fix is None and not readable
 
-    def remark(self, fault: Fault) -> None:
-        """Add a fault that leaves the call valid."""
-        self.found.add(fault)
-
     def mark(self) -> CursorMark:
         """The current position and counts, for `undo`."""
         return CursorMark(self.at, self.breaks, self.hopeless)
@@ -164,10 +160,6 @@ class PythonCursor:
         self.within = self.within or within
         self.closers += closer
         self.closable = self.closable and closable
-
-    def place(self, start: int, end: int) -> Range:
-        """A range of this text as one of the whole text."""
-        return Range(start + self.base, end + self.base)
 
     def since(self, start: int) -> Range:
         """The range from `start` to the current position."""
@@ -416,5 +408,5 @@ def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
     if other is None or other in ("x", "u", "U", "N"):
         cursor.flag(say.broken_escape(cursor.text, place, edits=doubled))
     elif other:
-        cursor.remark(say.unknown_escape(cursor.text, place, edits=doubled))
+        cursor.found.add(say.unknown_escape(cursor.text, place, edits=doubled))
     return match[0]

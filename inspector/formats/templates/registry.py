@@ -19,49 +19,33 @@ from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 _CLAUDE_BLOCK = re.compile(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
-_CLAUDE_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("", ""),
-        Role.USER: ("\n\nHuman: ", ""),
-        Role.ASSISTANT: ("\n\nAssistant: ", ""),
-        Role.TOOL: ("\n\nHuman: ", ""),
-    }
-)
+_HUMAN = ("\n\nHuman: ", "")
+_CLAUDE_TURNS = {Role.SYSTEM: ("", ""), Role.USER: _HUMAN, Role.ASSISTANT: ("\n\nAssistant: ", ""), Role.TOOL: _HUMAN}
 _GEMINI_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
 _TYPES = {
     "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
     "null": "None",
 }  # fmt: skip
 _USER = ("<start_of_turn>user\n", "<end_of_turn>\n")
-_GEMINI_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: _USER,
-        Role.USER: _USER,
-        Role.TOOL: _USER,
-        Role.ASSISTANT: ("<start_of_turn>model\n", "<end_of_turn>\n"),
-    }
-)
-_MISTRAL_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
-        Role.USER: ("[INST]", "[/INST]"),
-        Role.ASSISTANT: ("", "</s>"),
-        Role.TOOL: ("", ""),
-    }
-)
+_MODEL = ("<start_of_turn>model\n", "<end_of_turn>\n")
+_GEMINI_TURNS = {role: _MODEL if role is Role.ASSISTANT else _USER for role in Role}
+_MISTRAL_TURNS = {
+    Role.SYSTEM: ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+    Role.USER: ("[INST]", "[/INST]"),
+    Role.ASSISTANT: ("", "</s>"),
+    Role.TOOL: ("", ""),
+}
 _REACT_BLOCK = re.compile(
     r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"
 )
-_REACT_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("", "\n\n"),
-        Role.USER: ("Question: ", "\n"),
-        Role.ASSISTANT: ("", "\n"),
-        Role.TOOL: ("Observation: ", "\n"),
-    }
-)
+_REACT_TURNS = {
+    Role.SYSTEM: ("", "\n\n"),
+    Role.USER: ("Question: ", "\n"),
+    Role.ASSISTANT: ("", "\n"),
+    Role.TOOL: ("Observation: ", "\n"),
+}
 
 
 def _claude_tools(tools: Sequence[ToolDefinition]) -> str:
