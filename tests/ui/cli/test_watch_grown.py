@@ -65,7 +65,9 @@ class Watched:
         database, reports = self.database.with_name("once.db"), list[FileReport]()
         database.unlink(missing_ok=True)
         with open_store(database) as store:
-            LiveImport(store, lambda: [str(self.log)], ImportOptions()).round(reports.extend)
+            import_round(
+                store, [PlacedFile(str(self.log))], ImportOptions(), 1, lambda _, report: reports.append(report)
+            )
         return rows(database), reports[0]
 
     def close(self) -> None:
