@@ -51,6 +51,10 @@ class RecentValues(Generic[_Value]):
         self._recent.pop(key, None)
         return value
 
+    def items(self) -> dict[Hashable, _Value]:
+        """All that is remembered."""
+        return {**self._older, **self._recent}
+
     def age(self) -> None:
         """Forget what was not used since the last call."""
         self._recent, self._older = {}, self._recent
