@@ -31,7 +31,7 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.same_effect import looks_instead
+from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
 from weaklink.inspector.chain.steps import ResultKind, Step, StepOutcome
@@ -63,12 +63,12 @@ class Corrections:
                 return step.number
             if step.is_good and effect.kind in _ACTS and self._corrects(step, failed, effect):
                 return step.number
-            if step.is_good and _is_moved(step, failed, effect):
+            if step.is_good and (_is_moved(step, failed, effect) or _is_below(step, failed, effect)):
                 return step.number
         return None
 
     def _corrects(self, step: Step, failed: Step, effect: Effect) -> bool:
-        if only_asks(failed.call) is False and only_asks(step.call):
+        if (only_asks(failed.call) is False and only_asks(step.call)) or only_explains(step):
             return False
         if effect.command is not None:
             if _is_respelt(failed, step, effect):
@@ -241,10 +241,7 @@ def _only_adds_options(words: Sequence[str], later: Sequence[str]) -> bool:
     """Whether a later command has the words of a failed one and options beside them: `msmtp -C etc/msmtprc ada`."""
     added = [(before, word) for before, word in pairwise(("", *later)) if word not in words]
     are_options = all(word.startswith("-") or before.startswith("-") for before, word in added)
-    return bool(words) and bool(added) and are_options and not any(_ONLY_SHOWS.fullmatch(word) for _, word in added)
-
-
-_ONLY_SHOWS = lazy_pattern(r"--?(?:help|version|dry-?run|list|h|V|n|l)")
+    return bool(words) and bool(added) and are_options
 
 
 def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:
@@ -256,6 +253,17 @@ def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:
         return False
     old, new = (_without_targets(*pair) for pair in ((failed, effect), (step, later)))
     return old == new and bool(old)
+
+
+def _is_below(step: Step, failed: Step, effect: Effect) -> bool:
+    """Whether a call does to a file in a folder what the failed one was to do to the folder as if it were a file."""
+    later = main_effect(effects_of(step.call))
+    if later is None or later.kind is not effect.kind or _IS_FOLDER.search(failed.error or "") is None:
+        return False
+    return any(path.startswith(f"{folder}/") for folder in effect.targets for path in later.targets)
+
+
+_IS_FOLDER = lazy_pattern(r"\beisdir\b|is a directory|is a folder", re.IGNORECASE)
 
 
 def _without_targets(step: Step, effect: Effect) -> frozenset[str]:

@@ -662,7 +662,8 @@ _STATEMENTS = lazy_pattern(
     r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|truncate)\s+"
     r"(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|function|trigger)"
     r"|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|"
-    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{)",
+    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|"
+    r"\\(?:d[a-z]{0,2}|l)\+?(?:\s|\Z)|\.(?:tables|schema|databases|indexes)\b)",
     re.IGNORECASE,
 )
 
@@ -698,6 +699,7 @@ _SILENT = frozenset(_SILENT_TABLE.split())
 _FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
 _TEXT_FINDERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
+_OPENERS = frozenset(("xdg-open", "gnome-open", "kde-open", "sensible-browser", "eog", "evince", "firefox"))
 _LISTERS = frozenset(("ls", "dir", "tree", "stat", "find", "fd", "du"))
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
 
@@ -710,6 +712,11 @@ def edits_by_command(effect: Effect) -> bool:
 def finds_in_words(effect: Effect) -> bool:
     """Whether a program prints what it finds: an empty output is the answer "nothing"."""
     return effect.command is not None and effect.command.program in _FINDERS
+
+
+def only_opens(effect: Effect) -> bool:
+    """Whether a program only shows a file to the user."""
+    return effect.command is not None and effect.command.program in _OPENERS
 
 
 def searches_texts(effect: Effect) -> bool:

@@ -183,16 +183,19 @@ class FailedCall(Struct, frozen=True):
     """A failed step, and what decides whether a sentence is about it.
 
     `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
-    something in silence; 0 if there is none. `is_alone` is whether no later call changed
-    anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
-    its target. `is_only` is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired;
-    `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
-    names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
-    of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
-    wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
-    worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
-    `is_only_change` is whether this call was to change something and none that was worked; `shown()` are the numbers
-    in the results of calls that worked; `wrote` are the arguments of those among them that changed something.
+    something in silence; 0 if there is none. `is_alone` is whether no later call changed anything, so that a claim
+    without a name is about this one; `is_untouched` whether no other call that worked named its target. `is_only`
+    is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired; `is_lost` whether
+    nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the other
+    tools that the agent called, `request` is what the user last said before; `dropped` are the words of the failed
+    call that the one which repaired it does not have, `added` those that only this one has; `written` are the names
+    of the files that the agent wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are
+    the arguments of the calls that worked, in lower case; `is_one_of_several` is whether another call of the same
+    tool or program worked; `is_only_change` is whether this call was to change something and none that was worked;
+    `shown()` are the numbers in the results of calls that worked; `wrote` are the arguments of those among them that
+    changed something; `rivals` are the errors of the session; `series` is how many calls there were of its tool or
+    program; `named_since` are names that a look between the failure and the late reply brought and the next change
+    has.
     """
 
     step: Step
@@ -215,15 +218,59 @@ class FailedCall(Struct, frozen=True):
     brought: str = ""
     shown: Callable[[], frozenset[str]] = frozenset
     wrote: str = ""
+    rivals: tuple[str, ...] = ()
+    series: int = 0
+    added: frozenset[str] = frozenset()
+    named_since: frozenset[str] = frozenset()
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
-        return not self.dropped.isdisjoint(_tokens(text) | frozenset(_NUMBER.findall(text)))
+        return not self.dropped.isdisjoint(_words_and_hours(text))
+
+    def adds(self, text: str) -> bool:
+        """Whether a text names what only the call had that repaired the failed one."""
+        return not self.added.isdisjoint(_words_and_hours(text))
 
     def echoes(self, text: str) -> int:
         """How many words a text shares with the error that the call has not."""
         error = _stems_in(self.step.error or "", 4) - _stems_in(self.step.call.raw_arguments, 4)
         return len(error & _stems_in(text, 4))
+
+    def echoes_alone(self, text: str) -> int:
+        """How many words a text shares with the error that neither the call, the request nor other calls have."""
+        known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}"
+        result = self.step.result.content if self.step.result is not None else ""
+        error = f"{(self.step.error or '')[:_READ_CHARS]} {result if len(result) <= _SHORT_RESULT else ''}"
+        words = _stems_in(error, 4) - _stems_in(known, 4) - _stems_in(self.brought, 4)
+        numbers = frozenset(_PLAIN_NUMBER.findall(error)) & frozenset(_PLAIN_NUMBER.findall(text))
+        pairs = _cjk_pairs(error) & _cjk_pairs(text) - _cjk_pairs(known)
+        is_number = any(len(number) > 1 and number not in f"{known}{self.brought}" for number in numbers)
+        return len(words & _stems_in(text, 4)) + bool(pairs) + is_number
+
+    def is_of_rival(self, text: str) -> bool:
+        """Whether a text shares more words with another error of the session than with this one."""
+        own = self.step.error or ""
+        words, mine = _stems_in(text, 4), len(_stems_in(own, 4) & _stems_in(text, 4))
+        return any(len(_stems_in(other, 4) & words) > mine for other in self.rivals if other != own)
+
+    def names_number(self, text: str) -> bool:
+        """Whether a text has a longer number of the error: "something else sits on 3000"."""
+        numbers = frozenset(_PLAIN_NUMBER.findall((self.step.error or "")[:400])) & frozenset(
+            _PLAIN_NUMBER.findall(text)
+        )
+        return any(len(number) > 2 for number in numbers)
+
+    def names_case(self, text: str) -> bool:
+        """Whether a text has two words of one name in what a check found: "the dew point test" for `test_dew_point`."""
+        if self.step.result_kind is not ResultKind.FINDING:
+            return False
+        words = frozenset(_LETTERS.findall(text[:_READ_CHARS].casefold()))
+        names = (_NAME_PART.findall(name) for name in _LONG_NAME.findall((self.step.error or "")[:400]))
+        return any(len({part.casefold() for part in parts} & words - _CASE_WORDS) > 1 for parts in names)
+
+    def names_found(self, text: str) -> bool:
+        """Whether a text has a name that was looked up after the failure and that the next change uses."""
+        return not self.named_since.isdisjoint(_tokens(text))
 
     def states_cause(self, text: str) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
@@ -344,6 +391,14 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     return frozenset(word for word in words if len(word) > 2 or word.isdigit())
 
 
+def _words_and_hours(text: str) -> frozenset[str]:
+    """The words of a text, its numbers with parts, and the hours that it names: `20` of "20h"."""
+    return _tokens(text) | frozenset(_NUMBER.findall(text)) | frozenset(_HOUR_NAMED.findall(text[:_READ_CHARS]))
+
+
+_HOUR_NAMED = lazy_pattern(r"(?<!\d)(\d{1,2}) ?(?:h\b|uhr|giờ|[ap]m\b|[时時点點시])", re.IGNORECASE)
+
+
 def _words_of_target(text: str) -> Iterator[str]:
     """The words and numbers of what a call acts on, and the hours of its times: "at 10" for `T10:00`."""
     folded = text.casefold()
@@ -398,6 +453,10 @@ _ENUMERATES = lazy_pattern(
     r"modi|opzioni|способ\w*|вариант\w*|шаг\w*|sposob\w+|możliwości|kroki)\b",
     re.IGNORECASE,
 )
+_SHORT_RESULT = 400
+_LONG_NAME = lazy_pattern(r"\w+(?:_\w+)+|\b[a-z]+(?:[A-Z][a-z]+)+")
+_NAME_PART = lazy_pattern(r"[A-Z]?[a-z]{2,}")
+_CASE_WORDS = frozenset(("test", "tests", "the", "and", "for", "with", "not", "can", "has"))
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}

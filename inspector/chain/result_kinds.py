@@ -105,6 +105,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
     r"\b(?:sdk|ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
     r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
+    r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
@@ -128,7 +129,8 @@ _MISSING = lazy_pattern(
     r"no such file|\bno \w+ found\b|not? (?:be )?found|does(?: not|n['’]t) exist|do(?: not|n['’]t) exist|enoent|"
     r"cannot (?:access|find)|"
     r"not a directory|non-?existent|no longer exists|can't (?:open|find)|could(?: not|n't) (?:be )?(?:open|find)|"
-    r"no module named|cannot find module|no files? (?:matched|found)|no match",
+    r"no module named|cannot find module|no files? (?:matched|found)|no match|needed a single revision|"
+    r"unknown revision|not a valid (?:object|ref)",
     re.IGNORECASE,
 )
 _NOTHING_FOUND = lazy_pattern(

@@ -97,6 +97,8 @@ class SameEffect:
         """Whether a later call has another aim, although its tool and target are alike."""
         if only_asks(failed.call) is False and only_asks(later.call):
             return True
+        if only_explains(later) and not only_explains(failed):
+            return True
         if self._is_other_item(later, failed) or (not has_known_effect(failed.call) and looks_instead(later, failed)):
             return True
         if _is_part_of_check(failed, later) or _is_other_check(failed, later):
@@ -195,6 +197,16 @@ def asks_elsewhere(later: Step, failed: Step) -> bool:
     old, new = (frozenset(_PLACE_WORD.findall(place)) for place in places)
     text = f"{failed.error} {failed.result.content[:2_000] if failed.result is not None else ''}"
     return bool(new) and any(word not in text for word in old - new)
+
+
+def only_explains(step: Step) -> bool:
+    """Whether a line only asks a program what it would do: `--help`, `--dry-run`."""
+    effect = main_effect(effects_of(step.call))
+    words = effect.command.words if effect is not None and effect.command is not None else ()
+    return any(_EXPLAINS.fullmatch(word) for word in words) or words[-1:] == ("-h",)
+
+
+_EXPLAINS = lazy_pattern(r"--(?:help|version|dry-?run(?:=\w+)?|what-?if)")
 
 
 def lists_instead(later: Step, failed: Step) -> bool:

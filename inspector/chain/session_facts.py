@@ -5,6 +5,7 @@ Each fact is found at its first use, in time linear in the trace; a session with
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -160,7 +161,13 @@ class SessionFacts:
 
     def is_word_of_good_call(self, word: str) -> bool:
         """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
-        return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
+        text, start = self.good_arguments, self.good_arguments.find(word)
+        while start >= 0:
+            end = start + len(word)
+            if not _is_in_word(text[max(start - 1, 0) : start]) and not _is_in_word(text[end : end + 1]):
+                return True
+            start = text.find(word, start + 1)
+        return False
 
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""
@@ -191,6 +198,14 @@ class SessionFacts:
     @cached_property
     def _doers(self) -> frozenset[tuple[str, str]]:
         return frozenset(_doer(step) for step in self.steps if step.is_good)
+
+    def calls_like(self, failed: Step) -> int:
+        """How many calls there were of the same tool or program."""
+        return self._calls_of_doers[_doer(failed)]
+
+    @cached_property
+    def _calls_of_doers(self) -> Counter[tuple[str, str]]:
+        return Counter(map(_doer, self.steps))
 
     @cached_property
     def has_worked(self) -> bool:
@@ -223,19 +238,42 @@ class SessionFacts:
         return min(last, self.speech_turns[said]) if said < len(self.speech_turns) else last
 
     def late_reply_to(self, failed: Step) -> int:
-        """The turn of the agent's first words after a failure if one turn with silent looks comes before it, else 0."""
-        index = bisect_right(self.own_turns, self.tried_until(failed))
-        if index + 1 >= len(self.own_turns) or not self._only_looks_in(self.own_turns[index]):
-            return 0
-        turn = self.own_turns[index + 1]
-        return turn if self._speaks_in(turn) else 0
+        """The turn of the agent's first words after a failure if a few turns with silent looks come before, else 0."""
+        first = bisect_right(self.own_turns, self.tried_until(failed))
+        for index in range(first, min(first + _MAX_SILENT_LOOKS, len(self.own_turns) - 1)):
+            if not self._only_looks_in(self.own_turns[index]):
+                return 0
+            if self._speaks_in(turn := self.own_turns[index + 1]):
+                return turn
+        return 0
+
+    def named_since(self, failed: Step) -> frozenset[str]:
+        """The names that a silent look after a failure brought, which the next change passes and the call has not."""
+        turn = self.late_reply_to(failed)
+        if not turn or failed.result is None:
+            return frozenset()
+        first, end = bisect_right(self.step_turns, known_turn(failed)), bisect_left(self.step_turns, turn)
+        looks = [step.result.content[:MAX_READ_CHARS] for step in self.steps[first:end] if step.result is not None]
+        change = next((step for step in self.steps[end : end + 1] if step.is_good and changes(step)), None)
+        if change is None:
+            return frozenset()
+        known = f"{failed.call.raw_arguments}\n{failed.result.content}"
+        brought, passed, old = (
+            frozenset(word.casefold() for word in _NAME.findall(text[:MAX_READ_CHARS]))
+            for text in ("\n".join(looks), change.call.raw_arguments, known)
+        )
+        return brought & passed - old
+
+    @cached_property
+    def errors(self) -> tuple[str, ...]:
+        """The errors of the session, each once."""
+        return tuple(dict.fromkeys(step.error for step in self.steps if step.error))[:_MAX_ERRORS]
 
     def _only_looks_in(self, turn: int) -> bool:
         """Whether the agent said nothing in a turn, and only looked at something."""
         first, end = bisect_left(self.step_turns, turn), bisect_right(self.step_turns, turn)
-        effects = [effect for step in self.steps[first:end] for effect in effects_of(step.call)]
-        looks = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
-        return not self._speaks_in(turn) and bool(effects) and all(effect.kind in looks for effect in effects)
+        steps = self.steps[first:end]
+        return not self._speaks_in(turn) and bool(steps) and all(map(_only_looks, steps))
 
     def _speaks_in(self, turn: int) -> bool:
         index = bisect_left(self.speech_turns, turn)
@@ -253,11 +291,10 @@ class SessionFacts:
         )
         if not first or not second or not first.isdisjoint(second):
             return False
-        results = (
-            step.result.content[:MAX_READ_CHARS].casefold() for step in self.steps[: other.number] if step.result
-        )
-        texts = (self.texts_before(other), *results)
-        return any(any(url in text for url in first) and any(url in text for url in second) for text in texts)
+        earlier = self.steps[: other.number - 1]
+        results = (step.result.content[:MAX_READ_CHARS].casefold() for step in earlier if step.result)
+        lists = [*_urls_in_a_row(self.texts_before(other)), *(frozenset(_URL.findall(text)) for text in results)]
+        return any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in lists)
 
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
@@ -343,7 +380,30 @@ def _stems_of(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
 
 
+def _is_in_word(character: str) -> bool:
+    """Whether a character beside a word is part of it."""
+    return character.isalnum() or (bool(character) and character in "_-")
+
+
+_URL = lazy_pattern(r"(?<![\w/:])https?://[^\s\"'<>,;)\]`]{1,300}(?<![./])")
+_LISTING_WORDS = frozenset(("and", "und", "et", "y", "e", "en", "och", "og", "i", "и", "-", "*", "&"))
+
+
+def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
+    """The URLs that a text names in one breath: not "A, or if it is down B"."""
+    run: set[str] = set()
+    for word in text.split():
+        if urls := _URL.findall(word):
+            run.update(urls)
+        elif word not in _LISTING_WORDS:
+            yield frozenset(run)
+            run.clear()
+    yield frozenset(run)
+
+
 _NUMBER = lazy_pattern(r"\d+")
+_NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
+_MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM = 5
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|"
@@ -371,6 +431,13 @@ def _is_cjk(text: str) -> bool:
 def known_turn(failed: Step) -> int:
     """The turn in which the agent could see a step's failure."""
     return (failed.result_location or failed.location).turn
+
+
+def _only_looks(step: Step) -> bool:
+    """Whether a call only looks at something, or puts a statement that only asks."""
+    looks = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
+    effects = effects_of(step.call)
+    return bool(effects) and (all(effect.kind in looks for effect in effects) or only_asks(step.call) is True)
 
 
 def changes(step: Step) -> bool:

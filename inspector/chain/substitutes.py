@@ -506,6 +506,7 @@ class NamedWays:
         named = self._words_about(failed, judged)
         for step in islice(self._facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
             is_later = step.is_good and step.location.turn > known_turn(failed)
+            is_later = is_later and not self._facts.are_listed_together(step, failed)
             if not is_later or named.isdisjoint(_stems(call_words(step))):
                 continue
             if is_check and any(target in _text(step) for target in effect.targets):

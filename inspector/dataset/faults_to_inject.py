@@ -258,7 +258,7 @@ def drafted_in_reasoning(sound: SoundCall, draw: Random) -> FaultyCall | None:
         unclosed = f"<think>\nI will call `{sound.call.name}` now.\n{sound.text.strip()}"
     return FaultyCall(
         unclosed,
-        ("F301", "F305"),
+        ("F301",),
         _error("No tool call found in the answer: the reasoning was not closed"),
         "I wrote the call inside my reasoning and never closed it. I will make the call after the reasoning.",
     )

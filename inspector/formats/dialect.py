@@ -233,10 +233,10 @@ def dialect_table(
 
 
 def _into_reasoning(tag: ReasoningTag) -> Transition:
-    name = f"reasoning {tag.opener}"
-    if tag.instead_of:
-        return Transition(tag.opener, MarkerSplit.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
-    return opening(tag.opener, name)
+    into = opening(tag.opener, f"reasoning {tag.opener}")
+    if not tag.instead_of:
+        return into
+    return structs.replace(into, rule=rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
 
 
 _LABELS = {SpanKind.TOOL_CALL: "tool_call", SpanKind.TOOL_RESULT: "tool_response", SpanKind.TOOL_DEFINITIONS: "tools"}
@@ -296,6 +296,8 @@ def tool_turn(into_results: Iterable[Transition], turns: Iterable[Transition]) -
 
 TOOL_TURN_HOMES = {role: "tool turn" if home == "tool" else home for role, home in chat_turns.ROLE_HOMES.items()}
 """The homes of a dialect that has the state `tool turn`."""
+BARE_HOMES = {role: "start" if home == "text" else home for role, home in chat_turns.ROLE_HOMES.items()}
+"""The homes of a dialect whose texts begin in the state `start`, since calls without a marker may begin there."""
 
 
 def other_closer(closer: str) -> Transition:

@@ -11,10 +11,11 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
-from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS
+from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
-from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, NEAR_MARKER, UNTERMINATED_SPAN
@@ -179,9 +180,8 @@ def _read_input(text: str, input_range: Range) -> tuple[Json, tuple[Fault, ...],
     if not _LOOKS_LIKE_JSON.match(raw):
         return raw, (), True, True
     reading = read_json(raw)
-    faults = tuple(
-        fault.moved(input_range.start) for fault in (*reading.faults, *map(_second_object, reading.nodes[1:]))
-    )
+    seconds = (_second_object(raw, node.range) for node in reading.nodes[1:])
+    faults = tuple(fault.moved(input_range.start) for fault in (*reading.faults, *seconds))
     is_object = bool(reading.nodes) and reading.nodes[0].kind is JsonKind.OBJECT
     readable = is_object and (reading.strict or reading.repairable)
     return reading.nodes[0].value() if readable else raw, faults, reading.strict and is_object, readable
@@ -201,30 +201,18 @@ def _decoration(decorated: re.Match[str], input_range: Range) -> Fault:
 
 def _read_quoted(raw: str, input_range: Range) -> tuple[Json, tuple[Fault, ...], bool, bool]:
     """Read an input that begins with a quote: text, unless it is a JSON string of the object of arguments."""
-    try:
-        inner = msgspec.json.decode(raw, type=str)
-    except (msgspec.MsgspecError, UnicodeEncodeError):
+    reading = read_json(raw)
+    decoded, fault = decoded_arguments(reading.nodes[0], "The input is") if reading.strict else (None, None)
+    if fault is None or not str(reading.nodes[0].scalar).strip():
         return raw, (), True, True
-    reading = read_json(inner)
-    if not (reading.strict and reading.nodes[0].kind is JsonKind.OBJECT):
-        return raw, (), True, True
-    fault = Fault(
-        rules.ARGUMENTS_AS_STRING,
-        input_range,
-        "The input is a string of JSON; expected the object itself.",
-        "Remove the quotes and the backslashes.",
-        Fix((Edit(input_range, inner.strip()),), safe=True),
-    )
-    return reading.nodes[0].value(), (fault,), False, True
+    return decoded, (fault.moved(input_range.start),), False, True
 
 
-def _second_object(node: JsonNode) -> Fault:
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        node.range,
-        "A second value appears after the action's input; parsers reject both, or use the first.",
-        "Give each call a separate `Action:`.",
-    )
+_second_object = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second value appears after the action's input; parsers reject both, or use the first.",
+    "Give each call a separate `Action:`.",
+)
 
 
 def _read_cut(text: str, head: Range) -> ParseResult | None:
@@ -295,11 +283,12 @@ def _read_block(text: str, block: Range) -> ParseResult:
     for array in (node for node in reading.nodes if node.kind is JsonKind.ARRAY):
         objects += (node for node in array.items if node.kind is JsonKind.OBJECT)
     faults = list(reading.faults)
-    faults += (_second_action(node) for node in reading.nodes[1:])
+    faults += (_second_action(text, node.range) for node in reading.nodes[1:])
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
-        faults.append(_open_fence(reading.nodes[-1].range.end))
+        end = reading.nodes[-1].range.end
+        faults.append(_open_fence(text, Range(end - 1, end), edits=(Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),)))
     if not calls:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
@@ -308,19 +297,19 @@ def _read_block(text: str, block: Range) -> ParseResult:
     return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
-def _open_fence(end: int) -> Fault:
-    return Fault(
-        UNTERMINATED_SPAN,
-        Range(end - 1, end),
-        "The code fence around the action is not closed; parsers that look for both fences read the reply as text.",
-        "Close the fence on a separate line.",
-        Fix((Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),), safe=True),
-    )
+_open_fence = FaultMessage(
+    UNTERMINATED_SPAN,
+    "The code fence around the action is not closed; parsers that look for both fences read the reply as text.",
+    "Close the fence on a separate line.",
+    safe=True,
+)
 
 
-def _second_action(node: JsonNode) -> Fault:
-    message = "A second action appears in the same block; parsers expect one JSON value there and fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, node.range, message, "Give it a separate block.")
+_second_action = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second action appears in the same block; parsers expect one JSON value there and fail.",
+    "Give it a separate block.",
+)
 
 
 def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fault]) -> ToolCall:
@@ -328,7 +317,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     if action_input is None:
         action_input = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
         if action_input is not None:
-            faults.append(_wrong_key(action_input))
+            faults.append(_wrong_key(text, action_input.key_range, action_input.key))
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "The action has no tool name: expected an object with `action` and `action_input`."
@@ -350,11 +339,10 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     )
 
 
-def _wrong_key(member: JsonMember) -> Fault:
-    return Fault(
-        rules.WRONG_ARGUMENTS_KEY,
-        member.key_range,
-        f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
-        "Rename it to `action_input`.",
-        Fix((Edit(member.key_range, '"action_input"'),), safe=True),
-    )
+_wrong_key = FaultMessage(
+    rules.WRONG_ARGUMENTS_KEY,
+    "The input is under `{value}`; parsers of such a block look for `action_input`.",
+    "Rename it to `action_input`.",
+    repair='"action_input"',
+    safe=True,
+)

@@ -20,6 +20,12 @@ from weaklink.inspector.model import (
 )
 from weaklink.inspector.wire.answer_reader import finish_meaning
 
+PARSED_ARGUMENTS = (
+    "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
+    "was none"
+)
+"""What a source that keeps no raw arguments does not keep."""
+
 _NO_USAGE = Usage()
 
 

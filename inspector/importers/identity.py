@@ -64,6 +64,12 @@ def instant(value: Json) -> Instant | None:
     return Instant(value / 1000 if value > 1e11 else float(value))
 
 
+def seconds_of(value: Json) -> float | None:
+    """A time as for `instant`, in seconds since 1970-01-01 UTC."""
+    read = instant(value)
+    return None if read is None else read.at_s
+
+
 def answer_ids(answer: CapturedAnswer, path: Path) -> Iterable[ExternalId]:
     """The ids of a captured answer: the server's id, its position, and its digest if the server gives no id or no time.
 

@@ -4,7 +4,7 @@
         name="zed",
         signs="the table `threads` with `data_type` and `data`",
         columns={"threads": {"summary", "data_type", "data"}},
-        reader=partial(sessions_in_tables, tables=("threads",), query=_THREADS, session=_thread),
+        reader=partial(sessions_in_tables, names=("threads",), query=_QUERY, session=_thread),
     )
 
 What is left to the source is what only it has: the map of its records, and a test of a row or the columns of a table.

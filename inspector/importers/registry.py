@@ -6,7 +6,7 @@ from importlib.metadata import entry_points
 from weaklink.inspector.importers.agents.aider import AIDER
 from weaklink.inspector.importers.agents.chat_programs import CHATGPT_EXPORT, LM_STUDIO
 from weaklink.inspector.importers.agents.claude_code import ClaudeCodeImporter
-from weaklink.inspector.importers.agents.claude_code_output import ClaudeCodeOutputImporter
+from weaklink.inspector.importers.agents.claude_code_output import CLAUDE_CODE_OUTPUT
 from weaklink.inspector.importers.agents.cline import CLINE
 from weaklink.inspector.importers.agents.codex import CodexImporter
 from weaklink.inspector.importers.agents.codex_output import CODEX_OUTPUT
@@ -25,7 +25,7 @@ from weaklink.inspector.importers.agents.llm import LlmDatabaseImporter
 from weaklink.inspector.importers.agents.open_webui import OPEN_WEBUI
 from weaklink.inspector.importers.agents.openclaw import OPENCLAW
 from weaklink.inspector.importers.agents.opencode import OPENCODE
-from weaklink.inspector.importers.agents.openhands import OpenHandsImporter
+from weaklink.inspector.importers.agents.openhands import OPENHANDS
 from weaklink.inspector.importers.agents.pi import PI
 from weaklink.inspector.importers.agents.qwen_code import QWEN_CODE
 from weaklink.inspector.importers.agents.swe_agent import MINI_SWE_AGENT, SWE_AGENT
@@ -54,9 +54,9 @@ from weaklink.inspector.importers.servers.batch_files import BatchImporter
 from weaklink.inspector.importers.servers.served_completions import SglangLogImporter, VllmLogImporter
 from weaklink.inspector.importers.servers.verifier_results import VERIFIER_RESULTS
 from weaklink.inspector.importers.source import Importer
-from weaklink.inspector.importers.telemetry.langfuse import LangfuseImporter
-from weaklink.inspector.importers.telemetry.langsmith import LangSmithImporter
-from weaklink.inspector.importers.telemetry.mlflow import MlflowImporter
+from weaklink.inspector.importers.telemetry.langfuse import LANGFUSE
+from weaklink.inspector.importers.telemetry.langsmith import LANGSMITH
+from weaklink.inspector.importers.telemetry.mlflow import MLFLOW
 from weaklink.inspector.importers.telemetry.otlp import OtlpImporter
 from weaklink.inspector.importers.telemetry.phoenix import PhoenixImporter
 
@@ -95,15 +95,15 @@ _BUILT_IN: tuple[Importer, ...] = (
     LM_STUDIO,
     OPEN_WEBUI,
     ClaudeCodeImporter(),
-    ClaudeCodeOutputImporter(),
+    CLAUDE_CODE_OUTPUT,
     CodexImporter(),
     CODEX_OUTPUT,
     SWE_AGENT,
     MINI_SWE_AGENT,
     HARBOR_ATIF,
-    OpenHandsImporter(),
-    LangfuseImporter(),
-    LangSmithImporter(),
+    OPENHANDS,
+    LANGFUSE,
+    LANGSMITH,
     LlmDatabaseImporter(),
     HERMES_SESSIONS,
     MitmproxyImporter(),
@@ -122,7 +122,7 @@ _BUILT_IN: tuple[Importer, ...] = (
     SglangLogImporter(),
     OtlpImporter(),
     PhoenixImporter(),
-    MlflowImporter(),
+    MLFLOW,
     TRAINING_DATA,
     COMPLETIONS,
     RAW_TEXT,

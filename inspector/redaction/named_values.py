@@ -44,13 +44,17 @@ _OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "
 
 def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
     """The relations that can be in a text that begins so after a name, which are few of them in prose."""
-    is_marked = ":" in ahead or "=" in ahead or "value " in ahead or "\n" in ahead or "\\" in ahead
     is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
     for name, relation in _GAPS.items():
         if name == _ASSIGNMENT:
             yield name, relation if is_tag else _OUTSIDE_TAGS
-        elif is_marked or name != "record":
+        elif name != "record" or _has_field(ahead):
             yield name, relation
+
+
+def _has_field(text: str) -> bool:
+    """Whether the name of a field that has the value of another may be in a text, such as `value:`."""
+    return (":" in text or "=" in text or "value " in text) and PATTERNS.field_sign.search(text) is not None
 
 
 class _Named:
@@ -238,7 +242,8 @@ class _Named:
             return
         while start < self.end + _MAX_TABLE_CHARS and (row := PATTERNS.row.match(self.lowered, start)) is not None:
             values, start = row["cells"].split(separator), row.end()
-            if len(values) == len(cells) and (row["end"] or self.place.is_final):
+            is_whole = row["end"] or self.place.is_final
+            if is_whole and len(values) == len(cells) and len(row["cells"]) <= _MAX_ROW_CHARS:
                 value = values[column]
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
@@ -391,7 +396,7 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
         is_line = follows.lastgroup == "line"
         if (
             PATTERNS.before_words.search(view, max(start - 208, 0), start)
-            or PATTERNS.field_sign.search(view, end, end + 260)
+            or _has_field(view[end : end + 260])
             or (follows.lastgroup == "cells" and PATTERNS.cells_follow.match(view, end))
             or (is_line and PATTERNS.separator_before.search(view, max(start - 208, 0), start))
         ):
@@ -481,6 +486,6 @@ _LABEL_CHARS = 96  # of the end of a gap in which a name of something else is lo
 _SIGN_CHARS = 72  # the same, in which the sign behind that name is
 _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
-_MAX_HEAD_CHARS, _MAX_TABLE_CHARS = 160, 300
+_MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")

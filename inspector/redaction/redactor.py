@@ -147,10 +147,10 @@ class Redactor:
     def _have_secrets(self, texts: Iterable[str]) -> bool:
         """Whether one of the texts has a secret; those before it are remembered."""
         for text in dict.fromkeys(texts):
-            if not self._is_clean(text):
+            if (key := _key(text)) not in self._clean:
                 if self._values.are_in(text) or pattern_secrets(text, self._patterns) or find_secrets(text):
                     return True
-                self._remember(_key(text))
+                self._remember(key)
         return False
 
     def _kept(self, tools: Iterable[model.ToolDefinition]) -> Kept | None:
@@ -160,7 +160,7 @@ class Redactor:
         return self._secrets(text) if kept is None else mask_content(text, kept)
 
     def _secrets(self, text: str) -> str:
-        if self._is_clean(text):
+        if not text or (key := _key(text)) in self._clean:  # names, settings, system prompts and tools repeat
             return text
         known = self._values.replaced(text)
         if len(text) >= _LONG and text.startswith(("{", "[")):
@@ -169,15 +169,11 @@ class Redactor:
             secrets, blocks = find_secrets(known), []
         secrets += pattern_secrets(known, self._patterns)
         clean = replaced(known, secrets)
-        for key in blocks or ((_key(text),) if clean == text else ()):
-            self._remember(key)
         if clean != text:
             self.count += len(secrets) + (known != text)
+        for block in blocks or ((key,) if clean == text else ()):
+            self._remember(block)
         return clean
-
-    def _is_clean(self, text: str) -> bool:
-        """Whether a text is known to have no secret: names, settings, system prompts and tools repeat."""
-        return not text or _key(text) in self._clean
 
     def _remember(self, key: bytes) -> None:
         if len(self._clean) >= _MOST_CLEAN:

@@ -343,8 +343,8 @@ NOT_A_CALL = Rule(
     "not-a-call",
     Severity.ERROR,
     "The payload is valid JSON, but not a call.",
-    "Models echo a tool's schema, write the bare arguments, or write an error object. Without a tool's name a server "
-    "cannot execute anything, and weaklink does not guess the name.",
+    "Models echo a tool's schema, write the bare arguments, put them beside the tool's name, or write an error object. "
+    "Without a tool's name a server cannot execute anything, and weaklink does not guess the name.",
     "Check what the object is: an echoed schema comes from a prompt that lists tools without showing a call; bare "
     "arguments come from training on a single tool; an error object comes from results shown in call tags.",
     bad='<tool_call>\n{"city": "Oslo"}\n</tool_call>',

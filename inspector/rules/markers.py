@@ -74,9 +74,9 @@ CALL_INSIDE_REASONING = Rule(
     Severity.WARNING,
     "A call is drafted inside reasoning.",
     "Inside closed reasoning it is a draft, not a call; in reasoning that never closes, a complete call counts as a "
-    "call, since the model meant it. What a server does depends on its reasoning parser: vLLM 0.33.0's `qwen3` ends "
-    "the reasoning at the call and returns it, also a draft, and then loses the answer; its `deepseek_r1` keeps "
-    "everything as reasoning. Without a reasoning parser, a server executes drafts too.",
+    "call, since the model meant it, and F301 reports it. What a server does depends on its reasoning parser: vLLM "
+    "0.33.0's `qwen3` ends the reasoning at the call and returns it, also a draft, and then loses the answer; its "
+    "`deepseek_r1` keeps everything as reasoning. Without a reasoning parser, a server executes drafts too.",
     "Check what the server's reasoning parser does, and whether the real call follows. If the reasoning never closes, "
     "make the model close it before it calls.",
     bad='<think>I will send <tool_call>{"name": "f", "arguments": {}}</tool_call></think>',

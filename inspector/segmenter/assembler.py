@@ -159,11 +159,12 @@ class Assembler:
     def _not_closed(self, event: SpanClosed, reading: ParseResult, *, holds_calls: bool) -> None:
         """Report a span whose closing marker is missing.
 
-        A call span without text is reported elsewhere; an empty result is where Gemma's template stops an answer.
+        A call span without text is reported elsewhere, as is reasoning that holds calls; an empty result is where
+        Gemma's template stops an answer.
         """
         if event.span.kind is SpanKind.REASONING and holds_calls:
-            self.faults.append(messages.open_reasoning(event))
-        elif event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
+            return
+        if event.span.kind not in _MAY_BE_EMPTY or event.inner_text.strip():
             end = self._payload_end(event)
             line = self._line_before(event)
             content = ParseResult() if event.span.kind is SpanKind.MARKUP else reading
@@ -264,18 +265,11 @@ class Assembler:
             return reading
         listed = {call.opener.start for call in calls}
         others = [fault for fault in reading.faults if fault.range.start not in listed]
+        of_calls = [fault for call in calls for fault in call.reading.faults]
         return msgspec.structs.replace(
             reading,
             calls=tuple(call for one in calls for call in one.reading.calls),
-            faults=(
-                *others,
-                *(
-                    messages.call_in_open_reasoning(
-                        call.opener, event, is_first=call is calls[0], wrappers=self._wrappers
-                    )
-                    for call in calls
-                ),
-            ),
+            faults=(messages.open_reasoning(event, calls[0].opener, self._wrappers), *others, *of_calls),
         )
 
     def _calls_in(self, children: Iterable[Span], event: SpanClosed) -> list["_CallInReasoning"]:

@@ -131,25 +131,24 @@ def _leaked_token(marker: str, place: Range, expected: str) -> Fault:
     return Fault(markers.SPECIAL_TOKEN_LEAK, place, message, f"Write `{expected}`.", fix)
 
 
-def call_in_open_reasoning(opener: Range, closed: SpanClosed, *, is_first: bool, wrappers: Iterable[str] = ()) -> Fault:
-    """The fault of a whole call at `opener`, inside reasoning that never closed: it still counts as a call.
+def open_reasoning(closed: SpanClosed, opener: Range, wrappers: Iterable[str] = ()) -> Fault:
+    """The fault of reasoning that never closed and holds whole calls, the first at `opener`: they still count.
 
-    The fix of the first such call closes the reasoning, before the wrapper around the calls if there is one: one of
-    `wrappers`, or other tags.
+    The fix closes the reasoning, before the wrapper around the calls if there is one: one of `wrappers`, or other tags.
     """
-    start = closed.span.inner.start
+    start, first = closed.span.inner.start, closed.span.range.start
     before = closed.inner_text[max(opener.start - start - _LONGEST_WRAPPERS, 0) : opener.start - start]
     own = next((wrapper for wrapper in wrappers if before.rstrip().endswith(wrapper)), "")
     tags = _TAGS_BEFORE.search(before)
     wrapped = before[before.rindex(own) :] if own else tags[0] if tags is not None else ""
     at = opener.start - len(wrapped)
     return Fault(
-        markers.CALL_INSIDE_REASONING,
-        opener,
-        f"This reasoning contains a complete call, and no `{closed.wanted}` closes it. It counts as a call; whether a "
-        "server returns it depends on its reasoning parser.",
+        markers.UNTERMINATED_SPAN,
+        Range(first, max(start, first + 1)),
+        f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it. It counts as a "
+        "call; whether a server returns it depends on its reasoning parser.",
         f"Close the reasoning with `{closed.wanted}` before the call.",
-        Fix((Edit(Range(at, at), f"{closed.wanted}\n"),), safe=False) if is_first else None,
+        Fix((Edit(Range(at, at), f"{closed.wanted}\n"),), safe=False),
     )
 
 
@@ -161,17 +160,6 @@ def marker_in_prose(span: Span) -> Fault:
         "follows it as a call or as reasoning."
     )
     return Fault(markers.MARKER_IN_PROSE, place, message)
-
-
-def open_reasoning(closed: SpanClosed) -> Fault:
-    """The fault of reasoning that never closes and contains a whole call; its range is the opening marker."""
-    start = closed.span.range.start
-    return Fault(
-        markers.UNTERMINATED_SPAN,
-        Range(start, max(closed.span.inner.start, start + 1)),
-        f"This reasoning is not closed: `{closed.wanted}` is missing, and a call follows inside it.",
-        f"Write `{closed.wanted}` before the call.",
-    )
 
 
 def closed_before(closed: SpanClosed, words: Fault, *, complete: bool, line: str) -> Fault:

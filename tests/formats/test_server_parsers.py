@@ -104,6 +104,7 @@ def test_a_healthy_call_of_mistral_is_returned() -> None:
         ("react", "Action: f\nAction Input: {}"),
         ("qwen3_coder", f"<think>I look. <tool_call>\n{CODER}\n</tool_call>\n{CODER}\n</tool_call>"),
         ("minimax_m3", PADDED),
+        ("hermes", '<tool_call>\n{"name": "get_weather", "city": "Oslo"}\n</tool_call>'),
     ],
 )
 def test_nothing_is_said_of_what_was_not_measured(format: str, text: str) -> None:

@@ -1,10 +1,13 @@
 """Logs that were joined to one file are the sessions of each, whichever agent wrote them."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from weaklink.inspector.importers.agents import agent_session
 from weaklink.inspector.importers.reading import read_source
+from weaklink.inspector.memory import estimated_memory
 from weaklink.inspector.model import ParentWhy, Trace, TurnFlag
 
 _CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -89,3 +92,22 @@ def test_what_a_rewind_left_is_a_fork() -> None:
     own = [turn for turn in fork.turns if TurnFlag.COPIED_CONTEXT not in turn.flags]
     assert [turn.parts[0].text for turn in own] == ["Leave it.", "Left."]
     assert [turn.parts for turn in fork.turns[:-2]] == [turn.parts for turn in main.turns[:-2]]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        *("chatgpt-export/conversations.json", "open-webui/export.json", "continue/session.json"),
+        *("amp/thread.json", "lm-studio/a.conversation.json", "opencode/export.json", "cline/tide.messages.json"),
+    ],
+)
+def test_an_export_of_many_sessions_is_read_whole(log: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What may be in memory at once bounds a session, not the sessions that an export holds beside each other."""
+    value = json.loads((_CASES / log).read_text(encoding="utf-8"))
+    lines = [json.dumps(one) for one in (value if isinstance(value, list) else [value])] * 9
+    (tmp_path / "export.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    least = max(estimated_memory(line.encode()) for line in lines)
+    monkeypatch.setattr(agent_session, "RECORD_MEMORY", 2 * least)
+    alone = len(_traces(_CASES / log))
+    assert alone > 0
+    assert len(_traces(tmp_path / "export.jsonl")) == 9 * alone

@@ -25,7 +25,6 @@ UNREAD = {
     "seed-oss-1": "the template writes values on the tags' line, so line feeds belong to them; vLLM trims them",
     "seed-oss-b1": "as seed-oss-1",
     "lfm2-b2": "a positional argument has no name, and no server guesses one",
-    "w-ds31-name-twice": "a header that is written twice is reported, and nothing says which half is left over",
     "pythonic-doubled-bracket": "no server reads a list in a list; F317 reports it as an attempted call",
 }
 """Why a meant call is neither read as meant nor what the fixes make of it."""

@@ -6,32 +6,30 @@ without a fault, and is not a draft. Sources: swiss-ai:Apertus-8B-Instruct-2509/
 sglang:test Apertus2509Detector, llama.cpp:tests/test-chat.cpp.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, role_tokens, turn_ends
-from weaklink.inspector.formats.dialect import Enclosed
+from weaklink.inspector.formats.dialect import Enclosed, call_state, closing, inside, opening, text_state
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, CallShape, decoded_arguments, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, SEVERAL_OBJECTS_IN_ONE_CALL
 from weaklink.inspector.rules.markers import NESTED_SPAN, STRAY_END_MARKER
 from weaklink.inspector.segmenter.events import JSON
-from weaklink.inspector.segmenter.table import HERE, HOME, MarkerSplit, State, Transition, unmarked
+from weaklink.inspector.segmenter.table import HERE, MarkerSplit, State, Transition, unmarked
 from weaklink.inspector.text import Range
 
 _OPENER, _CLOSER = "<|tools_prefix|>", "<|tools_suffix|>"
 _INNER, _OUTER = "<|inner_prefix|>", "<|inner_suffix|>"
 _SPEAKERS = ("system", "developer", "user", "assistant")
 _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
-_INTO_CALL = Transition(_OPENER, MarkerSplit.BEFORE, "inner call")
+_INTO_CALL = opening(_OPENER, "inner call")
 _NESTED = Transition(_INNER, MarkerSplit.NONE, HERE, NESTED_SPAN)
-_ENDS = Transition(_OUTER, MarkerSplit.AFTER, HOME)
-_CONTINUES = unmarked("deliberation")
 
 
 _ANOTHER = FaultMessage(
@@ -82,69 +80,40 @@ def _spelled_out(text: str, node: JsonNode, name: JsonMember, arguments: JsonMem
 _OWN_TURNS = (*_HEADERS, *turn_ends(*(f"<|{speaker}_end|>" for speaker in _SPEAKERS)))
 _TURNS = (*TURN_TRANSITIONS, *_OWN_TURNS)
 
+_BEFORE_CALL = inside(_OPENER, "deliberation before a call", width=0)
+_LEAVING = (opening(_OUTER, "marker"), _INTO_CALL, *_TURNS)
+_INTO_RESULT = Transition("[", MarkerSplit.BEFORE, "inner result", width=0)
+_CALL_ENDS = unmarked("after inner call", MarkerSplit.AFTER)
 _STATES = (
     State(
-        "deliberation",
-        SpanKind.REASONING,
-        (_ENDS, _NESTED, Transition(_OPENER, MarkerSplit.NONE, "deliberation before a call", width=0), *_TURNS),
-        label="think",
-        opener=_INNER,
-        closer=_OUTER,
+        "deliberation", SpanKind.REASONING, (closing(_OUTER), _NESTED, _BEFORE_CALL, *_TURNS), "think", _INNER, _OUTER
     ),
     State("deliberation before a call", SpanKind.REASONING, (_INTO_CALL,), label="think"),
-    State(
-        "inner call",
-        SpanKind.TOOL_CALL,
-        (Transition(_CLOSER, MarkerSplit.AFTER, "after inner call"), _INTO_CALL, *_TURNS),
-        label="tool_call",
-        closer=_CLOSER,
-        payload=JSON,
-    ),
-    State(
-        "after inner call",
-        SpanKind.TEXT,
-        (
-            Transition(_OUTER, MarkerSplit.BEFORE, "marker"),
-            _INTO_CALL,
-            Transition("[", MarkerSplit.BEFORE, "inner result", width=0),
-            *_TURNS,
-        ),
-        other=r"\S",
-        other_transition=_CONTINUES,
-    ),
-    State(
-        "inner result",
-        SpanKind.TOOL_RESULT,
-        (Transition(_OUTER, MarkerSplit.BEFORE, "marker"), _INTO_CALL, *_TURNS),
-        label="tool_response",
-        payload=JSON,
-        then=unmarked("after inner call", MarkerSplit.AFTER),
-    ),
+    call_state("inner call", (closing(_CLOSER, "after inner call"), _INTO_CALL, *_TURNS), closer=_CLOSER, payload=JSON),
+    text_state("after inner call", (*_LEAVING, _INTO_RESULT), unmarked("deliberation")),
+    State("inner result", SpanKind.TOOL_RESULT, _LEAVING, "tool_response", payload=JSON, then=_CALL_ENDS),
 )
 
 
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    written = (f"{{{json_of(call.name)}: {json_of(call.arguments)}}}" for call in calls)
-    return f"{_OPENER}[{', '.join(written)}]{_CLOSER}"
+def _write_call(call: ToolCall) -> str:
+    return f"{{{json_of(call.name)}: {json_of(call.arguments)}}}"
 
 
 APERTUS = json_format(
     name="apertus",
     summary='<|tools_prefix|>[{"name": {...}}]<|tools_suffix|>: the name is the key',
     models=("*apertus*",),
-    markers=JsonMarkers(
-        (Enclosed(_OPENER, _CLOSER),),
-        reasoning=(),
-        turns=(
-            *_OWN_TURNS,
-            Transition(_INNER, MarkerSplit.BEFORE, "deliberation"),
-            Transition(_OUTER, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
-        ),
-        turn_states=(_HEADER, *_STATES),
+    calls=(Enclosed(_OPENER, _CLOSER),),
+    reasoning=(),
+    turns=(
+        *_OWN_TURNS,
+        opening(_INNER, "deliberation"),
+        Transition(_OUTER, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
     ),
+    turn_states=(_HEADER, *_STATES),
     signs=DetectionPatterns(
         calls={r"<\|tools_prefix\|>": 0.97}, hints={r"<\|inner_prefix\|>|<\|assistant_start\|>": 0.9}
     ),
     reader=JsonCallReader(is_array=True, shapes=_key_named_calls),
-    write_calls=_write_calls,
+    write_calls=lambda calls: f"{_OPENER}[{', '.join(map(_write_call, calls))}]{_CLOSER}",
 )

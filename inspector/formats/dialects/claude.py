@@ -9,7 +9,6 @@ template, hermes-agent#35706, claude-code#69258.
 """
 
 import re
-from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -60,26 +59,13 @@ _ALIEN = Enclosed("<tool_calls>", "</tool_calls>")
 _TAGS = invoke_tags(_WRAPPER)
 _OWN = invoke_tags(_PREFIXED, _PREFIX, label="prefixed_call")
 
-_NO_BRACKET = XmlCall(
-    _OWN.call.opener[1:],
-    _OWN.call.closer,
-    _OWN.call.syntax,
-    label="prefixed_call",
-    rule=WRONG_OPENER,
-    ahead=_OWN.call.ahead,
-    is_drafted=False,
-)
+_NO_BRACKET = replace(_OWN.call, opener=_OWN.call.opener[1:], is_drafted=False, unquoted=None)
 
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
 """The markers of calls."""
 
 
 _read_parameters = XmlCallReader(_LEGACY)
-
-
-def _read_legacy_call(closed: SpanClosed) -> ParseResult:
-    """A SpanReader for calls in the form of 2023: it skips the tag around the parameters."""
-    return _read_parameters(replace(closed, inner_text=_WRAPPING.sub(_blank, closed.inner_text)))
 
 
 def read_claude_results(closed: SpanClosed) -> ParseResult:
@@ -116,7 +102,13 @@ def _blank(match: re.Match[str]) -> str:
 
 
 _READER = LabelledReader(
-    MappingProxyType({"tool_call": _TAGS.reader, "prefixed_call": _OWN.reader, "legacy_call": _read_legacy_call})
+    {
+        "tool_call": _TAGS.reader,
+        "prefixed_call": _OWN.reader,  # the tag around the parameters of 2023 is skipped
+        "legacy_call": lambda closed: _read_parameters(
+            replace(closed, inner_text=_WRAPPING.sub(_blank, closed.inner_text))
+        ),
+    }
 )
 _TEXT_SIDE = xml_format(
     "claude",

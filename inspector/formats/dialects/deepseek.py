@@ -17,12 +17,16 @@ vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detec
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from weaklink.inspector.formats.chat_turns import TURN_STATES, markup_state, role_tokens, turn_ends
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Enclosed,
     Transitions,
+    closing,
     dialect_table,
+    enclosed_state,
     opening,
     tool_turn,
 )
@@ -51,10 +55,7 @@ _RESULT, _RESULT_END = "<｜tool▁output▁begin｜>", "<｜tool▁output▁end
 _SPEAKERS = ("User", "Assistant", "System")
 _INTO_RESULTS = (opening(_RESULTS, "results"), opening(_RESULT, "result"))
 
-_INVENTED = (
-    Transition(_RESULTS, MarkerSplit.BEFORE, "results", INVENTED_RESULT),
-    Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT),
-)
+_INVENTED = tuple(replace(transition, rule=INVENTED_RESULT) for transition in _INTO_RESULTS)
 
 _NAME = r"(?P<name>[^\s<`{｜]++)"
 _FUNCTION = rf"\s*function\s*{SEPARATOR}"
@@ -112,14 +113,12 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield from SECTION.states(transitions)
     yield tool_turn(_INTO_RESULTS, transitions.turns)
     # The template switches reasoning off by closing it at once: `<｜Assistant｜></think>`.
-    ends = (Transition(end, MarkerSplit.AFTER, ROLE) for end in ("｜>", "｜></think>"))
-    yield State("speaker", SpanKind.MARKUP, tuple(ends), "turn_header")
-    sentence = (*_INTO_RESULTS, *transitions.turns)
-    yield markup_state("sentence end", "turn_end", HOME, r"[^\n]", sentence)
-    between = (opening(_RESULT, "result"), Transition(_RESULTS_END, MarkerSplit.AFTER, HOME), *transitions.turns)
+    yield State("speaker", SpanKind.MARKUP, tuple(closing(end, ROLE) for end in ("｜>", "｜></think>")), "turn_header")
+    leaving = (*_INTO_RESULTS, *transitions.turns)
+    yield markup_state("sentence end", "turn_end", HOME, r"[^\n]", leaving)
+    between = (opening(_RESULT, "result"), closing(_RESULTS_END), *transitions.turns)
     yield markup_state("results", "results", HOME, r"\S", between)
-    result = (Transition(_RESULT_END, MarkerSplit.AFTER, "results"), *_INTO_RESULTS, *transitions.turns)
-    yield State("result", SpanKind.TOOL_RESULT, result, "tool_response", _RESULT, _RESULT_END)
+    yield enclosed_state("result", SpanKind.TOOL_RESULT, Enclosed(_RESULT, _RESULT_END), leaving, target="results")
 
 
 DEEPSEEK_TABLE = dialect_table(

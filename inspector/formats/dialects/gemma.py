@@ -32,14 +32,9 @@ from weaklink.inspector.formats.gemma.calls import (
 from weaklink.inspector.formats.gemma.dicts import gemma_payload
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.segmenter.table import MarkerSplit, State, Transition
+from weaklink.inspector.segmenter.table import State
 
-_TURNS = (
-    *TURN_TRANSITIONS,
-    *last_words("<eos>"),
-    Transition("<|turn>", MarkerSplit.BEFORE, "turn_header"),
-    Transition("<turn|>", MarkerSplit.BEFORE, "turn_end"),
-)
+_TURNS = (*TURN_TRANSITIONS, *last_words("<eos>"), opening("<|turn>", "turn_header"), opening("<turn|>", "turn_end"))
 
 
 def _format(
@@ -66,13 +61,8 @@ def _format(
         yield enclosed_state("result", SpanKind.TOOL_RESULT, result, transitions.turns, payload)
 
     def write_calls(calls: Sequence[ToolCall]) -> str:
-        return "".join(
-            f"{call.opener}call:{tool_call.name}{gemma_text(tool_call.arguments, delimiter)}{call.closer}"
-            for tool_call in calls
-        )
-
-    def expresses(tool_call: ToolCall) -> bool:
-        return is_gemma_call(tool_call, delimiter)
+        written = (f"call:{tool_call.name}{gemma_text(tool_call.arguments, delimiter)}" for tool_call in calls)
+        return "".join(f"{call.opener}{text}{call.closer}" for text in written)
 
     table = dialect_table(
         calls=(opening(call.opener, "call"), opening(result.opener, "result")),
@@ -98,7 +88,7 @@ def _format(
             definitions=GemmaDefinitionReader(delimiter),
         ),
         write_calls=write_calls,
-        expresses=expresses,
+        expresses=lambda tool_call: is_gemma_call(tool_call, delimiter),
     )
 
 

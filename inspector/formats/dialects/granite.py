@@ -16,27 +16,19 @@ vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 from msgspec.structs import replace
 
 from weaklink.inspector.formats.chat_turns import markup_state
-from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, table_parser
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, closing, opening, table_parser
 from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, Transition
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat
 
-GRANITE_TURNS = (Transition("<|start_of_role|>", MarkerSplit.BEFORE, "role_header"),)
+GRANITE_TURNS = (opening("<|start_of_role|>", "role_header"),)
 """The transition out of any state into a turn header."""
-
-GRANITE_STATES = (
-    markup_state(
-        "role_header",
-        "turn_header",
-        ROLE,
-        r"[^A-Za-z0-9_\- ]",
-        (Transition("<|end_of_role|>", MarkerSplit.AFTER, ROLE),),
-    ),
-)
+_HEADER_END = (closing("<|end_of_role|>", ROLE),)
+GRANITE_STATES = (markup_state("role_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", _HEADER_END),)
 """The states of a turn header."""
 
 _RESPONSES = ("Here is my response:", "Here's my response:")
@@ -51,16 +43,11 @@ GRANITE = json_format(
     name="granite",
     summary="<|tool_call|>[...]: an array of JSON objects",
     models=("*granite*",),
-    markers=JsonMarkers(
-        (
-            Enclosed("<|tool_call|>"),
-            Enclosed("<tool_call>", "</tool_call>"),
-        ),
-        ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
-        reasoning=(*THINK_TAGS, *_PROSE_REASONING),
-        turns=GRANITE_TURNS,
-        turn_states=GRANITE_STATES,
-    ),
+    calls=(Enclosed("<|tool_call|>"), Enclosed("<tool_call>", "</tool_call>")),
+    ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
+    reasoning=(*THINK_TAGS, *_PROSE_REASONING),
+    turns=GRANITE_TURNS,
+    turn_states=GRANITE_STATES,
     signs=DetectionPatterns(calls={r"<\|tool_call\|>\s*\[": 0.95}),
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
 )
@@ -79,7 +66,8 @@ GRANITE_20B_FC = json_format(
     name="granite_20b_fc",
     summary="<function_call> before each JSON object",
     models=("*granite-20b-functioncalling*", "*granite-20b-fc*"),
-    markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```"))),
+    calls=(Enclosed("<function_call>"),),
+    ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```")),
     signs=DetectionPatterns(calls={r"<function_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="<function_call> "),
     write_calls=lambda calls: "".join(f"<function_call> {call_object(call)}" for call in calls),

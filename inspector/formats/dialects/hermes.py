@@ -115,11 +115,7 @@ HERMES = Format(
 )
 
 _TABLE = hermes_table(
-    turns=(
-        *(Transition(tag, MarkerSplit.BEFORE, "marker") for tag in ("<response>", "</response>")),
-        *turn_ends("<|end_of_sentence|>"),
-    ),
-    turn_states=(),
+    turns=(*(opening(tag, "marker") for tag in ("<response>", "</response>")), *turn_ends("<|end_of_sentence|>"))
 )
 
 

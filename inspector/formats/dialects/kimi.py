@@ -20,19 +20,28 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
-from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, dialect_table, opening, table_parser
+from weaklink.inspector.formats.dialect import (
+    Enclosed,
+    ReasoningTag,
+    Transitions,
+    closing,
+    dialect_table,
+    opening,
+    table_parser,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import ROLE, Lookahead, MarkerSplit, Repeat, State, Transition
+from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat, State
 from weaklink.inspector.text import Range
 
 _SECTION = Section(
@@ -70,7 +79,7 @@ _NAME = re.compile(r"(?!functions\.)[^\s<{\[]+")
 
 def _states(transitions: Transitions) -> Iterator[State]:
     yield from _SECTION.states(transitions)
-    yield State("speaker", SpanKind.MARKUP, (Transition("<|im_middle|>", MarkerSplit.AFTER, ROLE),), "turn_header")
+    yield State("speaker", SpanKind.MARKUP, (closing("<|im_middle|>", ROLE),), "turn_header")
 
 
 _TABLE = dialect_table(
@@ -154,15 +163,8 @@ _CALL_FOLLOWS = Lookahead(NAME, '"', Repeat(r"[^<>\n]", 0, 32), "<|sep|><")
 
 _CALLS = XmlCalls((XmlCall(_K3_CALL, _closes("call"), _SYNTAX, rule=WRONG_OPENER, ahead=_CALL_FOLLOWS),), (_WRAPPER,))
 
-_HEADER = State(
-    "message header",
-    SpanKind.MARKUP,
-    (
-        Transition("<|sep|>", MarkerSplit.AFTER, ROLE),
-        Transition(f"<|sep|>{_opens('response')}", MarkerSplit.AFTER, ROLE),
-    ),
-    label="turn_header",
-)
+_HEADER_ENDS = (closing("<|sep|>", ROLE), closing(f"<|sep|>{_opens('response')}", ROLE))
+_HEADER = State("message header", SpanKind.MARKUP, _HEADER_ENDS, label="turn_header")
 
 _FRAMES = (_opens("response"), _closes("response"), _closes("message"), "<|end_of_msg|>")
 
@@ -211,20 +213,7 @@ def _placed(fault: Fault, start: int, span: Range) -> Fault:
     return fault.moved(start) if len(fault.range) else Fault(fault.rule, span, fault.message, fault.hint)
 
 
-def _type_of(value: Json) -> str:
-    match value:
-        case str():
-            return "string"
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case dict():
-            return "object"
-        case list():
-            return "array"
-        case _:
-            return "number"
+_TYPE_OF = {str: "string", type(None): "null", bool: "boolean", dict: "object", list: "array"}
 
 
 def _write_k3(calls: Sequence[ToolCall]) -> str:
@@ -234,8 +223,9 @@ def _write_k3(calls: Sequence[ToolCall]) -> str:
 
 def _write_call(call: ToolCall, index: int) -> str:
     arguments = (
-        f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
-        for name, value in arguments_of(call).items()
+        f'{_ARGUMENT}{_escaped(name)}" type="{_TYPE_OF.get(type(value), "number")}"<|sep|>{value_text(value)}'
+        f"{_closes('argument')}"
+        for name, value in object_of(call.arguments).items()
     )
     return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
 

@@ -7,16 +7,23 @@ Sources: Meta's prompt format for Llama 3.1 and 3.2, llama.cpp:models/templates/
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
 """
 
-import ast
 import re
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import HEADER_END, markup_state
-from weaklink.inspector.formats.dialect import Transitions, call_end, dialect_table, opening, table_parser
+from weaklink.inspector.formats.dialect import (
+    Transitions,
+    call_end,
+    call_state,
+    closing,
+    dialect_table,
+    inside,
+    opening,
+    table_parser,
+)
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
 from weaklink.inspector.formats.json.calls import JsonCallReader
@@ -25,7 +32,7 @@ from weaklink.inspector.formats.python.calls import read_calls
 from weaklink.inspector.formats.python.follower import PythonTracker
 from weaklink.inspector.formats.python.writing import is_python_code
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
@@ -67,7 +74,6 @@ _CUT_HEADER = re.compile(
 )
 
 _SUFFIX = ".call"
-_MOST = 20_000
 
 # An object, or an array of objects; a list comprehension is code.
 _HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
@@ -97,37 +103,19 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
-    leaving = transitions.out_of_call
-    value_ends = unmarked("call end", MarkerSplit.NONE)
-    others = tuple(transition for transition in leaving if transition.marker != "{")
-    next_call = Transition(";", MarkerSplit.BEFORE, "separator", ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
-    yield State("call", SpanKind.TOOL_CALL, (next_call, *others), "tool_call", payload=JSON, then=value_ends)
-    yield call_end("call end", transitions=(Transition(";", MarkerSplit.BEFORE, "separator"),))
+    others = tuple(transition for transition in transitions.out_of_call if transition.marker != "{")
+    next_call = replace(opening(";", "separator"), ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
+    yield call_state("call", (next_call, *others), payload=JSON, then="call end")
+    yield call_end("call end", transitions=(opening(";", "separator"),))
     yield markup_state("separator", SECTION, HOME, r"[^;\s]")
-    tagged = Transition("{", MarkerSplit.NONE, "call", width=0, ahead=CALL_BEGINS)
-    after_tag = tuple(transition for transition in leaving if transition.marker not in ("{", FUNCTION))
-    yield State(
-        "tag",
-        SpanKind.TOOL_CALL,
-        (tagged, *after_tag),
-        "tool_call",
-        TAG,
-        other=r"\S",
-        other_transition=unmarked("code", MarkerSplit.NONE),
-    )
-    yield State("code", SpanKind.TOOL_CALL, transitions.turns, "code", TAG)
-    closer = Transition(FUNCTION_CLOSER, MarkerSplit.AFTER, HOME)
-    arguments = Transition("{", MarkerSplit.NONE, "function arguments", width=0)
-    yield State("function", SpanKind.TOOL_CALL, (closer, arguments, *others), "function", FUNCTION, FUNCTION_CLOSER)
-    yield State(
-        "function arguments",
-        SpanKind.TOOL_CALL,
-        (closer, *others),
-        "function",
-        FUNCTION,
-        FUNCTION_CLOSER,
-        payload=JSON,
-    )
+    tagged = inside("{", "call", width=0, ahead=CALL_BEGINS)
+    after_tag = (transition for transition in others if transition.marker != FUNCTION)
+    tag = call_state("tag", (tagged, *after_tag), TAG)
+    yield replace(tag, other=r"\S", other_transition=unmarked("code", MarkerSplit.NONE))
+    yield call_state("code", transitions.turns, TAG, label="code")
+    marks, leaving = (FUNCTION, FUNCTION_CLOSER), (closing(FUNCTION_CLOSER), *others)
+    yield call_state("function", (inside("{", "function arguments", width=0), *leaving), *marks, label="function")
+    yield call_state("function arguments", leaving, *marks, label="function", payload=JSON)
 
 
 LLAMA3_TABLE = dialect_table(
@@ -169,26 +157,16 @@ def _code(closed: SpanClosed) -> ParseResult:
         return _JSON(closed)
     first = text.index(content)
     whole = Range(first, first + len(content)).moved(start)
-    built_in = _BUILT_IN.match(text)
-    if built_in is not None and content.endswith(")"):
-        value_range = Range(built_in.end(), first + len(content) - 1)
-        value = _literal(value_range.of(text))
-        if value is not None:
-            call = ToolCall(
-                built_in["name"],
-                {built_in["key"]: value},
-                Range(built_in.start("key"), value_range.end).of(text),
-                valid=True,
-                range=whole,
-                name_range=Range(*built_in.span("name")).moved(start),
-                arguments_range=Range(built_in.start("key"), value_range.end).moved(start),
-            )
-            return ParseResult(calls=(call,), complete=True)
     name_range = _name_of_cut(text, first)
     if name_range is not None:
-        return _cut(name_range.of(text), name_range.moved(start), content, whole)
+        name = name_range.of(text)
+        call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range.moved(start))
+        message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
+        fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message)
+        return ParseResult(calls=(call,), faults=(fault,))
     if _BUILT_IN_BEGINS.match(content) and content.endswith(")"):
-        return _several_arguments(content, whole)
+        found = read_calls(content, whole.start)
+        return replace(found, calls=tuple(map(_without_suffix, found.calls)), open_ended=False)
     is_code = is_python_code(content)
     call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
     return ParseResult(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
@@ -207,42 +185,13 @@ def _name_of_cut(text: str, first: int) -> Range | None:
     return None if tracker.completed or tracker.broken else Range(*built_in.span("name"))
 
 
-def _several_arguments(content: str, whole: Range) -> ParseResult:
-    """Read a built-in call with any arguments; its name is the tool's, without `.call`."""
-    found = read_calls(content, whole.start)
-    calls = tuple(map(_without_suffix, found.calls))
-    return ParseResult(calls=calls, faults=found.faults, complete=found.complete)
-
-
 def _without_suffix(call: ToolCall) -> ToolCall:
+    """A built-in call, named by the tool's name without `.call`."""
     name, place = call.name, call.name_range
     if name is None or place is None or not name.endswith(_SUFFIX):
         return call
     place = Range(place.start, place.end - len(_SUFFIX))
-    return msgspec.structs.replace(call, name=name.removesuffix(_SUFFIX), name_range=place)
-
-
-def _cut(name: str, name_range: Range, content: str, whole: Range) -> ParseResult:
-    call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range)
-    message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
-    return ParseResult(calls=(call,), faults=(Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message),))
-
-
-def _literal(text: str) -> Json:
-    """The string, number or boolean of a Python literal; None for anything else, which is never evaluated."""
-    if len(text) > _MOST:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value if isinstance(value, str | int | float | bool) else None
-
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "; ".join(call_object(call, key="parameters") for call in calls)
+    return replace(call, name=name.removesuffix(_SUFFIX), name_range=place)
 
 
 def _expresses(call: ToolCall) -> bool:
@@ -265,7 +214,7 @@ LLAMA3 = Format(
     ),
     new_parser=table_parser(LLAMA3_TABLE),
     readers=reader_table(_read_calls, ReasoningReader((TAG, FUNCTION), bare=_BARE)),
-    write_calls=_write_calls,
+    write_calls=lambda calls: "; ".join(call_object(call, key="parameters") for call in calls),
     near_calls=CALLS_WITHOUT_NAME,
     expresses=_expresses,
     builtin_tools=frozenset({CODE_TOOL, *_BUILT_IN_TOOLS}),

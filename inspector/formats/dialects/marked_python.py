@@ -13,7 +13,7 @@ argument as JSON), vllm:tests/tool_parsers/test_olmo3_tool_parser.py. The tags a
 span. Claude's older prompts use the same tags around `<invoke>`: that is not a call here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from msgspec.structs import replace
@@ -23,6 +23,7 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     Transitions,
     call_end,
+    call_state,
     dialect_table,
     enclosed_state,
     opening,
@@ -34,7 +35,7 @@ from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import SpanReader
 from weaklink.inspector.segmenter.table import (
@@ -68,21 +69,15 @@ def _readers(opener: str, closer: str, *, is_list: bool = False) -> Mapping[Span
     return reader_table(PythonCallReader(takes_json=True, is_list=is_list), ReasoningReader((opener,), (closer,)))
 
 
-def _lfm2_states(transitions: Transitions) -> Iterator[State]:
-    yield enclosed_state("call", SpanKind.TOOL_CALL, _LFM2_CALL, transitions.out_of_call, PYTHON)
-
-
 _LFM2_TABLE = dialect_table(
     calls=(opening(_LFM2_OPENER, "call"),),
-    call_states=_lfm2_states,
+    call_states=lambda transitions: (
+        enclosed_state("call", SpanKind.TOOL_CALL, _LFM2_CALL, transitions.out_of_call, PYTHON),
+    ),
     call_closers=(_LFM2_CLOSER,),
     results=(Enclosed("<|tool_response_start|>", "<|tool_response_end|>"),),
     definitions=(Enclosed("<|tool_list_start|>", "<|tool_list_end|>"),),
 )
-
-
-def _write_lfm2_calls(calls: Sequence[ToolCall]) -> str:
-    return f"{_LFM2_OPENER}[{', '.join(map(_write_lfm2_call, calls))}]{_LFM2_CLOSER}"
 
 
 LFM2 = Format(
@@ -93,7 +88,7 @@ LFM2 = Format(
     confidence=_LFM2_PATTERNS,
     new_parser=table_parser(_LFM2_TABLE),
     readers=_readers(_LFM2_OPENER, _LFM2_CLOSER, is_list=True),
-    write_calls=_write_lfm2_calls,
+    write_calls=lambda calls: f"{_LFM2_OPENER}[{', '.join(map(_write_lfm2_call, calls))}]{_LFM2_CLOSER}",
     expresses=is_python_call,
 )
 
@@ -109,28 +104,14 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
     yield markup_state("between", SECTION, "call", r"\S", (ends_block, *transitions.out_of_call))
     yield markup_state("block_end", SECTION, HOME)
     yield call_end("empty", stops=r"[\s\S]")
-    yield State(
-        "call",
-        SpanKind.TOOL_CALL,
-        (
-            Transition(_OLMO_CLOSER, MarkerSplit.AFTER, "between", width=0),
-            Transition("\n", MarkerSplit.AFTER, "between", width=0, ahead=_CALL_BEGINS),
-            *transitions.out_of_call,
-        ),
-        label="tool_call",
-        closer=_OLMO_CLOSER,
-        payload=PYTHON,
-        then=unmarked("call_end", MarkerSplit.NONE),
+    ends = (
+        Transition(_OLMO_CLOSER, MarkerSplit.AFTER, "between", width=0),
+        Transition("\n", MarkerSplit.AFTER, "between", width=0, ahead=_CALL_BEGINS),
     )
-    yield State(
-        "call_end",
-        SpanKind.TOOL_CALL,
-        transitions.out_of_call,
-        label="tool_call",
-        closer=_OLMO_CLOSER,
-        other=r"[^\])}\s]",
-        other_transition=unmarked("between", MarkerSplit.AFTER),
-    )
+    leaving = transitions.out_of_call
+    yield call_state("call", (*ends, *leaving), closer=_OLMO_CLOSER, payload=PYTHON, then="call_end")
+    end = call_state("call_end", leaving, closer=_OLMO_CLOSER)
+    yield replace(end, other=r"[^\])}\s]", other_transition=unmarked("between", MarkerSplit.AFTER))
 
 
 _OLMO_TABLE = dialect_table(
@@ -142,11 +123,6 @@ _OLMO_TABLE = dialect_table(
 )
 
 
-def _write_olmo_calls(calls: Sequence[ToolCall]) -> str:
-    lines = "\n".join(map(_write_olmo_call, calls))
-    return f"{_OLMO_OPENER}{lines}{_OLMO_CLOSER}"
-
-
 OLMO3_PYTHONIC = Format(
     name="olmo3_pythonic",
     summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one per line",
@@ -155,6 +131,6 @@ OLMO3_PYTHONIC = Format(
     confidence=_OLMO_PATTERNS,
     new_parser=table_parser(_OLMO_TABLE),
     readers=_readers(_OLMO_OPENER, _OLMO_CLOSER),
-    write_calls=_write_olmo_calls,
+    write_calls=lambda calls: _OLMO_OPENER + "\n".join(map(_write_olmo_call, calls)) + _OLMO_CLOSER,
     expresses=is_python_call,
 )

@@ -16,15 +16,19 @@ import msgspec
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, TURN_TRANSITIONS, markup_state
 from weaklink.inspector.formats.dialect import (
+    BARE_HOMES,
     THINK_TAGS,
     Enclosed,
     ReasoningTag,
     Transitions,
     call_end,
+    call_state,
     dialect_table,
     enclosed_state,
+    inside,
     opening,
     table_parser,
+    text_state,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
@@ -57,7 +61,6 @@ _LOST_MARKER = Lookahead(
 _NEAR_OPENER = re.compile(
     r"(?i)\[(?!(?-i:TOOL_CALLS)\])tool[ _-]{0,2}calls?[\] ](?=\s?(?:[\w.\-]{1,64}\[(?-i:ARGS|CALL_ID)\]|\[\s{0,8}\{))"
 )
-_VALUE_ENDS = unmarked("call end", MarkerSplit.NONE)
 _NAME = r"(?P<name>[A-Za-z0-9_.\-]++)"
 
 _NAMED = NamedCallReader(
@@ -81,7 +84,7 @@ _TURNS = (
     Transition(_END, MarkerSplit.BEFORE, "turn over", ahead=TURN_IS_OVER),
     opening("[INST]", "user begins"),
     opening("[/INST]", "user ends"),
-    opening("[SYSTEM_PROMPT]", "system begins"),
+    opening("[SYSTEM_PROMPT]", "user begins"),
     opening("[/SYSTEM_PROMPT]", "user ends"),
     opening(_TOOLS.opener, "tools offered"),
 )
@@ -89,47 +92,25 @@ _TURNS = (
 
 def _states(transitions: Transitions) -> Iterator[State]:
     leaving = transitions.out_of_call
-    yield State(
-        "start",
-        SpanKind.TEXT,
-        transitions.out_of_text,
-        other=r"\S",
-        other_transition=Transition(
-            "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
-        ),
-        otherwise=unmarked("text", MarkerSplit.NONE),
+    lost = Transition(
+        "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
     )
+    otherwise = unmarked("text", MarkerSplit.NONE)
+    yield text_state("start", transitions.out_of_text, lost, otherwise=otherwise)
     ahead = (
-        Transition("[", MarkerSplit.NONE, "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
-        Transition("[ARGS]", MarkerSplit.NONE, "arguments"),
-        Transition("[CALL_ID]", MarkerSplit.NONE, HERE),
-        Transition("{", MarkerSplit.NONE, "arguments", width=0),
+        inside("[", "array", width=0, ahead=Lookahead(_SPACE, ("{", "]"))),
+        *(inside("[ARGS]", "arguments"), inside("[CALL_ID]", HERE), inside("{", "arguments", width=0)),
     )
-    named = tuple(transition for transition in leaving if transition.marker != OPENER)
-    yield State("call", SpanKind.TOOL_CALL, (*ahead, *leaving), "tool_call", OPENER)
-    yield State(
-        "lost marker",
-        SpanKind.TOOL_CALL,
-        (*ahead, Transition(OPENER, MarkerSplit.NONE, "call"), *named),
-        "tool_call",
-    )
+    named = (transition for transition in leaving if transition.marker != OPENER)
+    yield call_state("call", (*ahead, *leaving), OPENER)
+    yield call_state("lost marker", (*ahead, inside(OPENER, "call"), *named))
     for name in ("array", "arguments"):
-        yield State(name, SpanKind.TOOL_CALL, leaving, "tool_call", payload=JSON, then=_VALUE_ENDS)
+        yield call_state(name, leaving, payload=JSON, then="call end")
     yield call_end("call end", "start")
-    yield from _turn_states(transitions)
-
-
-def _turn_states(transitions: Transitions) -> Iterator[State]:
-    into_text = unmarked("start", MarkerSplit.NONE)
-    yield markup_state("turn over", "turn_header", "between turns")
-    yield markup_state("user begins", "turn_header", "user words")
-    yield markup_state("user ends", "turn_header", "start")
-    yield markup_state("system begins", "turn_header", "user words")
-    yield State(
-        "between turns", SpanKind.TEXT,
-        (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns), other=r"\S",
-        other_transition=into_text,
-    )  # fmt: skip
+    for name, target in (("turn over", "between turns"), ("user begins", "user words"), ("user ends", "start")):
+        yield markup_state(name, "turn_header", target)
+    into = (*transitions.calls, *transitions.reasoning, *transitions.results, *transitions.turns)
+    yield text_state("between turns", into, unmarked("start", MarkerSplit.NONE))
     yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
     turns = (transition for transition in transitions.turns if transition.marker != _TOOLS.opener)
     yield enclosed_state("tools offered", SpanKind.TOOL_DEFINITIONS, _TOOLS, turns, target="between turns")
@@ -143,12 +124,9 @@ MISTRAL_TABLE = dialect_table(
     turns=_TURNS,
     special_tokens=("<s>", _END),
     turn_states=TURN_STATES,
-    homes={
-        "system": "system", "developer": "system", "user": "user", "human": "user", "tool": "tool", "ipython": "tool",
-        "observation": "tool", "assistant": "start", "model": "start", "gpt": "start",
-    },
+    homes=BARE_HOMES,
     default_home="start",
-)  # fmt: skip
+)
 """A call without its marker is recognized only at the beginning of the answer; elsewhere it is text."""
 
 
@@ -182,14 +160,12 @@ def _read_any(closed: SpanClosed) -> ParseResult:
     place = Range(*alone.span("name")).moved(closed.span.inner.start)
     whole = Range(place.start, place.start + len(text.strip()))
     call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=place)
-    return ParseResult(calls=(call,), faults=(_no_arguments(call),))
-
-
-def _no_arguments(call: ToolCall) -> Fault:
-    """The fault of a call that ends before its arguments: a call without arguments has an empty object."""
     message = f"The call ends before the arguments of `{call.name}`."
+    if "[ARGS]" not in text:  # servers read the marker without arguments as a call, a name without it as content
+        message = f"The call ends with the name `{call.name}`, before `[ARGS]` and the arguments."
     hint = "Raise the output token limit if the reply was cut off; a call without arguments ends with `[ARGS]{}`."
-    return Fault(TRUNCATED_JSON, Range(call.range.end - 1, call.range.end), message, hint)
+    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, hint)
+    return ParseResult(calls=(call,), faults=(fault,))
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
@@ -206,11 +182,8 @@ def _read_result(closed: SpanClosed) -> ParseResult:
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
     """The calls as v11 and later write them: with an id if the call has one."""
-    return "".join(f"{OPENER}{call.name}{_id(call)}[ARGS]{json_of(call.arguments)}" for call in calls)
-
-
-def _id(call: ToolCall) -> str:
-    return f"[CALL_ID]{call.id}" if call.id else ""
+    headers = (f"{OPENER}{call.name}{f'[CALL_ID]{call.id}' if call.id else ''}[ARGS]" for call in calls)
+    return "".join(f"{header}{json_of(call.arguments)}" for header, call in zip(headers, calls, strict=True))
 
 
 def _expresses(call: ToolCall) -> bool:

@@ -4,34 +4,16 @@ Sources: OpenAI's API reference; langchain-openai:tests/unit_tests/chat_models/t
 content of such an answer: servers of open models leave reasoning tags in it.
 """
 
-from collections.abc import Sequence
-
 from weaklink.inspector.apis.openai.located import OpenAiShapes
 from weaklink.inspector.formats.api.parser import api_or_text
 from weaklink.inspector.formats.completion import CompletionCalls, openai_message
-from weaklink.inspector.formats.dialect import dialect_table
+from weaklink.inspector.formats.dialect import dialect_table, table_parser
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
-from weaklink.inspector.model import Role, ToolCall
-from weaklink.inspector.segmenter.events import FormatParser, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.machine import Machine
+from weaklink.inspector.segmenter.events import ParseResult
 
 _TABLE = dialect_table(calls=(), call_states=lambda _: ())
-
-
-def _text_side(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-    return Machine(_TABLE, role=role.value, prompt=prompt)
-
-
-def _read_call(closed: SpanClosed) -> ParseResult:
-    """See SpanReader. The parser has already read the calls."""
-    return closed.reading or ParseResult()
-
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    """The assistant's message with the calls."""
-    return json_of(openai_message((CompletionCalls(tuple(calls)),)))
 
 
 OPENAI = Format(
@@ -48,9 +30,9 @@ OPENAI = Format(
             r'^\s*(?:data:\s*)?\{\s*"role"\s*:\s*"assistant"': 0.6,
         },
     ),
-    new_parser=api_or_text(OpenAiShapes, _text_side),
-    readers=reader_table(_read_call, ReasoningReader(())),
-    write_calls=_write_calls,
+    new_parser=api_or_text(OpenAiShapes, table_parser(_TABLE)),
+    readers=reader_table(lambda closed: closed.reading or ParseResult(), ReasoningReader(())),  # the parser reads calls
+    write_calls=lambda calls: json_of(openai_message((CompletionCalls(tuple(calls)),))),
     expresses=is_json_call,
     ids=True,
 )

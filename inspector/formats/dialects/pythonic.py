@@ -12,24 +12,34 @@ A code fence at the reply's start that contains only such a list is a call in a 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, last_words, markup_state
+from weaklink.inspector.formats.chat_turns import (
+    TURN_STATES,
+    TURN_TRANSITIONS,
+    last_words,
+    markup_state,
+    turn_ends,
+)
 from weaklink.inspector.formats.dialect import (
+    BARE_HOMES,
     Enclosed,
     Transitions,
     call_end,
+    call_state,
     dialect_table,
     enclosed_state,
+    inside,
     opening,
     table_parser,
+    text_state,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, write_call
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from weaklink.inspector.model import SpanKind, ToolCall
+from weaklink.inspector.model import SpanKind
 from weaklink.inspector.segmenter.table import (
     ROLE,
     Lookahead,
@@ -48,13 +58,7 @@ _TAG = "<|python_tag|>"
 _LETTER, _WORD = r"[^\W\d]", r"[\w.]"
 _GAP = Repeat(r"[ \t\n]", 0, 40)
 _NAME: tuple[LookaheadPiece, ...] = (Repeat(_LETTER, 1, 1), Repeat(_WORD, 0, 127))
-_KEYWORD: tuple[LookaheadPiece, ...] = (
-    Repeat(_LETTER, 1, 1),
-    Repeat(r"\w", 0, 63),
-    Repeat(" "),
-    "=",
-    Unless("="),
-)
+_KEYWORD: tuple[LookaheadPiece, ...] = (Repeat(_LETTER, 1, 1), Repeat(r"\w", 0, 63), Repeat(" "), "=", Unless("="))
 _EMPTY: tuple[LookaheadPiece, ...] = (")",)
 _VALUE: tuple[LookaheadPiece, ...] = (Repeat(r"[\"'\d{\[-]", 1, 1),)
 _LONGEST_NAME = 128
@@ -63,29 +67,13 @@ _LIST = Lookahead(*_LIST_PIECES)
 _LIST_IN_FENCE = Lookahead("[", *_LIST_PIECES)
 _LIST_IN_TEXT = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _EMPTY))
 _ALONE: tuple[LookaheadPiece, ...] = (")", Repeat("[ \t]"), Unless(r"[^\n,;<]"))
-_BARE = Lookahead(*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
-_ANOTHER = Lookahead(_GAP, *_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
+_BARE: tuple[LookaheadPiece, ...] = (*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
-_ENDS = unmarked("call_end", MarkerSplit.NONE)
-
-_TURNS = (
-    *TURN_TRANSITIONS,
-    *last_words("<eos>"),
-    Transition("<|header_start|>", MarkerSplit.BEFORE, "llama4_header"),
-    *(Transition(marker, MarkerSplit.BEFORE, "turn_end") for marker in ("<|eot|>", "<|eom|>")),
-)
-_TURN_STATES = (
-    *TURN_STATES,
-    markup_state(
-        "llama4_header",
-        "turn_header",
-        ROLE,
-        r"[^A-Za-z0-9_\- ]",
-        (Transition("<|header_end|>", MarkerSplit.NONE, "llama_header_end"),),
-    ),
-)
-_HOMES = {role: "start" if home == "text" else home for role, home in ROLE_HOMES.items()}
+_HEADER = opening("<|header_start|>", "llama4_header")
+_TURNS = (*TURN_TRANSITIONS, *last_words("<eos>"), _HEADER, *turn_ends("<|eot|>", "<|eom|>"))
+_HEADER_END = inside("<|header_end|>", "llama_header_end")
+_HEADER_STATE = markup_state("llama4_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", (_HEADER_END,))
 
 _PATTERNS = DetectionPatterns(
     calls={
@@ -106,33 +94,23 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
     in_fence = tuple(
         transition for transition in (*transitions.calls, *transitions.turns) if transition.marker not in into_lists
     )
-    yield State(
-        "start",
-        SpanKind.TEXT,
-        (
-            *marked,
-            Transition("[", MarkerSplit.BEFORE, "call", width=0, ahead=_LIST),
-            *(Transition(fence, MarkerSplit.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES),
-            Transition("```", MarkerSplit.NONE, "fence"),
-        ),
-        other=r"\S",
-        other_transition=Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=_BARE),
-        otherwise=unmarked("prose", MarkerSplit.NONE),
-    )
-    yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, Transition("\n```", MarkerSplit.NONE, "fence")))
-    yield State("fence", SpanKind.TEXT, (*in_fence, Transition("\n```", MarkerSplit.NONE, "prose")))
-    yield State("call", SpanKind.TOOL_CALL, transitions.out_of_call, label="tool_call", payload=PYTHON, then=_ENDS)
+    fences = (Transition(fence, MarkerSplit.BEFORE, "fenced_call", width=0, ahead=_LIST_IN_FENCE) for fence in _FENCES)
+    a_list = Transition("[", MarkerSplit.BEFORE, "call", width=0, ahead=_LIST)
+    bare = Transition("(a bare call)", MarkerSplit.BEFORE, "call", width=0, ahead=Lookahead(*_BARE))
+    leaving, prose = (*marked, a_list, *fences, inside("```", "fence")), unmarked("prose", MarkerSplit.NONE)
+    yield text_state("start", leaving, bare, otherwise=prose)
+    yield State("prose", SpanKind.TEXT, (*transitions.out_of_text, inside("\n```", "fence")))
+    yield State("fence", SpanKind.TEXT, (*in_fence, inside("\n```", "prose")))
+    yield call_state("call", transitions.out_of_call, payload=PYTHON, then="call_end")
     # Bare calls may follow each other.
-    again = tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=_ANOTHER) for comma in ",;")
+    another = Lookahead(_GAP, *_BARE)
+    again = tuple(Transition(comma, MarkerSplit.BEFORE, "call", ahead=another) for comma in ",;")
     yield call_end("call_end", stops=r"[^\])}]", transitions=again)
-    fence_ends = unmarked("fence_end", MarkerSplit.NONE)
-    yield State("fenced_call", SpanKind.TOOL_CALL, cut_off, "fenced_call", payload=PYTHON, then=fence_ends)
-    fence = Transition("```", MarkerSplit.NONE, "call_end")
+    yield call_state("fenced_call", cut_off, label="fenced_call", payload=PYTHON, then="fence_end")
+    fence = inside("```", "call_end")
     yield call_end("fence_end", stops=r"[^\])}\s]", transitions=(fence,), label="fenced_call")
-    marks = Enclosed(_OPENER, _CLOSER)
-    yield enclosed_state("tagged_call", SpanKind.TOOL_CALL, marks, cut_off, PYTHON)
-    leaving = transitions.out_of_call
-    yield State("python_tag", SpanKind.TOOL_CALL, leaving, "tool_call", _TAG, payload=PYTHON, then=_ENDS)
+    yield enclosed_state("tagged_call", SpanKind.TOOL_CALL, Enclosed(_OPENER, _CLOSER), cut_off, PYTHON)
+    yield call_state("python_tag", transitions.out_of_call, _TAG, payload=PYTHON, then="call_end")
 
 
 _TABLE = dialect_table(
@@ -144,18 +122,10 @@ _TABLE = dialect_table(
     call_states=_call_states,
     call_closers=(_CLOSER,),
     turns=_TURNS,
-    turn_states=_TURN_STATES,
-    homes=_HOMES,
+    turn_states=(*TURN_STATES, _HEADER_STATE),
+    homes=BARE_HOMES,
     default_home="start",
 )
-
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return f"[{', '.join(map(write_call, calls))}]"
-
-
-def _expresses(call: ToolCall) -> bool:
-    return is_python_call(call) and len(call.name or "") <= _LONGEST_NAME
 
 
 PYTHONIC = Format(
@@ -163,19 +133,13 @@ PYTHONIC = Format(
     summary="[f(a=1, b='x')]: calls in Python's syntax, bare or in Llama 4's tokens",
     aliases=("llama4_pythonic", "bfcl", "toolace"),
     models=(
-        "*llama-4*",
-        "*llama4*",
-        "*llama-3.2-1b*",
-        "*llama-3.2-3b*",
-        "*toolace*",
-        "*watt-tool*",
-        "*gemma-3*",
+        *("*llama-4*", "*llama4*", "*llama-3.2-1b*", "*llama-3.2-3b*", "*toolace*", "*watt-tool*", "*gemma-3*"),
         "*gemma3*",
     ),
     confidence=_PATTERNS,
     new_parser=table_parser(_TABLE),
     readers=reader_table(PythonCallReader(), ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS)),
-    write_calls=_write_calls,
-    expresses=_expresses,
+    write_calls=lambda calls: f"[{', '.join(map(write_call, calls))}]",
+    expresses=lambda call: is_python_call(call) and len(call.name or "") <= _LONGEST_NAME,
     calls_only=True,  # vllm:vllm/tool_parsers/pythonic_tool_parser.py matches its expression against the whole reply
 )

@@ -19,13 +19,13 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import markup_state
-from weaklink.inspector.formats.dialect import Transitions, opening, table_parser
+from weaklink.inspector.formats.dialect import Transitions, call_state, inside, opening, table_parser
 from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import is_call_without_id
 from weaklink.inspector.formats.json.calls import JsonCallReader, strict_object
 from weaklink.inspector.formats.json.named_calls import named_call, read_json_arguments
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import LabelledReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.format import xml_format
 from weaklink.inspector.json_scanner import read_json
@@ -62,11 +62,6 @@ QWEN3_CODER = xml_format(
         hints={r"<parameter=[^<>\s]+>": 0.6},
     ),
 )
-
-
-def is_flower_call(closed: SpanClosed) -> bool:
-    """Whether a call span is a flower call."""
-    return closed.span.label == "flower_call"
 
 
 def read_flower_calls(closed: SpanClosed) -> ParseResult:
@@ -157,16 +152,11 @@ def _flower_states(transitions: Transitions) -> Iterator[State]:
     invented = Transition(RESULT, MarkerSplit.BEFORE, "flower result", INVENTED_RESULT, ahead=_TEXT_FOLLOWS)
     stop_word = Transition(RESULT[:-1], MarkerSplit.BEFORE, "marker", width=len(RESULT), ahead=Lookahead(RESULT[-1]))
     leaving = (invented, stop_word, *transitions.out_of_call)
-    arguments = Transition(ARGS, MarkerSplit.NONE, "flower arguments")
-    yield State("flower call", SpanKind.TOOL_CALL, (arguments, *leaving), "flower_call", FUNCTION)
-    again = Transition(ARGS, MarkerSplit.NONE, HERE)
-    yield State("flower arguments", SpanKind.TOOL_CALL, (again, *leaving), "flower_call", payload=JSON)
-    yield State(
-        "flower result",
-        SpanKind.TOOL_RESULT,
-        (*transitions.out_of_call, opening(RESULT, "flower result")),
-        "flower_result",
-    )
+    into_arguments = inside(ARGS, "flower arguments")
+    yield call_state("flower call", (into_arguments, *leaving), FUNCTION, label="flower_call")
+    yield call_state("flower arguments", (inside(ARGS, HERE), *leaving), label="flower_call", payload=JSON)
+    results = (*transitions.out_of_call, opening(RESULT, "flower result"))
+    yield State("flower result", SpanKind.TOOL_RESULT, results, "flower_result")
     yield markup_state("flower return", "marker", HOME, r"[^: ]")
 
 
@@ -178,9 +168,7 @@ _TABLE = hermes_table(
 )
 
 
-def _read_calls(closed: SpanClosed) -> ParseResult:
-    """See SpanReader."""
-    return read_flower_calls(closed) if is_flower_call(closed) else _JSON_CALL(closed)
+_READER = LabelledReader({"flower_call": read_flower_calls, "tool_call": _JSON_CALL})
 
 
 QWEN = Format(
@@ -193,7 +181,7 @@ QWEN = Format(
         hints={r"<tool_call>\s*\{": 0.85, r"✿(?:ARGS|RESULT|RETURN)✿": 0.8, r"<tool_response>": 0.5, r"<think>": 0.25},
     ),
     new_parser=table_parser(_TABLE),
-    readers=reader_table(_read_calls, ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS)),
+    readers=reader_table(_READER, ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS)),
     write_calls=write_calls,
     expresses=is_call_without_id,
 )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Edit
 from weaklink.inspector.formats.chat_turns import turn_ends
-from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.edited_text import Slip, read_slip
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.xml.calls import XmlCallReader
@@ -122,6 +122,12 @@ _WRITER = CallTemplate(
     "<|end|><|start|>assistant",
 )
 _NAMELESS = re.compile(rf"{re.escape(_TYPE)}(?=\s{{0,8}}<rfl:parameter )")
+_OUT_OF_HEADER = (
+    _INTO_CONTENT,
+    Transition(_TYPE, MarkerSplit.AFTER, HOME, MALFORMED_HEADER, expects=f"`{_TO}NAME` of the called tool"),
+    opening(_BEAM_REASONING, f"reasoning {_BEAM_REASONING}"),
+    Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
+)
 BEAM = xml_format(
     "beam",
     " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
@@ -133,23 +139,7 @@ BEAM = xml_format(
     ),
     results=(),
     reasoning=(ReasoningTag("analysis", _BEAM_REASONING, "<|end|>"),),
-    turns=(
-        _INTO_HEADER,
-        *turn_ends(f"{_CHANNEL}final{_MESSAGE}", "<|end|>", "<|call|>", "<|return|>"),
-    ),
-    turn_states=(
-        State(
-            "header",
-            SpanKind.MARKUP,
-            (
-                _INTO_CONTENT,
-                Transition(_TYPE, MarkerSplit.AFTER, HOME, MALFORMED_HEADER, expects=f"`{_TO}NAME` of the called tool"),
-                Transition(_BEAM_REASONING, MarkerSplit.BEFORE, f"reasoning {_BEAM_REASONING}"),
-                Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
-            ),
-            "turn_header",
-            unfinished=_MESSAGE,
-        ),
-    ),
+    turns=(_INTO_HEADER, *turn_ends(f"{_CHANNEL}final{_MESSAGE}", "<|end|>", "<|call|>", "<|return|>")),
+    turn_states=(State("header", SpanKind.MARKUP, _OUT_OF_HEADER, "turn_header", unfinished=_MESSAGE),),
     near_calls=((_NAMELESS, f"{_TO}NAME{_TYPE}"),),
 )

@@ -200,8 +200,7 @@ _K2 = pair_tags(
 
 def _read_k2(closed: SpanClosed) -> ParseResult:
     """Read a call of K2 Horizon: pairs, or a JSON object."""
-    reader = JsonCallReader() if closed.inner_text.lstrip().startswith("{") else _K2.reader
-    return reader(closed)
+    return (JsonCallReader() if closed.inner_text.lstrip().startswith("{") else _K2.reader)(closed)
 
 
 K2_HORIZON = xml_format(
@@ -281,10 +280,7 @@ _STEP_SYNTAX = replace(
 )
 
 _STEP = XmlCalls(
-    (
-        XmlCall(_STEP_OPENER, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
-        XmlCall(_STEP_BEGIN, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER),
-    ),
+    tuple(XmlCall(opener, _STEP_END, _STEP_SYNTAX, rule=WRONG_OPENER) for opener in (_STEP_OPENER, _STEP_BEGIN)),
     (_STEP_CALLS,),
     between=(_STEP_SEPARATOR,),
 )

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from decimal import Decimal
 from functools import cache
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
 from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow
 from weaklink.inspector.formats.span_readers import HeadedResultReader, empty_call
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.json_text import nested_text
 from weaklink.inspector.model import Json, ToolCall, ToolDefinition
 from weaklink.inspector.rules import json_syntax as rules
@@ -44,9 +45,11 @@ class GemmaCallReader(Struct, frozen=True):
 
     def _slip(self, closed: SpanClosed) -> Slip | None:
         called = _IN_PARENTHESES.match(closed.inner_text)
-        if called is not None:
-            return _parentheses(called)
-        return doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
+        if called is None:
+            return doubled_markers(closed.inner_text, rules.MALFORMED_JSON, _again(self.delimiter))
+        edits = (Edit(Range(*called.span(1)), "{"), Edit(Range(*called.span(2)), "}"))
+        message = "The arguments are in parentheses; expected `call:NAME{...}`."
+        return Slip(rules.UNBALANCED_BRACKET, message, "Write braces around them.", edits)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -58,10 +61,10 @@ class GemmaCallReader(Struct, frozen=True):
             return _no_call(text, start)
         calls, faults, is_cut = list[ToolCall](), list[Fault](), False
         if array is not None:
-            faults.append(_array(array))
+            faults.append(_array(text, Range(*array.span(1))))
         while match is not None:
             if calls and array is None:
-                faults.append(_second_call(match))
+                faults.append(_second_call(text, Range(match.start(1), match.end(2))))
             found = GemmaReader(text, match.end(), self.delimiter).read()
             more = list(_around(text, match, found.range.end, closer="]" if array is not None else ""))
             faults += (*found.faults, *more)
@@ -69,13 +72,6 @@ class GemmaCallReader(Struct, frozen=True):
             is_cut = found.is_cut
             match = _NEXT_CALL.match(text, found.range.end)
         return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(start)
-
-
-def _parentheses(called: re.Match[str]) -> Slip:
-    """The slip of a call whose arguments are in parentheses."""
-    edits = (Edit(Range(*called.span(1)), "{"), Edit(Range(*called.span(2)), "}"))
-    message = "The arguments are in parentheses; expected `call:NAME{...}`."
-    return Slip(rules.UNBALANCED_BRACKET, message, "Write braces around them.", edits)
 
 
 @cache
@@ -103,22 +99,14 @@ def _around(text: str, match: re.Match[str], end: int, *, closer: str) -> Iterat
         yield Fault(rules.TRAILING_DATA, place, message, "Delete it.", fix)
 
 
-def _array(opened: re.Match[str]) -> Fault:
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        Range(*opened.span(1)),
-        "An array of calls appears where one call belongs; servers read none of the calls.",
-        "Give each call separate markers.",
-    )
-
-
-def _second_call(match: re.Match[str]) -> Fault:
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        Range(match.start(1), match.end(2)),
-        "A second call appears between the same markers; servers read only the first, or none.",
-        "Give each call separate markers.",
-    )
+_array = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "An array of calls appears where one call belongs; servers read none of the calls.",
+    "Give each call separate markers.",
+)
+_second_call = structs.replace(
+    _array, message="A second call appears between the same markers; servers read only the first, or none."
+)
 
 
 def _call(text: str, match: re.Match[str], found: GemmaDict, *, valid: bool) -> ToolCall:

@@ -18,9 +18,10 @@ from functools import cache, partial
 
 from msgspec import Struct, field
 
-from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.json_scanner import MAX_DEPTH
 from weaklink.inspector.json_scanner.cursor import PayloadFaults
+from weaklink.inspector.json_scanner.messages import replaced
 from weaklink.inspector.json_scanner.values import number_value
 from weaklink.inspector.model import Json, Parameter
 from weaklink.inspector.rules import json_syntax as rules
@@ -33,7 +34,6 @@ from weaklink.inspector.text import Range, shown
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
 _NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
 LITERALS: dict[str, Json] = {"true": True, "false": False, "null": None, "None": None}
-_TWINS = {"True": "true", "False": "false"}
 _BARE = lazy_pattern(r"[^,{}\[\]\n<]*+")
 _APOSTROPHES = repeated(r"[^'\\\n]++|\\[\s\S]")
 _ODD_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)")
@@ -71,12 +71,14 @@ class _GemmaFrame(Struct):
 
 
 @cache
-def _plain(delimiter: str) -> re.Pattern[str]:
-    """A pattern for the usual member: a bare key, and a whole string, an integer or a literal."""
+def _plain(delimiter: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns for a usual member (a whole string, an integer or a literal), and for text between brackets."""
     first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
-    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,{MOST_ROUNDS}}}"
-    value = rf"{written}({content}){written}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null)"
-    return re.compile(rf"([\w.\-]++):(?:{value})(?=[,}}])")
+    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+)"
+    string = rf"{written}({content}{{0,{MOST_ROUNDS}}}){written}"
+    member = rf"([\w.\-]++):(?:{string}|(-?(?:0|[1-9][0-9]{{0,17}}+))|(true|false|null))(?=[,}}])"
+    between = rf"[^{first}{{}}\[\]]++|{written}{content}{{0,64}}{written}(?=[,}}\]:])"
+    return re.compile(member), repeated(between)
 
 
 class GemmaReader:
@@ -85,7 +87,7 @@ class GemmaReader:
     def __init__(self, text: str, start: int, delimiter: str) -> None:
         self._text, self._at = text, start
         self._delimiter = delimiter
-        self._plain = _plain(delimiter)
+        self._plain = _plain(delimiter)[0]
         self._parameters: dict[str, Parameter] = {}
         self._found = PayloadFaults(text)
         self._quotes = QuoteSearch()
@@ -145,9 +147,8 @@ class GemmaReader:
         frame, character, start = frames[-1], self._skip(), self._at
         if character and character in _CLOSERS:
             if len(frames) == MAX_DEPTH:
-                self._flag(
-                    rules.TOO_DEEP, Range(start, start + 1), f"The value is nested deeper than {MAX_DEPTH} levels."
-                )
+                message = f"The value is nested deeper than {MAX_DEPTH} levels."
+                self._flag(rules.TOO_DEEP, Range(start, start + 1), message)
                 self._at, self._cut_within = len(self._text), "a value that is too deep"
                 return
             frames.append(_GemmaFrame(character, start))
@@ -165,10 +166,8 @@ class GemmaReader:
             self._at += 1
         else:
             closer = _CLOSERS[frame.opener]
-            place = Range(self._at, self._at + 1)
-            fix = Fix((Edit(Range(self._at, self._at), closer),), safe=False)
-            message = f"`{closer}` is missing before `{character}`."
-            self._flag(rules.UNBALANCED_BRACKET, place, message, f"Put `{closer}` there.", fix)
+            place, message = Range(self._at, self._at + 1), f"`{closer}` is missing before `{character}`."
+            self._flag(rules.UNBALANCED_BRACKET, place, message, f"Put `{closer}` there.", closer, at=self._at)
             if not frames:
                 self._at += 1
         if frames:
@@ -194,9 +193,8 @@ class GemmaReader:
         elif (end := self._quoted_end(start)) >= 0:
             key = text[start + 1 : end - 1]
             self._at = end
-            fix = Fix((Edit(Range(start, self._at), key),), safe=True)
             message = f"The key {shown(text, start, end)} is in quotes; this format writes keys bare."
-            self._flag(rules.MALFORMED_JSON, Range(start, self._at), message, f"Write {shown(key)}.", fix)
+            self._flag(rules.MALFORMED_JSON, Range(start, end), message, f"Write {shown(key)}.", key, safe=True)
         else:
             bare = _KEY.match(text, start)
             if bare is None:
@@ -208,10 +206,8 @@ class GemmaReader:
             self._at = start + len(key)
         place = Range(start, self._at)
         if key in frame.members:
-            fault = Fault(
-                rules.DUPLICATE_KEY, place, f"The key {shown(key)} appears twice; most parsers keep the last value."
-            )
-            self._found.add(fault)
+            message = f"The key {shown(key)} appears twice; most parsers keep the last value."
+            self._found.add(Fault(rules.DUPLICATE_KEY, place, message))
         frame.key, frame.key_place = key, place
         character = self._skip()
         if character == ":":
@@ -222,9 +218,8 @@ class GemmaReader:
             self._hopeless += 1
             return False
         if character == "=":
-            place = Range(self._at, self._at + 1)
-            fix = Fix((Edit(place, ":"),), safe=True)
-            self._flag(rules.MALFORMED_JSON, place, "`=` appears where `:` was expected.", "Write `:`.", fix)
+            place, message = Range(self._at, self._at + 1), "`=` appears where `:` was expected."
+            self._flag(rules.MALFORMED_JSON, place, message, "Write `:`.", ":", safe=True)
             self._at += 1
             return True
         message = f"The key {shown(key)} has no value: `:` was expected after it."
@@ -237,13 +232,12 @@ class GemmaReader:
         if character == ",":
             self._at += 1
             if self._skip() == _CLOSERS[frame.opener]:
-                place = Range(end, end + 1)
-                fix = Fix((Edit(place, ""),), safe=True)
-                self._flag(rules.TRAILING_COMMA, place, "A comma appears before a closing bracket.", "Delete it.", fix)
+                message = "A comma appears before a closing bracket."
+                self._flag(rules.TRAILING_COMMA, Range(end, end + 1), message, "Delete it.", "", safe=True)
         elif character and character not in "}]":
-            fix = Fix((Edit(Range(end, end), ","),), safe=True)
+            place = Range(end, max(self._at, end + 1))
             message = f"A comma is missing before {shown(self._text, self._at, min(self._at + 20, len(self._text)))}."
-            self._flag(rules.MISSING_COMMA, Range(end, max(self._at, end + 1)), message, "Put a comma there.", fix)
+            self._flag(rules.MISSING_COMMA, place, message, "Put a comma there.", ",", at=end, safe=True)
 
     def _flag_cut(self, frames: list[_GemmaFrame]) -> None:
         """Report that the text ends within open brackets; keeps what is complete in them."""
@@ -254,19 +248,15 @@ class GemmaReader:
             else:
                 outer.items.append(value)
         closers = self._closers + "".join(_CLOSERS[frame.opener] for frame in reversed(frames))
-        end = len(self._text)
-        is_closed = bool(self._closers) and self._text.rstrip().endswith(("}", "]"))
-        if is_closed:
-            place, message = (
-                Range(max(end - 1, 0), end),
-                f"`{self._closers}` is missing at the end of {self._cut_within}.",
-            )
+        place = Range(max(len(self._text) - 1, 0), len(self._text))
+        if self._closers and self._text.rstrip().endswith(("}", "]")):
+            message = f"`{self._closers}` is missing at the end of {self._cut_within}."
             self._flag(rules.TRUNCATED_JSON, place, message)
             return
-        fix = None if self._hopeless else Fix((Edit(Range(end, end), closers),), safe=False)
-        hint = f"End it with {shown(closers)}, if the rest is not available." if fix else None
+        hint = f"End it with {shown(closers)}, if the rest is not available." if not self._hopeless else None
         message = f"The call ends within {self._cut_within}; {shown(closers)} is missing at the end."
-        self._flag(rules.TRUNCATED_JSON, Range(max(end - 1, 0), end), message, hint, fix)
+        repair = closers if not self._hopeless else None
+        self._flag(rules.TRUNCATED_JSON, place, message, hint, repair, at=len(self._text))
 
     # values other than objects and lists
 
@@ -289,11 +279,10 @@ class GemmaReader:
         if not word:
             self._no_value(key)
             return None, False
-        if word in _TWINS:
-            twin = _TWINS[word]
-            fix = Fix((Edit(place, twin),), safe=True)
+        if word in ("True", "False"):
+            twin = word.lower()
             message = f"`{word}` is Python's spelling; this format writes `{twin}`."
-            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", fix)
+            self._flag(rules.PYTHON_LITERAL, place, message, f"Write `{twin}`.", twin, safe=True)
             return word == "True", True
         if _ODD_NUMBER.fullmatch(word):
             return self._odd_number(word, place), True
@@ -301,17 +290,15 @@ class GemmaReader:
             return opened, True
         delimited = f"{self._delimiter}{word}{self._delimiter}"
         message = f"The value {shown(word)} appears without `{self._delimiter}` around it."
-        fix = Fix((Edit(place, delimited),), safe=False)
-        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", fix)
+        self._flag(rules.UNQUOTED_WORD, place, message, f"Write {shown(delimited)} if it is text.", delimited)
         return word, True
 
     def _odd_number(self, word: str, place: Range) -> Json:
         """A number in a spelling that JSON does not allow."""
         whole, point, fraction = word.lstrip("+-").partition(".")
         spelling = "-" * word.startswith("-") + (whole.lstrip("0") or "0") + (point + fraction if fraction else "")
-        fix = Fix((Edit(place, spelling),), safe=False)
         message = f"The number {shown(word)} is not a valid JSON number."
-        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", fix)
+        self._flag(rules.INVALID_NUMBER, place, message, f"Write `{spelling}`.", spelling)
         return number_value(spelling)
 
     def _quoted_end(self, start: int) -> int:
@@ -331,8 +318,7 @@ class GemmaReader:
         self._at = place.end
         delimited = f"{self._delimiter}{value}{self._delimiter}"
         message = f"{shown(quoted)} is in plain quotes, which are part of the text here; expected `{self._delimiter}`."
-        fix = Fix((Edit(place, delimited),), safe=True)
-        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", fix)
+        self._flag(rules.MALFORMED_JSON, place, message, f"Write {shown(delimited)}.", delimited, safe=True)
         return value
 
     def _string(self) -> str:
@@ -369,22 +355,22 @@ class GemmaReader:
 
     def _without_end(self, start: int, first: int, comma: int) -> str:
         """A string without its closing delimiter: the next member seems to be within it."""
-        self._at = comma
-        fix = Fix((Edit(Range(comma, comma), self._delimiter),), safe=False)
-        message = f"The string {shown(self._text, start, comma)} has no `{self._delimiter}` at its end."
-        self._flag(rules.MISSING_QUOTE, Range(comma - 1, comma), message, f"Put `{self._delimiter}` there.", fix)
+        self._at, delimiter = comma, self._delimiter
+        message = f"The string {shown(self._text, start, comma)} has no `{delimiter}` at its end."
+        place, hint = Range(comma - 1, comma), f"Put `{delimiter}` there."
+        self._flag(rules.MISSING_QUOTE, place, message, hint, delimiter, at=comma)
         return self._text[first:comma]
 
     def _without_beginning(self, start: int) -> str | None:
         """Read a string without its opening delimiter that begins at `start`; None if there is no closing one."""
-        last = self._text.find(self._delimiter, start, start + _LOOK_BACK)
-        value = self._text[start:last]
-        if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(last + len(self._delimiter)):
+        delimiter = self._delimiter
+        last = self._text.find(delimiter, start, start + _LOOK_BACK)
+        value, end = self._text[start:last], last + len(delimiter)
+        if last < 0 or _OTHER_MEMBER.search(value) or not self._ends_string(end):
             return None
-        self._at = last + len(self._delimiter)
-        fix = Fix((Edit(Range(start, start), self._delimiter),), safe=False)
-        message = f"The string {shown(value)} has no `{self._delimiter}` before it."
-        self._flag(rules.MISSING_QUOTE, Range(start, last), message, f"Put `{self._delimiter}` there.", fix)
+        self._at, message = end, f"The string {shown(value)} has no `{delimiter}` before it."
+        hint = f"Put `{delimiter}` there."
+        self._flag(rules.MISSING_QUOTE, Range(start, last), message, hint, delimiter, at=start)
         return value
 
     def _no_value(self, key: str) -> None:
@@ -409,18 +395,22 @@ class GemmaReader:
         following = self._text[match.end() : match.end() + 1] if match is not None else ""
         return not following or following in ",}]" or (match is not None and match.end() > at) or following == "<"
 
-    def _flag(self, rule: Rule, place: Range, message: str, hint: str | None = None, fix: Fix | None = None) -> None:
+    def _flag(
+        self,
+        rule: Rule,
+        place: Range,
+        message: str,
+        hint: str | None = None,
+        repair: str | None = None,
+        *,
+        at: int = -1,
+        safe: bool = False,
+    ) -> None:
+        """Add a fault; `repair`, if there is one, belongs in place of its text, or at the position `at`."""
+        fix = replaced(Range(at, at) if at >= 0 else place, repair, safe=safe) if repair is not None else None
         self._found.add(Fault(rule, place, message, hint, fix))
         self._breaks += 1
         self._hopeless += fix is None
-
-
-@cache
-def _plain_gemma_following(delimiter: str) -> re.Pattern[str]:
-    """A pattern for the text between brackets, including whole strings."""
-    first, rest, written = re.escape(delimiter[0]), re.escape(delimiter[1:]), re.escape(delimiter)
-    content = rf"[^{first}]*+(?:{first}(?!{rest})[^{first}]*+){{0,64}}"
-    return repeated(rf"[^{first}{{}}\[\]]++|{written}{content}{written}(?=[,}}\]:])")
 
 
 class GemmaTracker:
@@ -429,7 +419,7 @@ class GemmaTracker:
     def __init__(self, delimiter: str) -> None:
         self.broken = self.in_string = self.completed = False
         self._delimiter = delimiter
-        self._plain = _plain_gemma_following(delimiter)
+        self._plain = _plain(delimiter)[1]
         self._open: list[str] = []
         self._seen = 0
         """How many characters of a delimiter have been read."""

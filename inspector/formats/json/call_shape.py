@@ -17,18 +17,8 @@ from weaklink.inspector.text import Range, shown
 ARGUMENT_KEYS = ("arguments", "parameters")
 
 _SCHEMA_KEYS = frozenset(
-    {
-        "type",
-        "properties",
-        "required",
-        "additionalProperties",
-        "title",
-        "description",
-        "$schema",
-        "$defs",
-        "definitions",
-    }
-)
+    ("type", "properties", "required", "additionalProperties", "title", "description", "$schema", "$defs")
+) | {"definitions"}
 
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
@@ -67,9 +57,9 @@ class CallShape(Struct, frozen=True):
     """A JSON object read as a call.
 
     `name` is None if it names no tool. `arguments` is the member with the arguments, None if there is none; `decoded`
-    is the object in that member if its value is a string of JSON. `fits` says that the object has the format's own
-    shape; if it does not, `readable` says that it could be read anyway. `range` is the call's own text if that is not
-    the whole object.
+    is the object in that member if its value is a string of JSON, or that of the keys beside the name. `fits` says that
+    the object has the format's own shape; if it does not, `readable` says that it could be read anyway. `range` is the
+    call's own text if that is not the whole object.
     """
 
     name: JsonMember | None
@@ -83,10 +73,10 @@ class CallShape(Struct, frozen=True):
 
 def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     """The shape of `node`, an object in `text`, as a call of a format with these `keys`."""
-    wrapper = node.member("function")
-    if node.member(keys.name) is None and wrapper is not None and _is_call(wrapper.value):
+    wrapper, name = node.member("function"), node.member(keys.name)
+    inner = wrapper.value if wrapper is not None and name is None and not _is_schema(wrapper.value) else None
+    if wrapper is not None and inner is not None and inner.member("name") is not None:
         return _unwrapped(node, wrapper, keys, text)
-    name = node.member(keys.name)
     if name is None and not _is_schema(node) and (other := _name_elsewhere(node)) is not None:
         named = shape_of(node, structs.replace(keys, name=other.key), text)
         return structs.replace(named, fits=False, faults=(_misnamed(other, keys), *named.faults))
@@ -102,7 +92,10 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     elif arguments is not None and is_no_object(arguments.value):
         found.append(not_an_object(arguments.value, arguments.value.range))
         return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
-    return CallShape(name, arguments, decoded, fits=as_string is None, readable=True, faults=tuple(found))
+    flat = _strays(node, None, keys) if arguments is None else []
+    if flat:
+        decoded = {member.key: member.value.value() for member in flat}
+    return CallShape(name, arguments, decoded, fits=not flat and as_string is None, readable=True, faults=tuple(found))
 
 
 def is_no_object(value: JsonNode) -> bool:
@@ -115,10 +108,6 @@ def not_an_object(value: JsonNode, place: Range) -> Fault:
     kind = "boolean" if value.kind in (JsonKind.TRUE, JsonKind.FALSE) else value.kind.value
     message = f"The arguments are a JSON {kind}; expected an object."
     return Fault(rules.NOT_A_CALL, place, message, "Write each argument as a member with its name.")
-
-
-def _is_call(node: JsonNode) -> bool:
-    return node.kind is JsonKind.OBJECT and node.member("name") is not None and not _is_schema(node)
 
 
 def _is_schema(node: JsonNode) -> bool:
@@ -219,12 +208,17 @@ def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, te
             f"Rename it to `{keys.arguments}`.",
             Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
         )
-    known = (keys.name, keys.id, *_HARMLESS_KEYS, *((arguments.key,) if arguments is not None else ()))
-    strays = [member for member in node.members if member.key not in known and not keys.others]
+    strays = _strays(node, arguments, keys)
     if arguments is not None:
         yield from (_stray_key(member, arguments) for member in strays)
     elif strays:
         yield _flat_arguments(node, strays, keys, text)
+
+
+def _strays(node: JsonNode, arguments: JsonMember | None, keys: CallKeys) -> list[JsonMember]:
+    """The members that are none of a call's own; without arguments, these are meant."""
+    known = (keys.name, keys.id, *_HARMLESS_KEYS, *((arguments.key,) if arguments is not None else ()))
+    return [member for member in node.members if member.key not in known and not keys.others]
 
 
 def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys, text: str) -> Fault:
@@ -237,7 +231,7 @@ def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys
     edits = (Edit(Range(opens, opens), f'"{keys.arguments}": {{'), Edit(Range(closes, closes), "}"))
     is_last = list(node.members[-len(strays) :]) == list(strays)
     fix = Fix(edits, safe=False) if is_last and text[closes : closes + 1] == "}" else None
-    return Fault(rules.STRAY_KEY, strays[0].key_range, message, f"Put {them} into the call's arguments.", fix)
+    return Fault(rules.NOT_A_CALL, strays[0].key_range, message, f"Put {them} into the call's arguments.", fix)
 
 
 def _stray_key(member: JsonMember, arguments: JsonMember) -> Fault:
@@ -288,11 +282,6 @@ def json_of(value: Json) -> str:
 def value_text(value: Json) -> str:
     """A value as dialects without types write it: a text unchanged, anything else as JSON."""
     return value if isinstance(value, str) else json_of(value)
-
-
-def arguments_of(call: ToolCall) -> dict[str, Json]:
-    """The call's arguments by name; empty if they could not be read."""
-    return call.arguments if isinstance(call.arguments, dict) else {}
 
 
 def is_json_call(call: ToolCall) -> bool:

@@ -89,7 +89,8 @@ class JsonCallReader(Struct, frozen=True):
                 text = content[1:-1]
             elif not self.is_row:
                 return None
-        calls = (read_framed_call(text, start, self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
+        frames = (_frames(self.keys.name, key) for key in (self.keys.arguments, *self.keys.also))
+        calls = (read_whole_call(text, start, each) for each in frames)
         call = next((call for call in calls if call is not None), None)
         is_ambiguous = call is not None and isinstance(call.arguments, dict) and is_schema_like(call.arguments)
         return None if is_ambiguous else call
@@ -105,11 +106,12 @@ class JsonCallReader(Struct, frozen=True):
         faults = list(reading.faults)
         nodes = reading.nodes
         if self.wrappers:
-            nodes = tuple(inner for node in nodes for inner in self._unwrapped(node))
+            within = ([member.value for member in map(node.member, self.wrappers) if member] for node in nodes)
+            nodes = tuple(inner for node, wrapped in zip(nodes, within, strict=True) for inner in wrapped or (node,))
         objects = [node for node in nodes if node.kind is JsonKind.OBJECT]
         requires_array = self.is_array and not self.is_row
         bare = {node.range for node in reading.nodes if node.kind is JsonKind.OBJECT} if requires_array else set()
-        arrays = [node for node in nodes if node.kind is JsonKind.ARRAY and _holds_objects(node)]
+        arrays = [node for node in nodes if node.items and all(item.kind is JsonKind.OBJECT for item in node.items)]
         if requires_array and objects:
             faults.append(bare_object(objects, is_whole=is_whole))
         for array in arrays:
@@ -119,11 +121,11 @@ class JsonCallReader(Struct, frozen=True):
         if self.is_array:
             faults += _seconds(text, arrays, _second_array, ", ", 1)
         elif not arrays and not self.is_row:
-            faults += _seconds(text, objects, _second_object, self.between, 0)
+            faults += _seconds(text, objects, SECOND_CALL, self.between, 0)
         calls = [
             self._call(text, node, shape, reading, faults, alone=len(objects) == 1, fits=node.range not in bare)
             for node in objects
-            for shape in self._shapes(node, text)
+            for shape in ((shape_of(node, keys, text),) if self.shapes is None else self.shapes(node, text))
         ]
         if not calls:
             calls = [nameless_call(text)]
@@ -131,12 +133,6 @@ class JsonCallReader(Struct, frozen=True):
                 faults.append(no_object(text, nodes))
         complete = bool(objects) and not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
         return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=complete).moved(start)
-
-    def _unwrapped(self, node: JsonNode) -> tuple[JsonNode, ...]:
-        return tuple(m.value for m in map(node.member, self.wrappers) if m is not None) or (node,)
-
-    def _shapes(self, node: JsonNode, text: str) -> Iterable[CallShape]:
-        return (shape_of(node, self.keys, text),) if self.shapes is None else self.shapes(node, text)
 
     def _call(
         self,
@@ -160,58 +156,39 @@ class JsonCallReader(Struct, frozen=True):
         if shape.arguments is not None and not has_arguments(shape.arguments.value, text):
             readable = False
             faults[:] = [without_invention(fault, shape.arguments.value) for fault in faults]
-        if not any(fault.rule is rules.TRUNCATED_JSON for fault in broken):
+        is_truncated = any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
+        if not is_truncated:
             faults += shape.faults
         valid = strict and shape.fits and fits
-        raw = shape.arguments.value.range.of(text) if shape.arguments else ""
+        name_range = shape.name.value.range if shape.name else None
+        is_name_cut = is_truncated and name_range is not None and name_range.end >= len(text.rstrip())
+        written = shape.arguments.value if shape.arguments else None
+        raw = written.range.of(text) if written else ""
+        arguments = shape.decoded if shape.decoded is not None else written.value() if written else {}
         return ToolCall(
-            name=None if _is_name_cut(shape, text, broken) else _name(shape),
-            arguments=_arguments(shape) if valid or readable else raw or node.range.of(text),
-            raw_arguments=raw if shape.arguments or valid or readable else node.range.of(text),
+            name=None if is_name_cut else _text_of(shape.name),
+            arguments=arguments if valid or readable else raw or node.range.of(text),
+            raw_arguments=raw if written or valid or readable else node.range.of(text),
             valid=valid,
             range=shape.range or node.range,
-            id=_id(node.member(self.keys.id)) if self.has_ids else None,
+            id=_text_of(node.member(self.keys.id)) if self.has_ids else None,
             recovered=readable and not valid,
-            name_range=shape.name.value.range if shape.name else None,
-            arguments_range=shape.arguments.value.range if shape.arguments else None,
+            name_range=name_range,
+            arguments_range=written.range if written else None,
         )
 
 
-def _id(member: JsonMember | None) -> str | None:
+def _text_of(member: JsonMember | None) -> str | None:
     scalar = member.value.scalar if member is not None else None
     return scalar if isinstance(scalar, str) else None
 
 
-def _holds_objects(array: JsonNode) -> bool:
-    return bool(array.items) and all(item.kind is JsonKind.OBJECT for item in array.items)
-
-
-def _is_name_cut(shape: CallShape, text: str, broken: list[Fault]) -> bool:
-    """Whether the payload ends within the tool's name, so that the name is unknown."""
-    at_end = shape.name is not None and shape.name.value.range.end >= len(text.rstrip())
-    return at_end and any(fault.rule is rules.TRUNCATED_JSON for fault in broken)
-
-
-def _name(shape: CallShape) -> str | None:
-    scalar = shape.name.value.scalar if shape.name else None
-    return scalar if isinstance(scalar, str) else None
-
-
-def _arguments(shape: CallShape) -> Json:
-    if shape.arguments is None:
-        return {}
-    return shape.arguments.value.value() if shape.decoded is None else shape.decoded
-
-
 def no_object(text: str, nodes: tuple[JsonNode, ...]) -> Fault:
     """The fault of a payload without an object."""
-    place = nodes[0].range if nodes else Range(0, len(text))
-    if nodes and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items:
-        return Fault(
-            rules.NOT_A_CALL, place, "An empty array is not a call: expected a call with a name and arguments."
-        )
-    kind = nodes[0].kind.value if nodes else "text"
-    return Fault(rules.NOT_A_CALL, place, f"A JSON {kind} is not a call: expected an object with a name and arguments.")
+    place, kind = (nodes[0].range, nodes[0].kind.value) if nodes else (Range(0, len(text)), "text")
+    is_empty = bool(nodes) and nodes[0].kind is JsonKind.ARRAY and not nodes[0].items
+    what, expected = ("An empty array", "a call") if is_empty else (f"A JSON {kind}", "an object")
+    return Fault(rules.NOT_A_CALL, place, f"{what} is not a call: expected {expected} with a name and arguments.")
 
 
 def bare_object(objects: list[JsonNode], *, is_whole: bool) -> Fault:
@@ -254,12 +231,13 @@ _second_array = FaultMessage(
     "Put all calls into one array.",
     safe=True,
 )
-_second_object = FaultMessage(
+SECOND_CALL = FaultMessage(
     rules.SEVERAL_OBJECTS_IN_ONE_CALL,
     "A second call appears in the same tag; servers read only the first, the last or none.",
     "Give each call a separate tag.",
     safe=True,
 )
+"""The fault of a call within the markers of another."""
 
 
 def _seconds(text: str, nodes: list[JsonNode], row: FaultMessage, between: str, inner: int) -> Iterator[Fault]:
@@ -292,20 +270,13 @@ def _frames(name: str, arguments: str) -> tuple[re.Pattern[str], re.Pattern[str]
 _USUAL_FRAMES = _frames("name", "arguments")
 
 
-def read_whole_call(text: str, start: int) -> ToolCall | None:
+def read_whole_call(
+    text: str, start: int, frames: tuple[re.Pattern[str], re.Pattern[str]] = _USUAL_FRAMES
+) -> ToolCall | None:
     """The single call of a payload that begins at `start`, or None if anything at all is unusual.
 
-    It accepts strict JSON objects that contain `name` and `arguments`, an object, in either order, and nothing else.
+    It accepts strict JSON objects that contain a name and arguments, an object, in either order, and nothing else.
     """
-    return _read_framed(text, start, _USUAL_FRAMES)
-
-
-def read_framed_call(text: str, start: int, name_key: str, arguments_key: str) -> ToolCall | None:
-    """As `read_whole_call`, for objects that have the tool's name and the arguments under these keys."""
-    return _read_framed(text, start, _frames(name_key, arguments_key))
-
-
-def _read_framed(text: str, start: int, frames: tuple[re.Pattern[str], re.Pattern[str]]) -> ToolCall | None:
     name_first, name_last = frames
     match, name_group, raw_group = name_first.fullmatch(text), 2, 3
     if match is None:

@@ -39,7 +39,7 @@ from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
-from weaklink.inspector.text import Range
+from weaklink.inspector.text import Range, shown
 
 _SPACE = " \t\n\r"
 _FENCE = "```"
@@ -71,12 +71,17 @@ class NamedCallReader(Struct, frozen=True):
     code_header: re.Pattern[str] | None = None
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
-        """See SpanReader. A token of the header that appears twice in a row counts once."""
+        """See SpanReader. A header, or a token of it, that appears twice in a row counts once."""
+        return read_with_slips(closed, self._read, self._doubled)
 
-        def doubled(closed: SpanClosed) -> Slip | None:
-            return doubled_markers(closed.inner_text, MALFORMED_HEADER, end=closed.inner_text.find("{"))
-
-        return read_with_slips(closed, self._read, doubled)
+    def _doubled(self, closed: SpanClosed) -> Slip | None:
+        text = closed.inner_text
+        header = self.header.match(text)
+        if header is None or not text.startswith(header[0], header.end()):
+            return doubled_markers(text, MALFORMED_HEADER, end=text.find("{"))
+        again = Range(header.end(), header.end() + len(header[0]))
+        message = f"The header {shown(header[0].strip())} appears twice."
+        return Slip(MALFORMED_HEADER, message, "Write it once.", (Edit(again, ""),), is_safe=True)
 
     def _read(self, closed: SpanClosed) -> ParseResult:
         text, start = closed.inner_text, closed.span.inner.start
@@ -127,18 +132,13 @@ class NamedCallReader(Struct, frozen=True):
         value = strict_object(raw) if raw else None
         if value is not None:
             return (named_call(closed, header, place, value, valid=True),), [], True
-        if raw and self._is_code(header, raw):
-            return (named_call(closed, header, place, raw, valid=True),), [], True
         if not raw:
             return self._without_arguments(closed, header)
+        is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
+        if header["name"] in self.code or (is_code_header and raw[0] not in "{["):
+            return (named_call(closed, header, place, raw, valid=True),), [], True
         calls, faults = read_json_arguments(closed, header, place)
         return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-
-    def _is_code(self, header: re.Match[str], raw: str) -> bool:
-        if header["name"] in self.code:
-            return True
-        is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
-        return is_code_header and raw[0] not in "{["
 
     def _without_arguments(
         self, closed: SpanClosed, header: re.Match[str]

@@ -9,6 +9,7 @@ The enclosing tag names the tool, so JSON in it is the object of arguments, or w
 from bisect import bisect_left
 from collections.abc import Callable
 from itertools import pairwise
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -33,6 +34,7 @@ _CUT_TAG = lazy_pattern(r"<[\w/]{0,32}\s*")
 _JSON_BODY = lazy_pattern(r"\s*(?:```\w*\s*)?[{\[]")
 _BARE_NAME = lazy_pattern(BARE_NAME)
 _BEGINS = lazy_pattern(r"(?:```\w*\s*)?[{\[]")
+_Ranged = TypeVar("_Ranged", ToolCall, Fault)
 
 
 def same_name(name: str) -> str:
@@ -78,17 +80,24 @@ class XmlCallReader(Struct, frozen=True):
             return empty_call(closed, "a tool's name and its parameters", rules.TRUNCATED_PARAMETERS)
         if _JSON_BODY.match(closed.inner_text):
             return self._json_body(closed)
-        if closed.span.range.end - closed.span.inner.end in map(len, EMPTY_ENDS):
-            return ParseResult(calls=(_empty_call(closed),), complete=True)
+        span, call = closed.span, None
         is_cut = bool(closed.wanted) and closed.ended_at is None
-        is_plain = not is_cut and self.decode is same_name
-        call = regular_call(text, self.syntax, self.unescape, start, closed.span.range) if is_plain else None
+        if span.range.end - span.inner.end in map(len, EMPTY_ENDS):  # the fault of the marker says so
+            name = closed.inner_text
+            call = ToolCall(name, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
+        elif not is_cut and self.decode is same_name:
+            call = regular_call(text, self.syntax, self.unescape, start, span.range)
         if call is not None:
             return ParseResult(calls=(call,), complete=True)
         whole = self._read_completed(closed, text, start) if is_cut and self.nested is not None else None
-        reading = whole or _moved(self._read(text, is_cut=is_cut), start, closed.span.range)
-        if is_cut and not self.syntax.call_end and not _begins_closer(text.rstrip(), self.syntax):
-            reading = _open_ended(reading)
+        reading = whole or _moved(self._read(text, is_cut=is_cut), start, span.range)
+        closer, begins, end = self.syntax.closer, self.syntax.parameter_begins, text.rstrip()
+        beginnings = (closer[:size] for size in range(1, len(closer)) if not begins.startswith(closer[:size]))
+        if is_cut and not self.syntax.call_end and not any(map(end.endswith, beginnings)):
+            # Another parameter may have followed the last.
+            *calls, last = reading.calls
+            last = msgspec.structs.replace(last, valid=False, recovered=last.valid or last.recovered)
+            reading = msgspec.structs.replace(reading, calls=(*calls, last), open_ended=True)
         return reading
 
     def _read_completed(self, closed: SpanClosed, text: str, start: int) -> ParseResult | None:
@@ -110,7 +119,7 @@ class XmlCallReader(Struct, frozen=True):
         calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
         reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
-            return reading.recovered(messages.cut_value(names[-1], last, closers).moved(start))
+            return reading.recovered(messages.cut_value(names[-1], last, closers, f"`{closers}` is").moved(start))
         return reading.recovered(messages.cut_tag(text, Range(end, last)).moved(start)) if end < last else reading
 
     def _read(self, text: str, *, is_cut: bool) -> ParseResult:
@@ -119,7 +128,10 @@ class XmlCallReader(Struct, frozen=True):
         if as_json is not None:
             return as_json
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
-        if not is_named or (is_cut and _ends_in_header(walked, text)):
+        if is_cut and walked.flaws and walked.flaws[0].flaw is Flaw.CALL_TAG_NOT_CLOSED:
+            # The text may end within the tag that follows the tool's name.
+            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.flaws[0].range.end)
+        if not is_named:
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
             return ParseResult(calls=(nameless_call(text),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
@@ -128,7 +140,11 @@ class XmlCallReader(Struct, frozen=True):
             faults.append(messages.nameless(text, walked.calls[0].parameters[0].tag, self.syntax.shown_call))
         if self.nested is None:
             faults += (messages.tag_in_value(text, place) for place in walked.data)
-        errors = sorted(fault.range for fault in faults if _breaks_its_call(fault))
+        errors = sorted(
+            fault.range
+            for fault in faults
+            if fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
+        )
         calls = tuple(self._call(text, call, faults, errors) for call in walked.calls)
         complete = not walked.open_value and not walked.open_call
         return ParseResult(calls=calls, faults=tuple(sorted(faults, key=lambda fault: fault.range)), complete=complete)
@@ -170,18 +186,16 @@ class XmlCallReader(Struct, frozen=True):
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            return (
-                Parameter(found.name, written, place, found.name_range),
-                written,
-                (messages.unmatched_tags(text, found.tag, found.name),),
-            )
+            fault = messages.unmatched_tags(text, found.tag, found.name)
+            return Parameter(found.name, written, place, found.name_range), written, (fault,)
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
             return parameter, self.decode(written), ()
         reading = read_json(written)
         if len(reading.nodes) != 1 or not (reading.strict or reading.repairable):
-            wrong = reading.faults or (_no_value(found),)
+            no_value = Fault(rules.MALFORMED_JSON, found.tag, "The value is not the JSON that its tag declares.")
+            wrong = reading.faults or (no_value.moved(-place.start),)
             return parameter, written, tuple(_within(fault.moved(place.start), found.tag) for fault in wrong)
         faults = tuple(_within(fault.moved(place.start), found.tag) for fault in reading.faults)
         return parameter, reading.nodes[0].value(), faults
@@ -189,37 +203,11 @@ class XmlCallReader(Struct, frozen=True):
     def _json_body(self, closed: SpanClosed) -> ParseResult:
         """Read a JSON object, as other families write calls, within this dialect's markers."""
         text = closed.inner_text
-        at = closed.span.inner.start + len(text) - len(text.lstrip())
-        fault = Fault(
-            rules.MALFORMED_PARAMETERS,
-            Range(at, at + 1),
-            f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
-            f"each parameter in tags.",
+        at, named = closed.span.inner.start + len(text) - len(text.lstrip()), self.syntax.shown_call
+        message = (
+            f"The call is written as JSON; this format names the tool with `{named}` and writes each parameter in tags."
         )
-        return JsonCallReader()(closed).recovered(fault)
-
-
-def _begins_closer(text: str, syntax: XmlSyntax) -> bool:
-    """Whether a text ends with the beginning of the closing tag, not of a parameter's, so that the call is whole."""
-    beginnings = (syntax.closer[:size] for size in range(1, len(syntax.closer)))
-    return any(text.endswith(begin) and not syntax.parameter_begins.startswith(begin) for begin in beginnings)
-
-
-def _open_ended(reading: ParseResult) -> ParseResult:
-    """The reading of a cut call that only its span's closer would end: another parameter may have followed the last."""
-    *calls, last = reading.calls
-    recovered = last.valid or last.recovered
-    return msgspec.structs.replace(
-        reading,
-        calls=(*calls, msgspec.structs.replace(last, valid=False, recovered=recovered)),
-        open_ended=True,
-    )
-
-
-def _empty_call(closed: SpanClosed) -> ToolCall:
-    """The call of a tag that closes itself; the fault of its marker says so."""
-    span = closed.span
-    return ToolCall(closed.inner_text, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
+        return JsonCallReader()(closed).recovered(Fault(rules.MALFORMED_PARAMETERS, Range(at, at + 1), message))
 
 
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
@@ -245,18 +233,10 @@ def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
     return names, max(len(text) - cut, end)
 
 
-def _breaks_its_call(fault: Fault) -> bool:
-    return fault.rule.severity is Severity.ERROR and fault.rule is not rules.SEVERAL_OBJECTS_IN_ONE_CALL
-
-
 def _holds_any(whole: Range, places: list[Range]) -> bool:
     """Whether one of the ranges, which are sorted, is within `whole`."""
-    for at in range(bisect_left(places, Range(whole.start, 0)), len(places)):
-        if places[at].start > whole.end:
-            break
-        if places[at].end <= whole.end:
-            return True
-    return False
+    first, last = (bisect_left(places, Range(edge, 0)) for edge in (whole.start, whole.end + 1))
+    return any(place.end <= whole.end for place in places[first:last])
 
 
 def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool) -> bool:
@@ -266,14 +246,6 @@ def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool
     if syntax.call is not None:
         return any(call.name for call in walked.calls)
     return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
-
-
-def _ends_in_header(walked: XmlWalk, text: str) -> bool:
-    """Whether the text ends within the tag that follows the tool's name."""
-    first = walked.flaws[0] if walked.flaws else None
-    if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
-        return False
-    return _CUT_TAG.fullmatch(text, first.range.end) is not None
 
 
 def _within(fault: Fault, tag: Range) -> Fault:
@@ -286,35 +258,27 @@ def _within(fault: Fault, tag: Range) -> Fault:
     return fault if len(fault.range) else Fault(fault.rule, tag, fault.message, fault.hint)
 
 
-def _no_value(found: XmlParameterText) -> Fault:
-    message = "The value is not the JSON that its tag declares."
-    return Fault(rules.MALFORMED_JSON, found.tag, message)
-
-
 def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
     """The reading with all ranges moved by `distance` code points and limited to the span."""
     moved = reading.moved(distance)
-    calls = (
-        msgspec.structs.replace(call, range=Range(max(call.range.start, span.start), call.range.end))
-        for call in moved.calls
+
+    def limited(found: _Ranged) -> _Ranged:
+        return msgspec.structs.replace(found, range=Range(max(found.range.start, span.start), found.range.end))
+
+    return msgspec.structs.replace(
+        moved, calls=tuple(map(limited, moved.calls)), faults=tuple(map(limited, moved.faults))
     )
-    return msgspec.structs.replace(moved, calls=tuple(calls), faults=tuple(_cut(fault, span) for fault in moved.faults))
-
-
-def _cut(fault: Fault, span: Range) -> Fault:
-    if fault.range.start >= span.start:
-        return fault
-    return Fault(fault.rule, Range(span.start, fault.range.end), fault.message, fault.hint, fault.fix)
 
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
-    place = _only_json(text, walked)
-    if place is None:
+    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
         return None
-    first = next(iter(read_json(text, place).nodes), None)
-    if first is None:
+    place, is_text = walked.flaws[0].range, walked.flaws[0].flaw is Flaw.STRAY_TEXT
+    nodes = read_json(text, place).nodes if is_text and _BEGINS.match(text, place.start) else ()
+    if not nodes:
         return None
+    first = nodes[0]
     if first.kind is JsonKind.OBJECT and shape_of(first, NATIVE_KEYS, text).name is None:
         reading = _bare_arguments(text, place, first, walked.calls[0])
     else:
@@ -322,16 +286,11 @@ def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseR
     if reading is None or not any(call.name for call in reading.calls):
         return None
     complete = reading.complete and not walked.open_call
-    return msgspec.structs.replace(reading.recovered(_not_in_tags(place, syntax)), complete=complete)
-
-
-def _only_json(text: str, walked: XmlWalk) -> Range | None:
-    """The range of the JSON that is the whole content of a single call; None if there is other content."""
-    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
-        return None
-    flawed = walked.flaws[0]
-    is_json = flawed.flaw is Flaw.STRAY_TEXT and _BEGINS.match(text, flawed.range.start) is not None
-    return flawed.range if is_json else None
+    message = (
+        f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`."
+    )
+    fault = Fault(rules.MALFORMED_PARAMETERS, Range(place.start, place.start + 1), message)
+    return msgspec.structs.replace(reading.recovered(fault), complete=complete)
 
 
 def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText) -> ParseResult | None:
@@ -353,14 +312,6 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText)
     )
     complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in reading.faults)
     return ParseResult(calls=(call,), faults=reading.faults, complete=complete)
-
-
-def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
-    return Fault(
-        rules.MALFORMED_PARAMETERS,
-        Range(place.start, place.start + 1),
-        f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
-    )
 
 
 def regular_call(

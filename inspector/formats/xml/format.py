@@ -17,16 +17,21 @@ from weaklink.inspector.formats.dialect import (
     ReasoningTag,
     Transitions,
     call_end,
+    call_state,
+    closing,
     dialect_table,
+    inside,
+    opening,
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
 from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import lazy_pattern
@@ -36,7 +41,7 @@ from weaklink.inspector.segmenter.table import HERE, HOME, SECTION, Lookahead, M
 _CALL_END = "call_end"
 _STRAY_END = "stray end in calls"
 _EMPTY = Lookahead(QUOTED_NAME, EMPTY_ENDS)
-_PLAIN_NAME = lazy_pattern(r"[\w.-]{1,128}")
+_PLAIN_NAME, _MAY_BE_MARKER = lazy_pattern(r"[\w.-]{1,128}"), lazy_pattern(r"[<\[\]\n]")
 
 
 class XmlCall(Struct, frozen=True):
@@ -81,11 +86,7 @@ class XmlCalls(Struct, frozen=True):
     @property
     def transitions(self) -> tuple[Transition, ...]:
         """The transitions from a text into calls."""
-        return (
-            *self._into_wrappers,
-            *(self._into(call, "bare") for call in self.calls),
-            *(self._into_unquoted(call, "bare") for call in self.calls if call.unquoted),
-        )
+        return (*self._into_wrappers, *(self._into(call, "bare") for call in self.calls), *self._into_unquoted("bare"))
 
     @property
     def closers(self) -> tuple[str, ...]:
@@ -98,14 +99,22 @@ class XmlCalls(Struct, frozen=True):
             yield self._call_state(call, "bare", HOME, transitions)
             if self.wrappers:
                 yield self._call_state(call, "call", "calls", transitions)
-                if call.is_attribute:
-                    yield self._empty_state(call)
+                if call.is_attribute:  # a tag that closes itself: the tool's name alone
+                    empty = Transition("", MarkerSplit.AFTER, "calls", rules.WRONG_BRACKET_VARIANT)
+                    ends = (
+                        structs.replace(empty, marker=end, taken=len(end), expects=f'">{call.closer}')
+                        for end in EMPTY_ENDS
+                    )
+                    yield call_state(f"empty {call.opener}", ends, closer=call.closer, label=call.label)
             if call.tail:
-                yield self._end_state(call)
+                tails = (closing(call.tail), closing(f"\n{call.tail}"))
+                yield call_end(f"{_CALL_END} {call.opener}", HOME, r"[\s\S]", tails, call.label)
         if self.wrappers:
             yield from self._wrapper_states(transitions)
         if self.takes_json:
-            yield self._json_state(transitions)
+            ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
+            json_call = call_state("json call", (*ends, *transitions.turns), label="json_call", payload=JSON)
+            yield structs.replace(json_call, then=unmarked("calls", MarkerSplit.AFTER))
 
     @property
     def _call_ends(self) -> tuple[str, ...]:
@@ -132,70 +141,45 @@ class XmlCalls(Struct, frozen=True):
     def _into(call: XmlCall, kind: str) -> Transition:
         return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.ahead)
 
-    @staticmethod
-    def _into_unquoted(call: XmlCall, kind: str) -> Transition:
-        return Transition(call.opener[:-1], MarkerSplit.BEFORE, f"{kind} {call.opener}", call.rule, ahead=call.unquoted)
-
-    @staticmethod
-    def _into_wrapped(call: XmlCall) -> Transition:
-        opens = Transition(call.opener, MarkerSplit.BEFORE, f"call {call.opener}")
-        empty = structs.replace(opens, target=f"empty {call.opener}", ahead=_EMPTY, otherwise=opens)
-        return empty if call.is_attribute else opens
-
-    @staticmethod
-    def _empty_state(call: XmlCall) -> State:
-        """The state of a call in a wrapper whose tag closes itself: the tool's name alone."""
-        rule = rules.WRONG_BRACKET_VARIANT
-        ends = (Transition(end, MarkerSplit.AFTER, "calls", rule, expects=f'">{call.closer}') for end in EMPTY_ENDS)
-        return State(f"empty {call.opener}", SpanKind.TOOL_CALL, tuple(ends), call.label, closer=call.closer)
+    def _into_unquoted(self, kind: str) -> Iterator[Transition]:
+        for call in self.calls:
+            if call.unquoted:
+                into = self._into(call, kind)
+                yield structs.replace(into, marker=into.marker[:-1], taken=into.taken - 1, ahead=call.unquoted)
 
     def _call_state(self, call: XmlCall, kind: str, then: str, transitions: Transitions) -> State:
         others = (end for end in self._call_ends if end not in (call.closer, call.syntax.call_end))
-        target = f"{_CALL_END} {call.opener}" if call.tail else then
-        closes = Transition(call.closer, MarkerSplit.NONE if call.tail else MarkerSplit.AFTER, target)
+        tag_ends = f"{_CALL_END} {call.opener}"
+        # The opener of another call may be a tag within the text of this one.
+        openers = (
+            structs.replace(self._into(other, kind), rule=None)
+            for other in self.calls
+            if not other.is_header and (call.syntax.lead or other is call or other.opener != call.syntax.call_begins)
+        )
         found = _by_marker(
             *(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends),
             *(Transition(end, MarkerSplit.AFTER, then, rules.WRONG_BRACKET_VARIANT) for end in others),
-            closes,
-            *(Transition(end, MarkerSplit.AFTER, then) for end in call.other_closers),
-            *((Transition(call.tail, MarkerSplit.AFTER, HOME),) if call.tail else ()),
+            inside(call.closer, tag_ends) if call.tail else closing(call.closer, then),
+            *(closing(end, then) for end in call.other_closers),
+            *((closing(call.tail),) if call.tail else ()),
             *self._into_wrappers,
-            *(self._into_plain(other, kind) for other in self.calls if not self._is_within(other, call)),
+            *openers,
             *transitions.invented,
             *(() if call.is_header else transitions.reasoning),
             *(turn for turn in transitions.turns if turn.marker not in (call.closer, *call.other_closers)),
         )
-        return State(
-            f"{kind} {call.opener}",
-            SpanKind.TOOL_CALL,
-            found,
-            label=call.label,
-            opener=self.wrappers[0].opener if self.wrappers else call.syntax.opener,
-            closer=call.closer,
-            payload=xml_payload(call.syntax),
-        )
-
-    @staticmethod
-    def _is_within(other: XmlCall, call: XmlCall) -> bool:
-        """Whether the opener of `other` is a tag within the text of `call`."""
-        begins = other is not call and other.opener == call.syntax.call_begins
-        return other.is_header or (not call.syntax.lead and begins)
-
-    def _into_plain(self, call: XmlCall, kind: str) -> Transition:
-        return Transition(call.opener, MarkerSplit.BEFORE, f"{kind} {call.opener}", ahead=call.ahead)
-
-    @staticmethod
-    def _end_state(call: XmlCall) -> State:
-        tails = tuple(Transition(tail, MarkerSplit.AFTER, HOME) for tail in (call.tail, f"\n{call.tail}"))
-        return call_end(f"{_CALL_END} {call.opener}", HOME, r"[\s\S]", tails, call.label)
+        opener = self.wrappers[0].opener if self.wrappers else call.syntax.opener
+        payload = xml_payload(call.syntax)
+        return call_state(f"{kind} {call.opener}", found, opener, call.closer, label=call.label, payload=payload)
 
     def _wrapper_states(self, transitions: Transitions) -> Iterator[State]:
         """The states of a wrapper's tags and white space, before the first call and after a call; and of text in it."""
-        calls = (
-            *map(self._into_wrapped, self.calls),
-            *(structs.replace(self._into_unquoted(call, "call"), rule=None) for call in self.calls if call.unquoted),
-        )
-        between = tuple(Transition(marker, MarkerSplit.NONE, HERE) for marker in self.between)
+        calls = [structs.replace(into, rule=None) for into in self._into_unquoted("call")]
+        for call in self.calls:
+            opens = opening(call.opener, f"call {call.opener}")
+            empty = structs.replace(opens, target=f"empty {call.opener}", ahead=_EMPTY, otherwise=opens)
+            calls.append(empty if call.is_attribute else opens)
+        between = tuple(inside(marker, HERE) for marker in self.between)
         json = (Transition("{", MarkerSplit.BEFORE, "json call", width=0),) if self.takes_json else ()
         stray = tuple(
             Transition(end, MarkerSplit.BEFORE, _STRAY_END, rules.STRAY_END_MARKER)
@@ -210,17 +194,6 @@ class XmlCalls(Struct, frozen=True):
         ends = tuple(Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
         yield State("text in calls", SpanKind.TEXT, _by_marker(*ends, *into, *transitions.reasoning))
         yield markup_state(_STRAY_END, "marker", "calls")
-
-    def _json_state(self, transitions: Transitions) -> State:
-        ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
-        return State(
-            "json call",
-            SpanKind.TOOL_CALL,
-            (*ends, *transitions.turns),
-            label="json_call",
-            payload=JSON,
-            then=unmarked("calls", MarkerSplit.AFTER),
-        )
 
 
 def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
@@ -256,7 +229,7 @@ class CallTemplate(Struct, frozen=True):
     def _parameters(self, call: ToolCall) -> str:
         written = (
             self.parameter.format(name=name, value=value_text(value), is_text=json_of(isinstance(value, str)))
-            for name, value in arguments_of(call).items()
+            for name, value in object_of(call.arguments).items()
         )
         return "".join(written) or self.empty
 
@@ -319,8 +292,9 @@ def xml_format(
     def expresses(call: ToolCall) -> bool:
         if call.id is not None or not is_json_call(call) or not isinstance(call.arguments, dict):
             return False
-        are_texts = all(isinstance(value, str) for value in call.arguments.values())
-        if are_texts and _is_plain(call.arguments, call.name or ""):
+        texts = [value for value in call.arguments.values() if isinstance(value, str)]
+        are_texts, names = len(texts) == len(call.arguments), (call.name or "", *call.arguments)
+        if are_texts and all(map(_PLAIN_NAME.fullmatch, names)) and not _MAY_BE_MARKER.search("".join(texts)):
             return True
         return (are_texts or is_typed) and _reads_back(call, write_calls, new_parser, reader)
 
@@ -342,12 +316,6 @@ def xml_format(
         expresses=expresses,
         near_calls=near_calls,
     )
-
-
-def _is_plain(arguments: dict[str, Json], name: str) -> bool:
-    """Whether nothing in the call could be read as a marker."""
-    names = all(map(_PLAIN_NAME.fullmatch, (name, *arguments)))
-    return names and not any(mark in value_text(value) for value in arguments.values() for mark in "<[]\n")
 
 
 def _reads_back(

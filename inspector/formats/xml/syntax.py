@@ -76,13 +76,15 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     @cached_property
     def tags(self) -> re.Pattern[str]:
         """Finds any tag, whole or malformed; its groups are named by the kind of tag."""
+        # The tag of a call whose end is missing: after the name a line ends, or another tag begins.
+        unfinished = rf"""{re.escape(self.call_begins)}[^<>"'\n]{{1,128}}+["']?(?=[ \t]*+(?:\n|<))"""
         kinds = {
             "call": _ungrouped(self.call.expression) if self.call is not None else "",
             "call_end": re.escape(self.call_end),
             "parameter": _ungrouped(self.parameter.expression),
             "end": _ungrouped(self.closes.expression),
             "bad": re.escape(self.parameter_begins) + self.bad_tag,
-            "bad_call": _unfinished(self.call_begins) if self.call is not None and self.call_begins else "",
+            "bad_call": unfinished if self.call is not None and self.call_begins else "",
         }
         # A fixed first character lets `re` skip the text between tags.
         first = re.escape(self.first)
@@ -154,11 +156,6 @@ class XmlSyntax(Struct, frozen=True, dict=True):
     def first(self) -> str:
         """The character that every tag begins with."""
         return self.parameter_end[0]
-
-
-def _unfinished(begins: str) -> str:
-    """An expression for the tag of a call whose end is missing: after the name a line ends, or another tag begins."""
-    return rf"""{re.escape(begins)}[^<>"'\n]{{1,128}}+["']?(?=[ \t]*+(?:\n|<))"""
 
 
 def _ungrouped(pattern: str) -> str:

@@ -27,7 +27,7 @@ from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
 from weaklink.inspector.importers.titles import first_words
-from weaklink.inspector.json_text import member_at, object_of
+from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ErrorPhase,
@@ -48,12 +48,6 @@ from weaklink.inspector.model import (
     Usage,
 )
 
-PARSED_ARGUMENTS = (
-    "the source stores the arguments of calls parsed: that a session shows no malformed call does not mean that there "
-    "was none"
-)
-"""What a source that keeps no raw arguments does not keep."""
-
 SessionIds: TypeAlias = tuple[tuple[str, str], ...]
 """The ids of a session, each with its name; one without a value is left out."""
 
@@ -61,9 +55,19 @@ _INJECTED = frozenset({TurnFlag.INJECTED})
 _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"})
 
 
-def rows_of(file: SourceFile) -> Iterator[Row | Skipped]:
-    """The rows of a file that together are one log, until they take `RECORD_MEMORY`."""
-    return (row for _, row in _rows_with_logs(file, lambda _: ""))
+def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
+    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` tells which they are.
+
+    Any other row is a session by itself.
+    """
+    left = RECORD_MEMORY
+    for row in read_rows(file):
+        if isinstance(row, Row) and is_part(row.value):
+            left -= estimated_memory(row.raw)
+            if left < 0:
+                yield Skipped(row.record, TOO_MANY_ROWS)
+                return
+        yield row
 
 
 def logs_of(file: SourceFile, id_of: Callable[[JsonObject], str]) -> Iterator[Iterator[Row | Skipped]]:
@@ -101,7 +105,7 @@ def session_of_each_row(
     file: SourceFile, session: Callable[[JsonObject, str], "AgentSession"]
 ) -> Iterator[Trace | Skipped]:
     """The session that each row of a file is; `session` makes it of the row's value and its position."""
-    for row in rows_of(file):
+    for row in read_rows(file):
         yield row if isinstance(row, Skipped) else session(row.value, row.record).trace()
 
 
@@ -173,13 +177,14 @@ class AgentSession:
         The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
         is the session for which this one worked as a sub-agent.
         """
-        self.title = text_at(record, *title.split()) or self.title
-        self.model = text_at(record, *model.split()) or self.model
-        self.version = text_at(record, *version.split()) or self.version
-        self.folder = text_at(record, *folder.split()) or self.folder
-        self.branch = text_at(record, *branch.split()) or self.branch
-        for path in started.split():
-            self.began(member_at(record, path))
+        self.title = (title and text_at(record, *title.split())) or self.title
+        self.model = (model and text_at(record, *model.split())) or self.model
+        self.version = (version and text_at(record, *version.split())) or self.version
+        self.folder = (folder and text_at(record, *folder.split())) or self.folder
+        self.branch = (branch and text_at(record, *branch.split())) or self.branch
+        if self.started is None:
+            for path in started.split():
+                self.began(member_at(record, path))
         self.child_of(text_at(record, *parent.split()))
 
     def child_of(self, parent: str) -> None:
@@ -303,6 +308,11 @@ def texts(blocks: Json | Sequence[JsonObject], *keys: str) -> str:
     listed = blocks if isinstance(blocks, Sequence) else ()
     found = (block.get(key) for block in listed if isinstance(block, dict) for key in keys)
     return "".join(text for text in found if isinstance(text, str))
+
+
+def blocks_of(content: Json) -> list[JsonObject]:
+    """The blocks of a message's content; a plain text is one of them."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
 
 
 def of_type(blocks: Iterable[JsonObject], kind: str) -> list[JsonObject]:

@@ -10,7 +10,6 @@ from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
     SessionIds,
     branch_of,
@@ -19,7 +18,7 @@ from weaklink.inspector.importers.agents.agent_session import (
     session_of_each_row,
     text_blocks,
 )
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile

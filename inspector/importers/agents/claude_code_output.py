@@ -12,11 +12,12 @@ from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import MessagesReader
 from weaklink.inspector.importers.agents import claude_code
+from weaklink.inspector.importers.agents.agent_session import rows_of
 from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ExternalId,
     Json,
@@ -43,39 +44,6 @@ _NOT_STORED = (
 _REWRITTEN = "the arguments of calls are stored parsed; their original text is lost"
 _TYPES = frozenset({"system", "assistant", "user", "result", "stream_event"})
 _INJECTED = frozenset({TurnFlag.INJECTED})
-
-
-class ClaudeCodeOutputImporter:
-    """One trace per session, and one for each of its sub-agents."""
-
-    name = "claude-code-output"
-    signs = "rows of Claude Code's streamed output, each with a `session_id`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By rows of its types with a `session_id`."""
-        return 0.9 if any(map(_is_output, sample.rows)) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
-        sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
-        left = RECORD_MEMORY
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            left -= estimated_memory(row.raw)
-            if left < 0:
-                yield Skipped(row.record, TOO_MANY_ROWS)
-                break
-            if text_of(row.value, "type") not in _TYPES:
-                continue
-            if (ids := _ids(row.value)) not in sessions:
-                sessions[ids] = _ClaudeOutputSession(row)
-            if why := sessions[ids].take(row.value):
-                yield Skipped(row.record, why)
-        for ids, session in sessions.items():
-            if session.turns:
-                yield session.trace(ids)
 
 
 def _is_output(value: JsonObject) -> bool:
@@ -218,3 +186,31 @@ class _ClaudeOutputSession(Struct):
             return turn
         with_tools = structs.replace(generation, tools=self.tools, tools_origin=ToolsOrigin.REQUEST)
         return structs.replace(turn, generation=with_tools)
+
+
+def _sessions(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
+    sessions: dict[tuple[ExternalId, ...], _ClaudeOutputSession] = {}
+    for row in rows_of(file):
+        if isinstance(row, Skipped):
+            yield row
+            continue
+        if text_of(row.value, "type") not in _TYPES:
+            continue
+        if (ids := _ids(row.value)) not in sessions:
+            sessions[ids] = _ClaudeOutputSession(row)
+        if why := sessions[ids].take(row.value):
+            yield Skipped(row.record, why)
+    for ids, session in sessions.items():
+        if session.turns:
+            yield session.trace(ids)
+
+
+CLAUDE_CODE_OUTPUT = LogSource(
+    name="claude-code-output",
+    signs="rows of Claude Code's streamed output, each with a `session_id`",
+    is_row=_is_output,
+    confidence=0.9,
+    reader=_sessions,
+)
+"""One trace per session, and one for each of its sub-agents."""

@@ -6,8 +6,8 @@ list), Roo's with `ts`. Results are blocks of the user's messages. Source: Cline
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, ids_of, rows_of, texts
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, blocks_of, ids_of, rows_of, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
@@ -52,9 +52,7 @@ def _session(value: JsonObject, record: str, file: SourceFile) -> AgentSession:
 
 
 def _take(message: JsonObject, session: AgentSession) -> None:
-    content = message.get("content")
-    plain: JsonObject = {"type": "text", "text": content}
-    blocks = [plain] if isinstance(content, str) else objects_of(content)
+    blocks = blocks_of(message.get("content"))
     session.began(message.get("ts"))
     if message.get("role") == "assistant":
         usage = usage_of(object_of(message.get("metrics")), "inputTokens", "outputTokens", cached="cacheReadTokens")
@@ -92,7 +90,7 @@ def _tasks(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The session of each object, or the one that the file's list of messages is."""
     messages: list[Json] = []  # of a file that is a list of them
     first = ""
-    for row in rows_of(file):
+    for row in rows_of(file, lambda row: "role" in row):
         if isinstance(row, Skipped):
             yield row
         elif _is_shown(row.value):

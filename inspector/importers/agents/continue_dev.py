@@ -6,8 +6,8 @@ Continue's types, and a run of its command line 1.5.47.
 
 from functools import partial
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, session_of_each_row, texts
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, session_of_each_row, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject

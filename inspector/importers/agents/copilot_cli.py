@@ -7,8 +7,8 @@ of `@github/copilot-sdk` 1.0, and a run of 1.0.102.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, failure, logs_of
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row

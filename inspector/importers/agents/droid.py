@@ -7,20 +7,20 @@ files of both in the tests of other readers; nothing of the producers.
 from functools import partial
 
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
     SessionIds,
+    blocks_of,
+    of_type,
     session_of_each_row,
     sessions_in_rows,
     text_blocks,
 )
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject
-from weaklink.inspector.json_text import object_of, objects_of, text_or_json
-from weaklink.inspector.model import Json
+from weaklink.inspector.json_text import flag_of, object_of, objects_of, text_or_json
 
 _NOTES = (PARSED_ARGUMENTS, "the source stores neither the system prompt, the tools nor chunks")
 _NO_USAGE = "the source stores the model and the usage in another file, per session"
@@ -45,26 +45,16 @@ def _take(row: JsonObject, session: AgentSession) -> None:
             session.summary(text_of(row, "summary"))
         case "message":
             session.began(row.get("timestamp"))
-            blocks = _blocks(message.get("content"))
+            blocks = blocks_of(message.get("content"))
             if message.get("role") == "assistant":
                 session.answer_of_blocks(blocks, "", None, row.get("timestamp"))
             else:
                 _prompt(blocks, session)
 
 
-def _blocks(content: Json) -> list[JsonObject]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else objects_of(content)
-
-
 def _prompt(blocks: list[JsonObject], session: AgentSession) -> None:
-    for block in blocks:
-        if block.get("type") == "tool_result":
-            is_error = block.get("is_error")
-            session.result(
-                text_of(block, "tool_use_id"),
-                block.get("content"),
-                is_error=is_error if isinstance(is_error, bool) else None,
-            )
+    for block in of_type(blocks, "tool_result"):
+        session.result(text_of(block, "tool_use_id"), block.get("content"), is_error=flag_of(block.get("is_error")))
     session.say("user", text_blocks(blocks))
 
 
@@ -75,14 +65,14 @@ def _thread(value: JsonObject, record: str) -> AgentSession:
     trees = objects_of(object_of(object_of(value.get("env")).get("initial")).get("trees"))
     session.folder = text_of(trees[0], "uri").removeprefix("file://") if trees else ""
     for message in objects_of(value.get("messages")):
-        blocks = _blocks(message.get("content"))
+        blocks = blocks_of(message.get("content"))
         if message.get("role") == "assistant":
             counts = object_of(message.get("usage"))
             usage = usage_of(counts, "totalInputTokens", "outputTokens", cached="cacheReadInputTokens")
             session.answer_of_blocks(blocks, text_of(counts, "model"), usage, counts.get("timestamp"))
             continue
-        for block in blocks:
-            if block.get("type") == "tool_result" and "run" in block:
+        for block in of_type(blocks, "tool_result"):
+            if "run" in block:
                 _run(block, object_of(block["run"]), session)
         _prompt([block for block in blocks if "run" not in block], session)
     return session

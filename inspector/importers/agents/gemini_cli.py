@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from itertools import takewhile
 
 from weaklink.inspector.apis.openai.messages import call_object
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, failure, logs_of, texts
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, logs_of, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row

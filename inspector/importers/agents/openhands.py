@@ -18,12 +18,14 @@ from weaklink.inspector.apis.openai.messages import (
     read_tools,
     stored_usage,
 )
+from weaklink.inspector.importers.agents.agent_session import rows_of
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, place_of, row_ids, text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.recorded_states import read_state
-from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.records import Row
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.json_text import compact_json, object_of
-from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     ExternalId,
     Generation,
@@ -36,12 +38,10 @@ from weaklink.inspector.model import (
     ResultHeader,
     Role,
     ToolDefinition,
-    ToolsOrigin,
     Trace,
     Turn,
     TurnFlag,
 )
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _NOT_STORED = "the source does not store the chunks of answers, nor answers whose calls OpenHands could not parse"
 _DERIVED = "actions without the model's response are shown as calls, with the arguments that OpenHands used"
@@ -65,41 +65,6 @@ _BOOKKEEPING = frozenset(
 _WORDS = frozenset({"message", "system", "finish", "think"})
 _ENDS = {"finished": True, "error": False, "stopped": False, "rejected": False}
 _INJECTED = frozenset({TurnFlag.INJECTED})
-
-
-class OpenHandsImporter:
-    """One trace for all events of a file, or one per row of an evaluation."""
-
-    name = "openhands"
-    signs = "events with a `source` and an `action` or an `observation`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By events with a source and an action or an observation."""
-        if any(map(_is_event, sample.rows)):
-            return 0.9
-        return 0.9 if any(any(map(_is_event, _events(row))) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The conversation; a file's events are in memory at once, within `RECORD_MEMORY`."""
-        session: _OpenHandsSession | None = None
-        left = RECORD_MEMORY
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-            elif _is_event(row.value):
-                left -= estimated_memory(row.raw)
-                if left < 0:
-                    yield Skipped(row.record, TOO_MANY_ROWS)
-                    break
-                session = session or _OpenHandsSession(row)
-                session.take(row.value)
-            elif events := _events(row.value):
-                yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
-            else:
-                yield Skipped(row.record, "this is not an event: it has neither an `action` nor an `observation`")
-        if session:
-            began = text_of(session.first.value, "timestamp")
-            yield from session.traces((place_of(file.path), ExternalId("timestamp", began)))
 
 
 def _is_event(value: Json) -> bool:
@@ -201,7 +166,7 @@ class _OpenHandsSession(Struct):
         content = text_of(event, "content") or text_of(event, "message")
         if called or compact_json(event.get("cause")) in self.derived_calls:
             call_id, name = text_of(called, "tool_call_id") or None, text_of(called, "function_name") or None
-            failed, recorded = True if kind == "error" else None, read_state(OpenHandsImporter.name, event)
+            failed, recorded = True if kind == "error" else None, read_state("openhands", event)
             result = ResultHeader(call_id, name, failed, recorded)
             self.turns.append(Turn(Role.TOOL, (Part("text", content),), kind, result=result))
         elif content:
@@ -214,14 +179,39 @@ def _message_text(event: JsonObject) -> str:
 
 
 def _generation(response: JsonObject, event: JsonObject, tools: tuple[ToolDefinition, ...]) -> Generation:
-    finish = text_of(first_choice(response), "finish_reason")
-    return Generation(
+    return stored_generation(
         api="chat.completions" if response else "",
         answered_model=text_of(response, "model"),
         tools=tools,
-        tools_origin=ToolsOrigin.REQUEST if tools else None,
-        ended=instant(event.get("timestamp")),
+        ended=event.get("timestamp"),
         usage=stored_usage(response.get("usage")),
-        finish_reason=finish or None,
-        finish=finish_meaning(finish) if finish else None,
+        finish=text_of(first_choice(response), "finish_reason"),
     )
+
+
+def _conversations(file: SourceFile) -> Iterator[Trace | Skipped]:
+    """The conversation; a file's events are in memory at once, within a bound."""
+    session: _OpenHandsSession | None = None
+    for row in rows_of(file, _is_event):
+        if isinstance(row, Skipped):
+            yield row
+        elif _is_event(row.value):
+            session = session or _OpenHandsSession(row)
+            session.take(row.value)
+        elif events := _events(row.value):
+            yield from _OpenHandsSession(row).after(events).traces(row_ids(row))
+        else:
+            yield Skipped(row.record, "this is not an event: it has neither an `action` nor an `observation`")
+    if session:
+        began = text_of(session.first.value, "timestamp")
+        yield from session.traces((place_of(file.path), ExternalId("timestamp", began)))
+
+
+OPENHANDS = LogSource(
+    name="openhands",
+    signs="events with a `source` and an `action` or an `observation`",
+    is_row=lambda row: _is_event(row) or _events(row),
+    confidence=0.9,
+    reader=_conversations,
+)
+"""One trace for all events of a file, or one per row of an evaluation."""

@@ -6,15 +6,8 @@ Source: IMPORTS of Pi 0.74 and 1.6 (`session-format.md`, `message-types.md` of i
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_object, read_tools
-from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
-    AgentSession,
-    failure,
-    of_type,
-    text_blocks,
-    texts,
-)
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, of_type, text_blocks, texts
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_of
 from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import JsonObject

@@ -6,8 +6,8 @@ Source: `chatRecordingService` of Qwen Code 0.24; files of 0.15 and 0.24.
 from collections.abc import Iterator
 
 from weaklink.inspector.apis.openai.messages import call_objects
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS, AgentSession, failure, rows_of
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.agents.agent_session import AgentSession, failure, rows_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile

@@ -9,14 +9,13 @@ from functools import partial
 
 from weaklink.inspector.apis.openai.messages import call_object, call_objects
 from weaklink.inspector.importers.agents.agent_session import (
-    PARSED_ARGUMENTS,
     AgentSession,
     of_type,
     sessions_in_tables,
     text_blocks,
     texts,
 )
-from weaklink.inspector.importers.generations import usage_of
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS, usage_of
 from weaklink.inspector.importers.identity import text_at, text_of
 from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.source import JsonObject

@@ -7,6 +7,7 @@ to, alone or as the only message. Masks are -100 for tokens of the input, which 
 """
 
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from msgspec.structs import replace
 
@@ -57,18 +58,18 @@ def _rollouts(row: Row) -> Iterator[Trace | Skipped]:
         yield Skipped(row.record, "the group has no `messages`: reading only its tokens requires the model's tokenizer")
         return
     ids = row_ids(row)
-    for at, messages in enumerate(listed):
-        record = f"{row.record}, rollout {at + 1}"
+    facts = zip_longest(listed, masks[: len(listed)], scores[: len(listed)])
+    for number, (messages, mask, reward) in enumerate(facts, 1):
+        record = f"{row.record}, rollout {number}"
         turns, warnings = _read(messages)
         if not turns:
             yield Skipped(record, "the rollout has no messages")
             continue
-        generation = Generation(parameters=parameters, usage=_usage(_at(masks, at), turns))
-        reward = _at(scores, at)
+        generation = Generation(parameters=parameters, usage=_usage(mask, turns))
         yield Trace(
             turns=answered_with(turns, generation),
-            name=f"group {row.number}, rollout {at + 1}",
-            external_ids=(*ids, ExternalId("rollout", str(at + 1))),
+            name=f"group {row.number}, rollout {number}",
+            external_ids=(*ids, ExternalId("rollout", str(number))),
             recognised_by=RecognisedBy.RECORD,
             outcome=Outcome(reward=float(reward)) if isinstance(reward, int | float) else None,
             provenance=Provenance(record=record, warnings=(_NOT_STORED, _TOKENS, *warnings)),
@@ -104,10 +105,6 @@ def _usage(mask: Json, turns: Entries[Turn]) -> Usage:
         return Usage()
     input_tokens = sum(one == _INPUT_MASK for one in mask)
     return Usage(input_tokens, len(mask) - input_tokens, computed=True)
-
-
-def _at(values: list[Json], at: int) -> Json:
-    return values[at] if at < len(values) else None
 
 
 def is_group(row: dict[str, Json]) -> bool:

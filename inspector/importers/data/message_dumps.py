@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from msgspec import structs
 
-from weaklink.inspector.importers.agents.agent_session import PARSED_ARGUMENTS
 from weaklink.inspector.importers.data.conversation_rows import read_conversations
+from weaklink.inspector.importers.generations import PARSED_ARGUMENTS
 from weaklink.inspector.importers.identity import instant, recognised_by, row_ids, text_of
 from weaklink.inspector.importers.log_source import LogSource, traces_of
 from weaklink.inspector.importers.records import Row

@@ -5,6 +5,7 @@ text in `streamed_data` (docs.helicone.ai: rest/request/post-v1requestquery).
 """
 
 from weaklink.inspector.importers.gateways.logged_requests import (
+    INPUT_KEYS,
     GatewayAnswer,
     GatewayImporter,
     LoggedRequest,
@@ -12,10 +13,12 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     answer_of,
     body_of,
     number_of,
+    only_rows,
     parsed_member,
     parsed_object,
+    status_of,
 )
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import seconds_of, text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.model import Json
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers, RequestHead
@@ -23,7 +26,6 @@ from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, Headers,
 NOT_TIMED = "the source does not store chunk times, and stores most answers as Helicone assembled them"
 _ROW = frozenset({"request_id", "request_created_at"})
 _BODIES = frozenset({"request_body", "response_body", "signed_body_url"})
-_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_BODIES = "the row contains no request: Helicone exports bodies only with `--include-body`"
 _OMITTED = "Helicone did not store the request's body, so the request is unknown"
 
@@ -39,23 +41,9 @@ def _is_ours(value: JsonObject) -> bool:
     return value.keys() >= _ROW and not _BODIES.isdisjoint(value)
 
 
-def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    if _is_ours(value):
-        return _request(value, record)
-    return Skipped(record, "this is not a row of Helicone's requests: it lacks `request_created_at` or bodies")
-
-
-HELICONE = GatewayImporter(
-    name="helicone",
-    signs="rows of Helicone's requests: `request_id`, `request_created_at` and bodies",
-    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
-    new_reader=lambda: _read,
-)
-
-
 def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
     request_body = parsed_object(row.get("request_body"))
-    if _INPUT_KEYS.isdisjoint(request_body):
+    if INPUT_KEYS.isdisjoint(request_body):
         return Skipped(record, _OMITTED if request_body or not row.get("signed_body_url") else _NO_BODIES)
     started, ended, first = _times(row)
     upstream, target = address_of(text_of(row, "request_path"))
@@ -80,10 +68,8 @@ def _request(row: JsonObject, record: str) -> LoggedRequest | Skipped:
 
 def _times(row: JsonObject) -> tuple[float | None, float | None, float | None]:
     """The times of the request, of the answer's end and of its first token; Helicone's delays are in milliseconds."""
-    began, stored = instant(row.get("request_created_at")), instant(row.get("response_created_at"))
-    started = None if began is None else began.at_s
+    started, ended = seconds_of(row.get("request_created_at")), seconds_of(row.get("response_created_at"))
     delay_ms, first_token_ms = number_of(row.get("delay_ms")), number_of(row.get("time_to_first_token"))
-    ended = None if stored is None else stored.at_s
     if started is None:
         return None, ended, None
     first = started + first_token_ms / 1000 if first_token_ms is not None and first_token_ms > 0 else None
@@ -104,7 +90,7 @@ def _ending(status: Json) -> tuple[int | None, ExchangeEnd, str]:
     number = number_of(status)
     if number is not None and number in _ENDS:
         return (None, *_ENDS[int(number)])
-    return int(number) if number is not None and 100 <= number < 1000 else None, ExchangeEnd.COMPLETE, ""
+    return status_of(number), ExchangeEnd.COMPLETE, ""
 
 
 def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
@@ -116,3 +102,13 @@ def _answer(body: Json, ended_s: float | None) -> GatewayAnswer:
             return streamed
         parsed = {key: value for key, value in parsed.items() if key not in ("streamed_data", "helicone_message")}
     return answer_of(parsed, ended_s)
+
+
+HELICONE = GatewayImporter(
+    name="helicone",
+    signs="rows of Helicone's requests: `request_id`, `request_created_at` and bodies",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=only_rows(
+        _is_ours, _request, "this is not a row of Helicone's requests: it lacks `request_created_at` or bodies"
+    ),
+)

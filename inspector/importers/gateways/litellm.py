@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from weaklink.inspector.apis.anthropic.messages import as_chat
 from weaklink.inspector.importers.gateways.logged_requests import (
+    INPUT_KEYS,
     GatewayImporter,
     LoggedRequest,
     ReadEntry,
@@ -20,7 +21,7 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     parsed_member,
     parsed_object,
 )
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import seconds_of, text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.model import Json
 from weaklink.inspector.scanning import lazy_pattern
@@ -41,7 +42,6 @@ _TARGETS = {
 }
 
 _INPUT_KEY = {"chat": "messages", "messages": "messages", "responses": "input", "completions": "prompt"}
-_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 ASSEMBLED = "the source stores answers as LiteLLM assembled them: no chunks, and no chunk times"
 CUT = "LiteLLM truncated long texts before it stored them (`litellm_truncated`)"
 
@@ -129,7 +129,7 @@ def _as_sent(row: JsonObject) -> JsonObject | None:
     """The body that the proxy received, as newer SpendLogs store it; None if they do not."""
     request = parsed_object(row.get("proxy_server_request"))
     body = parsed_object(request.get("body")) or request
-    return body if any(body.get(key) for key in _INPUT_KEYS) else None
+    return body if any(body.get(key) for key in INPUT_KEYS) else None
 
 
 def _kind(answer: Json, call_type: str) -> str:
@@ -259,8 +259,7 @@ def _client(row: JsonObject, metadata: JsonObject) -> str:
 def _moment(value: Json) -> float | None:
     """A time in seconds; logs contain numbers, texts of numbers, and dates."""
     number = number_of(value)
-    at = instant(value if number is None else number)
-    return None if at is None else at.at_s
+    return seconds_of(value if number is None else number)
 
 
 def _is_redacted(answer: Json) -> bool:

@@ -23,6 +23,9 @@ from weaklink.inspector.sessions.gathering import SkippedExchange, traces_of
 from weaklink.inspector.text import decode
 from weaklink.inspector.wire.provider_json import parse_json
 
+INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
+"""The members of a request that have its input; a body without any of them is none."""
+
 LOST = "if a request failed or was stored without its answer, the model's output is lost"
 """The warning of a trace with such a request."""
 
@@ -202,6 +205,21 @@ class GatewayAnswer(Struct, frozen=True):
 
     headers: Headers = ()
     pieces: tuple[tuple[float | None, bytes], ...] | None = None
+
+
+def only_rows(
+    is_row: Callable[[JsonObject], bool],
+    read: Callable[[JsonObject, str], LoggedRequest | Skipped],
+    otherwise: str,
+) -> Callable[[], ReadEntry]:
+    """A `new_reader` of a log with rows of one kind; `otherwise` is what any other entry is, in words."""
+    return lambda: lambda value, record: read(value, record) if is_row(value) else Skipped(record, otherwise)
+
+
+def status_of(value: Json) -> int | None:
+    """An HTTP status, or its text; None for anything else."""
+    number = number_of(value)
+    return int(number) if number is not None and 100 <= number < 1000 else None
 
 
 def entries_of(value: JsonObject) -> Iterator[tuple[str, JsonObject]]:

@@ -5,17 +5,21 @@ their metadata (portkey.ai/docs: product/observability/logs-export, api-referenc
 """
 
 from weaklink.inspector.importers.gateways.logged_requests import (
+    INPUT_KEYS,
     GatewayImporter,
     LoggedRequest,
     address_of,
     answer_of,
     body_of,
     number_of,
+    only_rows,
     parsed_member,
     parsed_object,
+    status_of,
 )
-from weaklink.inspector.importers.identity import instant, text_of
+from weaklink.inspector.importers.identity import seconds_of, text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json
 from weaklink.inspector.sessions.exchange import Exchange, Headers, RequestHead
 
@@ -26,7 +30,6 @@ _COLUMNS = frozenset({
     "cost_currency", "prompt_slug",
 })  # fmt: skip
 
-_INPUT_KEYS = frozenset({"messages", "input", "prompt", "contents"})
 _NO_REQUEST = "the row contains no request: the columns `request` and `response` were not exported, or not stored"
 
 
@@ -43,77 +46,39 @@ def _is_log(value: JsonObject) -> bool:
     return "url" in request and "body" in request and "body" in response
 
 
-def _read(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    if _is_log(value):
-        return _log(value, record)
-    if _is_ours(value):
-        return _row(value, record)
-    return Skipped(record, "this is neither a row of Portkey's export nor an object of its log API")
+def _row_of(log: JsonObject) -> JsonObject:
+    """An object of the API for logs as a row of the export."""
+    request, response, metadata = (parsed_object(log.get(key)) for key in ("request", "response", "metadata"))
+    return {
+        "request": parsed_member(request.get("body")),
+        "response": response.get("body"),
+        "request_url": request.get("url"),
+        "metadata": log.get("metadata"),
+        "trace_id": text_of(metadata, "trace_id", "traceId"),
+        "created_at": log.get("created_at", metadata.get("created_at", metadata.get("start_time"))),
+        "response_status_code": response.get("status", 200),
+        "response_time": response.get("response_time", response.get("time")),
+    }
 
 
-PORTKEY = GatewayImporter(
-    name="portkey",
-    signs="a request and its response with the columns of Portkey's export, or with metadata",
-    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
-    new_reader=lambda: _read,
-)
-
-
-def _log(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    request, response, metadata = (parsed_object(value.get(key)) for key in ("request", "response", "metadata"))
-    began = instant(value.get("created_at", metadata.get("created_at", metadata.get("start_time"))))
-    return _request(
-        record,
-        request_body=parsed_member(request.get("body")),
-        response_body=response.get("body"),
-        address=text_of(request, "url"),
-        headers=_texts(request.get("headers")),
-        metadata=metadata,
-        trace=text_of(metadata, "trace_id", "traceId"),
-        status=number_of(response.get("status", 200)),
-        started=None if began is None else began.at_s,
-        took_ms=number_of(response.get("response_time", response.get("time"))),
-    )
-
-
-def _row(value: JsonObject, record: str) -> LoggedRequest | Skipped:
-    began = instant(value.get("created_at"))
-    return _request(
-        record,
-        request_body=_inner(parsed_member(value.get("request"))),
-        response_body=_inner(parsed_member(value.get("response"))),
-        address=text_of(value, "request_url"),
-        headers=(),
-        metadata=parsed_object(value.get("metadata")),
-        trace=text_of(value, "trace_id"),
-        status=number_of(value.get("response_status_code")),
-        started=None if began is None else began.at_s,
-        took_ms=number_of(value.get("response_time")),
-    )
-
-
-def _request(
-    record: str,
-    *,
-    request_body: Json,
-    response_body: Json,
-    address: str,
-    headers: Headers,
-    metadata: JsonObject,
-    trace: str,
-    status: float | None,
-    started: float | None,
-    took_ms: float | None,
-) -> LoggedRequest | Skipped:
-    if not isinstance(request_body, dict) or _INPUT_KEYS.isdisjoint(request_body):
+def _request(value: JsonObject, record: str) -> LoggedRequest | Skipped:
+    is_log = _is_log(value)
+    row = _row_of(value) if is_log else value
+    body, answered = row.get("request"), row.get("response")
+    if not is_log:
+        body, answered = _inner(parsed_member(body)), _inner(parsed_member(answered))
+    if not isinstance(body, dict) or INPUT_KEYS.isdisjoint(body):
         return Skipped(record, _NO_REQUEST)
+    headers = _texts(object_of(value["request"]).get("headers")) if is_log else ()
+    metadata, trace = parsed_object(row.get("metadata")), text_of(row, "trace_id")
+    started, took_ms = seconds_of(row.get("created_at")), number_of(row.get("response_time"))
     ended = None if started is None or took_ms is None else started + took_ms / 1000
-    upstream, target = address_of(address)
-    answer = answer_of(response_body, ended)
+    upstream, target = address_of(text_of(row, "request_url"))
+    answer = answer_of(answered, ended)
     exchange = Exchange(
         RequestHead("POST", target, headers, upstream, text_of(metadata, "_user", "user_id", "userId"), started),
-        body_of(request_body),
-        int(status) if status is not None and 100 <= status < 1000 else 200 if answer.pieces is not None else None,
+        body_of(body),
+        status_of(row.get("response_status_code")) or (200 if answer.pieces is not None else None),
         answer.headers,
         answer.pieces,
         ended_s=ended,
@@ -136,3 +101,11 @@ def _texts(headers: Json) -> Headers:
     return tuple(
         (name, value) for name, value in members if isinstance(value, str) and not name.lower().startswith("content-")
     )
+
+
+PORTKEY = GatewayImporter(
+    name="portkey",
+    signs="a request and its response with the columns of Portkey's export, or with metadata",
+    confidence=lambda value: 0.95 if _is_ours(value) else 0.0,
+    new_reader=only_rows(_is_ours, _request, "this is neither a row of Portkey's export nor an object of its log API"),
+)

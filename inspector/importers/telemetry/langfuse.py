@@ -10,11 +10,19 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import Row, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import framework_calls
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages, read_any_message
-from weaklink.inspector.importers.telemetry.span_traces import SESSION, TRACE, RowSpool, session_traces, utc_instant
+from weaklink.inspector.importers.telemetry.span_traces import (
+    SESSION,
+    TRACE,
+    SpooledRow,
+    session_traces,
+    spooled_traces,
+    utc_instant,
+)
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from weaklink.inspector.json_text import Json, compact_json
 from weaklink.inspector.model.calls import ToolDefinition
@@ -63,40 +71,17 @@ _AGENT = lazy_pattern(r"(?:agent_run|invoke_agent)\b ?\[?(?P<name>.*?)\]?")
 _UPPER = lazy_pattern("[A-Z]")
 
 
-class LangfuseImporter:
-    """The traces of each session, one for each conversation in its generations."""
-
-    name = "langfuse"
-    signs = "observations with a `traceId`, or a trace that contains them"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By a trace with observations, or by rows with a trace id, one of Langfuse's types and a start time."""
-        return 0.9 if any(_observations(row) is not None or _listed(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
-        """The traces of each document as it is read; at the end of the file, the traces from the rows of a table."""
-        with RowSpool(_trace_of, _session_of) as spool:
-            for row in read_rows(file):
-                if isinstance(row, Skipped):
-                    yield row
-                elif (observations := _observations(row.value)) is not None:
-                    yield from _traces(row, observations)
-                else:
-                    yield from _spooled(row, spool)
-            for id_, rows in spool.sessions():
-                yield from session_traces(_spans(rows), id_)
-
-
-def _spooled(row: Row, spool: RowSpool) -> Iterator[Skipped]:
-    """Store the observations of a row; yields a Skipped if it has none."""
-    rows = _listed(row.value)
-    if not rows:
-        yield Skipped(row.record, _NEITHER)
-    for one in rows:
-        try:
-            spool.put(f"{_trace_of(one)} {word(one, 'id')}", one)
-        except ValueError as error:
-            yield Skipped(row.record, str(error))
+def _entries(file: SourceFile) -> Iterator[SpooledRow | Trace | Skipped]:
+    """The traces of each document, and the observations in the rows of a table."""
+    for row in read_rows(file):
+        if isinstance(row, Skipped):
+            yield row
+        elif (observations := _observations(row.value)) is not None:
+            yield from _traces(row, observations)
+        elif rows := _listed(row.value):
+            yield from (SpooledRow(row.record, f"{_trace_of(one)} {word(one, 'id')}", one) for one in rows)
+        else:
+            yield Skipped(row.record, _NEITHER)
 
 
 def _traces(row: Row, observations: list[JsonObject]) -> Iterator[Trace | Skipped]:
@@ -317,3 +302,13 @@ def _tool_run(row: JsonObject, attributes: JsonObject) -> ToolRun:
         result,
         failed,
     )
+
+
+LANGFUSE = LogSource(
+    name="langfuse",
+    signs="observations with a `traceId`, or a trace that contains them",
+    is_row=lambda row: _observations(row) is not None or _listed(row),
+    confidence=0.9,
+    reader=lambda file: spooled_traces(_entries(file), _trace_of, _session_of, _spans),
+)
+"""The traces of each session, one for each conversation in its generations; those of a table's rows come last."""

@@ -14,11 +14,12 @@ from msgspec import Struct, structs
 from weaklink.inspector import model
 from weaklink.inspector.importers.compression import DamagedDataError
 from weaklink.inspector.importers.identity import text_of
+from weaklink.inspector.importers.log_source import LogSource
 from weaklink.inspector.importers.records import parse_json_bytes, read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import framework_calls
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
-from weaklink.inspector.importers.telemetry.span_traces import RowSpool, session_traces, utc_instant
+from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces, utc_instant
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
 from weaklink.inspector.json_text import compact_json, object_of
 from weaklink.inspector.memory import RECORD_BYTES, too_long
@@ -47,53 +48,29 @@ _KINDS = {"llm": OperationKind.MODEL, "tool": OperationKind.TOOL}
 _NO_SETTINGS = frozenset({"model", "model_name", "tools", "functions", "_type", "messages", "stop"})
 
 
-class LangSmithImporter:
-    """The traces of each session, one for each conversation in its runs of models."""
-
-    name = "langsmith"
-    signs = "runs with a `run_type`, or the parts of an ingestion request"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the head of a multipart body, or by rows with a run's type and the id of its trace."""
-        if is_multipart(sample.head):
-            return 1.0
-        return 0.9 if any(_runs(row) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The traces of all sessions, in the order in which these began, at the end of the file."""
-        with RowSpool(trace_of, session_of) as spool:
-            for entry in _entries(file):
-                if isinstance(entry, Skipped):
-                    yield entry
-                    continue
-                record, run = entry
-                try:
-                    spool.put(text_of(run, "id"), run)
-                except ValueError as error:
-                    yield Skipped(record, str(error))
-            for id_, runs in spool.sessions():
-                yield from session_traces(_spans(runs), id_)
-
-
 def _spans(runs: Iterable[JsonObject]) -> Iterator[TracedSpan]:
     known = KnownMessages()
     return (read_run(run, known) for run in runs)
 
 
-def _entries(file: SourceFile) -> Iterator[tuple[str, JsonObject] | Skipped]:
-    """The members of a run that each record contains, with the record's position."""
+def _entries(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
+    """The members of a run that each record contains."""
     if is_multipart(file.head):
         for part in read_parts(file):
-            yield part if isinstance(part, Skipped) else (part.record, part.members)
+            yield part if isinstance(part, Skipped) else _run_row(part.record, part.members)
         return
     for row in read_rows(file):
         if isinstance(row, Skipped):
             yield row
         elif runs := _runs(row.value):
             for run in runs:
-                yield row.record, run
+                yield _run_row(row.record, run)
         else:
             yield Skipped(row.record, _NEITHER)
+
+
+def _run_row(record: str, run: JsonObject) -> SpooledRow:
+    return SpooledRow(record, text_of(run, "id"), run)
 
 
 def _runs(row: JsonObject) -> list[JsonObject]:
@@ -339,3 +316,17 @@ def _arguments(inputs: model.Json) -> str:
     if members.keys() == {"input"}:
         return alone if isinstance(alone, str) else compact_json(alone)
     return compact_json(inputs)
+
+
+def _score(sample: FileSample) -> float:
+    """By the head of a multipart body, or by rows with a run's type and the id of its trace."""
+    return 1.0 if is_multipart(sample.head) else 0.9 if any(map(_runs, sample.rows)) else 0.0
+
+
+LANGSMITH = LogSource(
+    name="langsmith",
+    signs="runs with a `run_type`, or the parts of an ingestion request",
+    score=_score,
+    reader=lambda file: spooled_traces(_entries(file), trace_of, session_of, _spans),
+)
+"""The traces of each session in their order, one for each conversation in its runs of models."""

@@ -10,16 +10,17 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from weaklink.inspector import model
-from weaklink.inspector.importers.identity import text_of
-from weaklink.inspector.importers.records import parse_json_bytes, read_rows
-from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
+from weaklink.inspector.importers.identity import text_at, text_of
+from weaklink.inspector.importers.log_source import LogSource
+from weaklink.inspector.importers.records import parsed_text, read_rows
+from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.telemetry import framework_calls
 from weaklink.inspector.importers.telemetry.framework_messages import KnownMessages
 from weaklink.inspector.importers.telemetry.otlp import read_span
 from weaklink.inspector.importers.telemetry.otlp_span import ERROR, Messages, OtlpSpan
-from weaklink.inspector.importers.telemetry.span_traces import RowSpool, session_traces
+from weaklink.inspector.importers.telemetry.span_traces import SpooledRow, spooled_traces
 from weaklink.inspector.importers.telemetry.spans import ModelCall, OperationKind, ToolRun, TracedSpan
-from weaklink.inspector.json_text import compact_json, object_of, objects_of, word_of
+from weaklink.inspector.json_text import compact_json, member_at, object_of, objects_of, word_of
 
 _KINDS = {
     **dict.fromkeys(("CHAT_MODEL", "LLM"), OperationKind.MODEL),
@@ -32,36 +33,19 @@ _TRACE, _SESSION = "weaklink.trace", "weaklink.session"
 _NANOSECONDS = 1e9
 
 
-class MlflowImporter:
-    """One trace per session, or per trace of spans if it names no session."""
-
-    name = "mlflow"
-    signs = "an `info` beside `data` with `spans`"
-
-    def recognises(self, sample: FileSample) -> float:
-        """By the members of a trace and its spans."""
-        return 0.95 if any(any(map(_is_span, _spans(row))) for row in sample.rows) else 0.0
-
-    def read(self, file: SourceFile) -> Iterator[model.Trace | Skipped]:
-        """The sessions in the order of their first traces, at the end of the file."""
-        with RowSpool(lambda row: text_of(row, _TRACE), lambda row: text_of(row, _SESSION)) as spool:
-            for row in read_rows(file):
-                spans = [] if isinstance(row, Skipped) else [span for span in _spans(row.value) if _is_span(span)]
-                if isinstance(row, Skipped) or not spans:
-                    yield row if isinstance(row, Skipped) else Skipped(row.record, "the row has no `data` with `spans`")
-                    continue
-                ids = _ids(object_of(row.value.get("info")))
-                try:
-                    for span in spans:
-                        spool.put(f"{ids[_TRACE]} {_id(span, 'span_id')}", {**span, **ids})
-                except ValueError as error:
-                    yield Skipped(row.record, str(error))
-            for session, listed in spool.sessions():
-                yield from session_traces(_read(listed), session)
+def _rows(file: SourceFile) -> Iterator[SpooledRow | Skipped]:
+    for row in read_rows(file):
+        spans = [] if isinstance(row, Skipped) else [span for span in _spans(row.value) if _is_span(span)]
+        if isinstance(row, Skipped) or not spans:
+            yield row if isinstance(row, Skipped) else Skipped(row.record, "the row has no `data` with `spans`")
+            continue
+        ids = _ids(object_of(row.value.get("info")))
+        for span in spans:
+            yield SpooledRow(row.record, f"{ids[_TRACE]} {_id(span, 'span_id')}", {**span, **ids})
 
 
 def _spans(row: JsonObject) -> list[JsonObject]:
-    return objects_of(object_of(row.get("data")).get("spans"))
+    return objects_of(member_at(row, "data.spans"))
 
 
 def _is_span(span: JsonObject) -> bool:
@@ -69,7 +53,7 @@ def _is_span(span: JsonObject) -> bool:
 
 
 def _id(span: JsonObject, name: str) -> str:
-    return text_of(span, name) or text_of(object_of(span.get("context")), name)
+    return text_at(span, name, f"context.{name}")
 
 
 def _ids(info: JsonObject) -> JsonObject:
@@ -99,11 +83,10 @@ def _read(rows: Iterable[JsonObject]) -> Iterator[TracedSpan]:
 
 def _otlp_span(row: JsonObject) -> OtlpSpan:
     attributes = {
-        key: _decoded(value) if key.startswith("mlflow.") else value
+        key: parsed_text(value) if key.startswith("mlflow.") else value
         for key, value in object_of(row.get("attributes")).items()
     }
-    status = object_of(row.get("status"))
-    failed = text_of(status, "code") or text_of(row, "status_code")
+    failed = text_at(row, "status.code", "status_code")
     return OtlpSpan(
         text_of(row, _TRACE),
         _id(row, "span_id"),
@@ -114,16 +97,8 @@ def _otlp_span(row: JsonObject) -> OtlpSpan:
         attributes,
         (),
         ERROR if failed.endswith("ERROR") else 0,
-        text_of(status, "message") or text_of(row, "status_message"),
+        text_at(row, "status.message", "status_message"),
     )
-
-
-def _decoded(value: model.Json) -> model.Json:
-    """The value of an attribute of MLflow, which is JSON text."""
-    try:
-        return parse_json_bytes(value.encode("utf-8", "surrogatepass")) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def _seconds(value: model.Json) -> float | None:
@@ -162,3 +137,14 @@ def _run(span: OtlpSpan) -> ToolRun:
     result = output.text if output.text is not None else span.message or None
     arguments = inputs if isinstance(inputs, str) else compact_json({} if inputs is None else inputs)
     return ToolRun(span.name, output.call_id, arguments, result, failed)
+
+
+MLFLOW = LogSource(
+    name="mlflow",
+    signs="an `info` beside `data` with `spans`",
+    is_row=lambda row: any(map(_is_span, _spans(row))),
+    reader=lambda file: spooled_traces(
+        _rows(file), lambda row: text_of(row, _TRACE), lambda row: text_of(row, _SESSION), _read
+    ),
+)
+"""One trace per session, or per trace of spans if it names no session, in the order of their first traces."""

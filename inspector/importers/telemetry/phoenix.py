@@ -6,7 +6,7 @@ Phoenix keeps OpenInference's attributes: flat under dotted names in the API, ne
 
 from collections.abc import Iterator
 
-from weaklink.inspector.importers.identity import instant
+from weaklink.inspector.importers.identity import seconds_of
 from weaklink.inspector.importers.records import read_rows
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, MAGIC, LogTables, open_tables, unread_rest
@@ -197,9 +197,3 @@ def events_of(listed: Json) -> tuple[OtlpEvent, ...]:
         )
         for one in objects(listed)
     )
-
-
-def seconds_of(value: Json) -> float | None:
-    """A time in seconds since 1970-01-01 UTC; a time without a zone is UTC."""
-    read = instant(value)
-    return None if read is None else read.at_s

@@ -478,6 +478,37 @@ def utc_instant(value: model.Json) -> model.Instant | None:
 _pack = msgspec.json.Encoder().encode
 
 
+class SpooledRow(Struct, frozen=True):
+    """A row about the span with a key, at the position `record`; several rows may have the same key."""
+
+    record: str
+    span: str
+    value: JsonObject
+
+
+def spooled_traces(
+    rows: Iterable[SpooledRow | model.Trace | Skipped],
+    trace_of: Callable[[JsonObject], str],
+    session_of: Callable[[JsonObject], str],
+    read: Callable[[Iterable[JsonObject]], Iterable[TracedSpan]],
+) -> Iterator[model.Trace | Skipped]:
+    """The traces of all sessions in these rows, after the last row; a row that is a trace or a Skipped comes at once.
+
+    `trace_of` and `session_of` are as for `RowSpool`; `read` reads the spans of a session, each one row.
+    """
+    with RowSpool(trace_of, session_of) as spool:
+        for row in rows:
+            if not isinstance(row, SpooledRow):
+                yield row
+                continue
+            try:
+                spool.put(row.span, row.value)
+            except ValueError as error:
+                yield Skipped(row.record, str(error))
+        for session, spans in spool.sessions():
+            yield from session_traces(read(spans), session)
+
+
 class RowSpool:
     """Stores rows and returns them by session. A context manager.
 
