@@ -56,16 +56,14 @@ class _ReadRows(Struct, frozen=True):
 _known: RecentValues[_ReadRows] = RecentValues()
 
 
-def read_growing(
-    file: SourceFile, begin: Callable[[SourceFile], RowReader], key: Hashable = None
-) -> Iterator[Trace | Skipped]:
-    """The traces of a file, of a reader that `begin` returns; `key` distinguishes readers that are read alike."""
+def read_growing(file: SourceFile, begin: Callable[[SourceFile], RowReader]) -> Iterator[Trace | Skipped]:
+    """The traces of a file, of a reader that `begin` returns; the same function for the same kind of files."""
     if not _may_grow(file):
         reader = begin(file)
         yield from _completed(reader, read_rows(file))
         yield from reader.end()
         return
-    place = (key or begin, file.name, str(file.path))
+    place = (begin, file.name, str(file.path))
     known = _known.remove(place)  # it may be half read until its end
     with file.open() as stream:
         lines = _HashedLines(stream)

@@ -11,7 +11,7 @@ from weaklink.inspector.memoized import memoizing
 from weaklink.inspector.model import Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
-LOGS = [*(path for source in ("claude-code", "codex") for path in sorted((CASES / source).glob("*.jsonl")))]
+LOGS = [*(path for source in ("claude-code", "codex", "pi") for path in sorted((CASES / source).glob("*.jsonl")))]
 
 
 def records(path: Path, source: str = "claude-code") -> list[Trace | Skipped]:
@@ -33,18 +33,18 @@ def test_a_file_read_while_it_grows_gives_what_it_gives_at_once(case: Path, tmp_
         assert grown == records(log, case.parent.name)
 
 
-def test_the_known_turns_of_a_file_that_grows_are_not_read_again(tmp_path: Path) -> None:
-    lines = (CASES / "codex/rollout.jsonl").read_bytes().splitlines(keepends=True)
+@pytest.mark.parametrize("case", ["claude-code/session", "codex/rollout", "pi/branches"])
+def test_the_known_turns_of_a_file_that_grows_are_not_read_again(case: str, tmp_path: Path) -> None:
+    source = case.partition("/")[0]
+    lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
     log = tmp_path / "log.jsonl"
     with memoizing():
-        log.write_bytes(b"".join(lines[:-1]))
-        before = records(log, "codex")[0]
+        log.write_bytes(b"".join(lines[:-4]))
+        before = next(record for record in records(log, source) if isinstance(record, Trace))
         log.write_bytes(b"".join(lines))
-        after = records(log, "codex")[0]
-    assert isinstance(before, Trace)
-    assert isinstance(after, Trace)
+        after = next(record for record in records(log, source) if isinstance(record, Trace))
     assert before.turns[0] is after.turns[0]
-    assert before.turns[2] is after.turns[2]
+    assert before.turns[1] is after.turns[1]
     assert len(after.turns) > len(before.turns)
 
 
