@@ -263,6 +263,11 @@ class LiveImport:
             self._is_locked = True
         return True
 
+    @property
+    def began_s(self) -> float:
+        """When the watch began, in seconds since 1970."""
+        return self._began_ns / 1e9
+
     def is_new(self, report: FileReport) -> bool:
         """Whether a file was written since the watch began."""
         return self.files.changed_since(report.path, self._began_ns)
@@ -472,7 +477,11 @@ class BreakNews:
             for saved in report.saved:
                 if saved.verdict is Verdict.UNCHANGED and (saved.id in self._printed or saved.id in self._before):
                     continue
-                yield from self._news(self._store.summary(saved.id))
+                summary = self._store.summary(saved.id)
+                if saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s:
+                    self._printed[saved.id] = _break_of(summary)
+                    continue
+                yield from self._news(summary)
 
     def _remember(self, report: FileReport, *, may_go_on: bool) -> None:
         for saved in report.saved:

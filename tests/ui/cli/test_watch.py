@@ -141,6 +141,21 @@ def test_of_a_file_that_gets_another_row_only_that_row_is_news(before: int, age_
         assert watch() == [f"openai-messages  -  trace {before + 1}  broken at #1 J102 truncated-json tide"]
 
 
+def test_what_an_earlier_watch_imported_is_no_news_for_the_next_one(logs: Path) -> None:
+    row = f'{{"messages": [{USER.strip()}, {MALFORMED.strip()}], "n": 0}}\n'
+    log = logs / "rows.jsonl"
+    log.write_text(row + row.replace("Oslo", "Bodø"), encoding="utf-8")
+    with rounds(logs) as watch:
+        watch()
+        assert sum(report.counts.traces for report in watch.reports) == 2
+    time.sleep(0.1)  # the clock of files ticks less often than that of the watch
+    with rounds(logs) as again:
+        assert again() == []
+        with log.open("a", encoding="utf-8") as stream:
+            stream.write(row.replace("Oslo", "Bergen"))
+        assert again() == ["openai-messages  -  trace 3  broken at #1 J102 truncated-json tide"]
+
+
 def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) -> None:
     with rounds(logs) as one, rounds(logs) as other:
         (logs / "chat.jsonl").write_text(USER + MALFORMED, encoding="utf-8")
