@@ -64,6 +64,8 @@ _BURST_S = 5.0
 _MAX_REMEMBERED_BYTES = 48 << 20  # of the files of all remembered sessions; memory takes up to ten times as much
 _MAX_RUNNING = 8  # sessions that are imported one by one in a round
 _RECENT_NS = 600 * 10**9  # a session that was written since may go on
+_DAY_NS = 86_400 * 10**9  # the same, for the price of one look at its trace
+_MOST_SESSIONS = 8  # of a file; one with more has a conversation a line, and lines do not grow
 _ROUND_BYTES = 8 << 20  # read in about a second
 
 Reports: TypeAlias = Callable[[list[FileReport]], object]
@@ -262,9 +264,19 @@ class LiveImport:
             self._is_locked = True
         return True
 
+    @property
+    def began_s(self) -> float:
+        """When the watch began, in seconds since 1970."""
+        return self._began_ns / 1e9
+
     def is_new(self, report: FileReport) -> bool:
         """Whether a file was written since the watch began."""
         return self.files.changed_since(report.path, self._began_ns)
+
+    def may_go_on(self, report: FileReport) -> bool:
+        """Whether the sessions of a file that was there before may be written on."""
+        is_recent = self.files.changed_since(report.path, self._began_ns - _DAY_NS)
+        return is_recent and len(report.saved) <= _MOST_SESSIONS
 
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
         unchanged = UnchangedFiles(self._store, self._options)
@@ -428,7 +440,7 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
     def put(reports: list[FileReport]) -> None:
         nonlocal backlog
         backlog += sum(len(report.saved) for report in reports if not live.is_new(report))
-        print_lines(news.lines([report for report in reports if live.is_new(report)]), color=color)
+        print_lines(news.lines(reports, live), color=color)
         sys.stdout.flush()  # a pipe gets the line at once, too
 
     while True:
@@ -445,11 +457,12 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
 
 
 class BreakNews:
-    """Which traces are broken, as far as was printed."""
+    """Which traces are broken, as far as was printed, or as they were before the watch."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._printed: dict[int, Line | None] = {}
+        self._before: set[int] = set()  # imported before the watch; how they were then was not looked up
         self._clock = clock
         self._refused: dict[str, tuple[str, float]] = {}
         self._printed_refusals: set[str] = set()
@@ -465,24 +478,40 @@ class BreakNews:
                 self._printed_refusals.add(path)
                 print_notice(reason)
 
-    def lines(self, reports: Iterable[FileReport]) -> Iterable[Line]:
+    def lines(self, reports: Iterable[FileReport], live: LiveImport) -> Iterable[Line]:
         """A line for each trace that broke at another step than before, or is no longer broken."""
         for report in reports:
+            if not live.is_new(report):
+                self._remember(report, may_go_on=live.may_go_on(report))
+                continue
             self._refused.pop(report.path, None)
             if report.refused is not None:
                 self._refused[report.path] = report.refused, self._clock()
             for saved in report.saved:
-                if saved.verdict is Verdict.UNCHANGED and saved.id in self._printed:
+                if saved.verdict is Verdict.UNCHANGED and (saved.id in self._printed or saved.id in self._before):
                     continue
-                yield from self._news(self._store.summary(saved.id))
+                summary = self._store.summary(saved.id)
+                if saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s:
+                    self._printed[saved.id] = _break_of(summary)
+                    continue
+                yield from self._news(summary)
+
+    def _remember(self, report: FileReport, *, may_go_on: bool) -> None:
+        for saved in report.saved:
+            if not may_go_on:
+                self._before.add(saved.id)
+            elif saved.id not in self._printed:
+                self._printed[saved.id] = _break_of(self._store.summary(saved.id))
 
     def _news(self, summary: TraceSummary) -> Iterable[Line]:
         before = self._printed.get(summary.id)
-        broken = summary.broken if summary.status is Status.BROKEN else None
-        words = None if broken is None else break_words(broken)
-        self._printed[summary.id] = words
+        self._printed[summary.id] = words = _break_of(summary)
         if words == before:
             return
         facts = f"{summary.source}  {visible_line(summary.project) or '-'}  trace {summary.id}  "
         ended: Line = (Run("no longer broken", Style.OK),)
         yield (Run(facts), *((Run("broken at ", Style.ERROR), *words) if words is not None else ended))
+
+
+def _break_of(summary: TraceSummary) -> Line | None:
+    return break_words(summary.broken) if summary.broken is not None and summary.status is Status.BROKEN else None
