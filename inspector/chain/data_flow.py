@@ -16,6 +16,7 @@ from weaklink.inspector.chain.provenance_terms import (
     Spellings,
     folded_words,
     provenance_terms,
+    spaced_words,
     word_spans,
     words_of,
 )
@@ -93,10 +94,12 @@ class OriginIndex:
     """An index from words to the sources that contain them. Built once, in time and memory linear in the texts.
 
     It indexes only the words that are searched for, and keeps only sources that contain one. A source's own index of
-    word positions is built once the source contains all the words of a value.
+    word positions is built once the source contains all the words of a value. Without `has_places` every position is 0,
+    and two cases need no such index: a single word, and words with one character between them, such as those of a path.
     """
 
-    def __init__(self, sources: Iterable[Source], searched: frozenset[str]) -> None:
+    def __init__(self, sources: Iterable[Source], searched: frozenset[str], *, has_places: bool = True) -> None:
+        self._has_places = has_places
         self._sources: dict[int, Source] = {}
         self._words_found: dict[int, frozenset[str]] = {}
         self._sources_with: defaultdict[str, list[int]] = defaultdict(list)
@@ -108,6 +111,7 @@ class OriginIndex:
                     numbers.append(number)
                     self._sources[number], self._words_found[number] = source, found
         self._readings: dict[int, _WordIndex] = {}
+        self._spaced_texts: dict[int, str] = {}
         self._searches: dict[tuple[str, ...], _Search] = {}
 
     def first(self, spellings: Spellings, before_turn: int) -> FoundValue | None:
@@ -186,12 +190,24 @@ class OriginIndex:
             search.next += 1
             if not self._words_found[number].issuperset(words):
                 continue
-            at = self._reading(number).find(words, rarest)
+            at = 0 if self._has_at_once(number, words) else self._reading(number).find(words, rarest)
             if at is not None:
-                search.found.append((number, at))
+                search.found.append((number, at if self._has_places else 0))
                 return True
             search.tried += 1
         return False
+
+    def _has_at_once(self, number: int, words: Sequence[str]) -> bool:
+        """Whether one look shows that a source, which has all the words, has them in sequence; no place is wanted."""
+        if self._has_places:
+            return False
+        return len(words) == 1 or f" {' '.join(words)} " in self._spaced(number)
+
+    def _spaced(self, number: int) -> str:
+        """The words of a source with a blank for each character between them."""
+        if number not in self._spaced_texts:
+            self._spaced_texts[number] = f" {spaced_words(self._sources[number].text)} "
+        return self._spaced_texts[number]
 
     def _rarest(self, words: Sequence[str]) -> str | None:
         """The word that the fewest sources contain; None if there is no word, or one that is in no source."""
@@ -455,7 +471,7 @@ class _Origins:
         last = max(step.location.turn for step in some)
         sources = _sources(trace, steps, definitions)
         before = takewhile(lambda source: source.turn < last and not is_left(), sources)
-        self._index = OriginIndex(before, words)
+        self._index = OriginIndex(before, words, has_places=has_places)
         self._roots: dict[Source, JsonNode | None] = {}
 
     def of(self, step: Step) -> Iterator[ArgumentFlow]:

@@ -11,7 +11,6 @@ arguments. Dates, paths and prose are none.
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
@@ -47,6 +46,7 @@ _PROPOSAL = lazy_pattern(
 _SENTENCE_END = lazy_pattern(r"(?<=[.!?\n])")
 _MAX_VALUES = 200
 _MAX_KNOWN = 60  # numbers of which two may give a third
+_MIN_USED_CHARS = 3
 _MAX_CALLS = 8  # how many of the next turn's calls are examined
 
 
@@ -173,7 +173,7 @@ class InventedValues:
         for step in self._facts.steps[first : first + _MAX_CALLS]:
             if step.location.turn > self._facts.step_turns[first] or (is_line and runs_shell(step.call)):
                 break  # a command brings no ids: another port or name in the next one is the agent's choice
-            found = self._appearances.invented(identifiers(step), turn=step.location.turn, since=failed.location.turn)
+            found = self._made_up(identifiers(step), turn=step.location.turn, since=failed.location.turn)
             if found is not None:
                 return found, step.location.turn, step
         answer = self._facts.answer
@@ -183,13 +183,18 @@ class InventedValues:
         looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
         if is_line and effect is not None and not looks and not runs_code(effect):
             numbers_said = (number for number in numbers_said if not self._facts.is_in_good_call(number))
-        found = self._appearances.invented(numbers_said, turn=answer.turn, since=failed.location.turn)
+        found = self._made_up(numbers_said, turn=answer.turn, since=failed.location.turn)
         if found is None and effect is not None and (_computes(failed, effect) or effect.kind is EffectKind.READ):
             found = self._made_up_decimal(failed)
         if found is None:
             return None
         last = self._facts.steps[-1]
         return found, answer.turn, last if is_terminal(last.call.name) else None
+
+    def _made_up(self, values: Iterator[str], *, turn: int, since: int) -> str | None:
+        """The first of the values that was made up; most calls and answers have none, and need no table."""
+        first = next(values, None)
+        return None if first is None else self._appearances.invented(chain((first,), values), turn=turn, since=since)
 
     def is_computed_elsewhere(self, failed: Step, repair: Step) -> bool:
         """Whether later code only seems to repair a computation: the answer has a number that no result gives."""
@@ -228,8 +233,10 @@ class InventedValues:
         """Whether a later call contains a value that this step's result was the first to contain."""
         if failed.result is None or failed.result_location is None:
             return False
-        used = self._uses.get(failed.result_location.turn)
-        return used is not None and any(value in used for value in distinctive_values(failed.result.content))
+        turn = failed.result_location.turn
+        values = distinctive_values(failed.result.content)
+        passed = [value for value in values if len(value) >= _MIN_USED_CHARS and self._last_passed.get(value, 0) > turn]
+        return any(self._appearances.origin(value) == turn for value in passed)
 
     def is_own_in_answer(self, failed: Step, words: frozenset[str]) -> bool:
         """Whether some words contain a value that only the result of this step contained."""
@@ -237,7 +244,7 @@ class InventedValues:
             return False
         turn = failed.result_location.turn
         values = distinctive_values(failed.result.content[:20_000])
-        return any(value in words for value in values if self._appearances.origin(value) == turn)
+        return any(value in words and self._appearances.origin(value) == turn for value in values)
 
     @cached_property
     def _answer_numbers(self) -> tuple[str, ...]:
@@ -262,15 +269,10 @@ class InventedValues:
         return FirstAppearances(self._facts.trace, frozenset(place.turn for place in ends if place is not None))
 
     @cached_property
-    def _uses(self) -> dict[int, set[str]]:
-        """The distinctive values in calls' arguments, by the earlier turn that first contained them."""
-        found: defaultdict[int, set[str]] = defaultdict(set)
-        for step in self._facts.steps:
-            for value in distinctive_values(step.call.raw_arguments):
-                origin = self._appearances.origin(value)
-                if origin is not None and len(value) >= 3 and origin < step.location.turn:
-                    found[origin].add(value)
-        return dict(found)
+    def _last_passed(self) -> dict[str, int]:
+        """The distinctive values in calls' arguments, each with the last turn that passes it."""
+        steps = self._facts.steps
+        return {value: step.location.turn for step in steps for value in distinctive_values(step.call.raw_arguments)}
 
 
 def _computes(step: Step, effect: Effect) -> bool:

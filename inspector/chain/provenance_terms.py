@@ -132,6 +132,12 @@ def folded_names(text: str) -> list[str]:
     return [name.casefold() for name in _NAME.findall(text)]
 
 
+def spaced_words(text: str) -> str:
+    """The words of `folded_words` with a blank for each character between them; "" for a text with other letters."""
+    plain = _without_symbols(text)
+    return "" if plain is None else _spaced(plain, _APART)
+
+
 def _without_symbols(text: str) -> str | None:
     """A text in ASCII with the same words: with spaces for its other symbols, such as arrows; None if it has letters.
 
@@ -176,7 +182,11 @@ def leaves(value: Json) -> list[tuple[str, Json]]:
 
 def _split(text: str, table: bytes) -> list[str]:
     """An ASCII text split where `table` has a blank: three times as fast as a regular expression."""
-    return text.encode("ascii").translate(table).decode("ascii").split()
+    return _spaced(text, table).split()
+
+
+def _spaced(text: str, table: bytes) -> str:
+    return text.encode("ascii").translate(table).decode("ascii")
 
 
 def _add_leaves(value: Json, pointer: str, depth: int, found: list[tuple[str, Json]]) -> None:

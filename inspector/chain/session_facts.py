@@ -161,7 +161,13 @@ class SessionFacts:
 
     def is_word_of_good_call(self, word: str) -> bool:
         """Whether a call that worked has a word, in lower case, that is no part of an option: not `--skip-seed`."""
-        return re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", self.good_arguments) is not None
+        text, start = self.good_arguments, self.good_arguments.find(word)
+        while start >= 0:
+            end = start + len(word)
+            if not _is_in_word(text[max(start - 1, 0) : start]) and not _is_in_word(text[end : end + 1]):
+                return True
+            start = text.find(word, start + 1)
+        return False
 
     def is_in_good_call(self, value: str) -> bool:
         """Whether a call that worked passes a value, in lower case: the agent's own choice."""
@@ -372,6 +378,11 @@ class SessionFacts:
 def _stems_of(text: str) -> frozenset[str]:
     """The beginnings of the longer words of a text."""
     return frozenset(word[:_STEM] for name in folded_names(text) for word in name.split("_") if len(word) >= _STEM - 1)
+
+
+def _is_in_word(character: str) -> bool:
+    """Whether a character beside a word is part of it."""
+    return character.isalnum() or (bool(character) and character in "_-")
 
 
 _URL = lazy_pattern(r"(?<![\w/:])https?://[^\s\"'<>,;)\]`]{1,300}(?<![./])")

@@ -46,7 +46,7 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import CALL_END, JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import CALL_END, json_format
 from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
@@ -244,23 +244,19 @@ def _turns(table: FormatTable, *taken: str) -> tuple[Transition, ...]:
     tokens = dict.fromkeys((*table.turn_ends, *taken))
     headers = tuple(
         Transition(header, MarkerSplit.BEFORE, f"header of {role}")
-        for role, header in _headers(table).items()
-        if header not in known
+        for role, header in structs.asdict(table.roles).items()
+        if header and header not in known
     )
     known.update(header.marker for header in headers)
     return (*headers, *chat_turns.turn_ends(*(token for token in tokens if token and token not in known)))
-
-
-def _headers(table: FormatTable) -> dict[str, Marker]:
-    headers: dict[str, Marker] = msgspec.to_builtins(table.roles)
-    return headers
 
 
 def _turn_states(table: FormatTable) -> tuple[State, ...]:
     """The states of the headers: each leads to the home of its role."""
     return tuple(
         chat_turns.markup_state(f"header of {role}", "turn_header", chat_turns.ROLE_HOMES[role])
-        for role in _headers(table)
+        for role, header in structs.asdict(table.roles).items()
+        if header
     )
 
 
@@ -300,13 +296,11 @@ def _json(table: FormatTable) -> Format:
         name=table.name,
         summary=f"JSON, derived from {table.template or 'a table'}",
         models=table.models,
-        markers=JsonMarkers(
-            (_call_marks(calls),),
-            results=_results(table),
-            reasoning=_reasoning(table),
-            turns=_turns(table, *_section_marks(calls)),
-            turn_states=_turn_states(table),
-        ),
+        calls=(_call_marks(calls),),
+        results=_results(table),
+        reasoning=_reasoning(table),
+        turns=_turns(table, *_section_marks(calls)),
+        turn_states=_turn_states(table),
         signs=_patterns(calls),
         reader=JsonCallReader(
             keys, is_array=calls.is_array, is_row=not calls.opener and not calls.is_array, has_ids=bool(calls.keys.id)

@@ -77,10 +77,6 @@ class _UnitBuffer:
         self._length = 0
         self._takes_rest = False
 
-    @property
-    def _is_too_long(self) -> bool:
-        return self._length > self._max
-
     def hold_rest(self, unit: Unit) -> None:
         """See Cutter."""
         self._base = unit.base
@@ -88,10 +84,20 @@ class _UnitBuffer:
         self._length = len(unit.text)
         self._takes_rest = True
 
+    def close(self) -> Unit | None:
+        """See Cutter."""
+        if not self._pieces:
+            return None
+        return self._unit(UnitKind.TOO_LONG, None) if self._length > self._max else self._last()
+
+    def _last(self) -> Unit:
+        """The unit that the text's end cuts off."""
+        raise NotImplementedError
+
     def _collect(self, text: str, at: int, end: int) -> int:
         """Add `text` up to `end` to the unit, or all of it if the unit is too long; returns the position after it."""
         self._length += end - at
-        if self._is_too_long:
+        if self._length > self._max:
             self._takes_rest = True
             end = len(text)
         self._pieces.append(text[at:end])
@@ -131,12 +137,7 @@ class EventLines(_UnitBuffer):
         line, self._line = "".join(self._line), []
         return self._take(line), read_to
 
-    def close(self) -> Unit | None:
-        """See Cutter."""
-        if not self._pieces:
-            return None
-        if self._is_too_long:
-            return self._unit(UnitKind.TOO_LONG, None)
+    def _last(self) -> Unit:
         line = "".join(self._line)
         unit = self._take(line, cut=True) if line else None
         return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
@@ -201,12 +202,7 @@ class JsonValues(_UnitBuffer):
             return None, read_to
         return self._finished(cut=False), read_to
 
-    def close(self) -> Unit | None:
-        """See Cutter."""
-        if not self._pieces:
-            return None
-        if self._is_too_long:
-            return self._unit(UnitKind.TOO_LONG, None)
+    def _last(self) -> Unit:
         return self._finished(cut=True)
 
     def _end(self, text: str, at: int) -> int:

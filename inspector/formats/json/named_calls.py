@@ -132,18 +132,13 @@ class NamedCallReader(Struct, frozen=True):
         value = strict_object(raw) if raw else None
         if value is not None:
             return (named_call(closed, header, place, value, valid=True),), [], True
-        if raw and self._is_code(header, raw):
-            return (named_call(closed, header, place, raw, valid=True),), [], True
         if not raw:
             return self._without_arguments(closed, header)
+        is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
+        if header["name"] in self.code or (is_code_header and raw[0] not in "{["):
+            return (named_call(closed, header, place, raw, valid=True),), [], True
         calls, faults = read_json_arguments(closed, header, place)
         return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-
-    def _is_code(self, header: re.Match[str], raw: str) -> bool:
-        if header["name"] in self.code:
-            return True
-        is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
-        return is_code_header and raw[0] not in "{["
 
     def _without_arguments(
         self, closed: SpanClosed, header: re.Match[str]
