@@ -365,7 +365,7 @@ def text_kind(
     headers = (span for span in spans if span.kind is SpanKind.MARKUP and span.label.startswith("turn"))
     starts = [span.range.start for span in headers if span.label != "turn_end"]
     has_other_turns = not all(text.startswith(_OWN_HEADERS, start) for start in starts)
-    is_odd = has_other_turns or any(_is_loose(call, text) for call in calls)
+    is_odd = has_other_turns or any(_is_loose(call, text, format) for call in calls)
     others = {marker for _, marker, _ in spacing if marker.strip()} - {marker for _, marker, _ in usual}
     has_variants = any(sign.isalpha() for marker in others for sign in marker)
     if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(text, format, spans, calls):
@@ -503,12 +503,22 @@ def _surroundings(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -
     }
 
 
-def _is_loose(call: ToolCall, text: str) -> bool:
+def _is_loose(call: ToolCall, text: str, format: str) -> bool:
     """Whether a name has white space around it, signs that names rarely have, or the arguments beside it."""
-    if call.arguments and not call.raw_arguments:
+    if (call.arguments and not call.raw_arguments) or (call.name is not None and _NAME.fullmatch(call.name) is None):
         return True
-    written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
-    return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
+    if call.name_range is None:
+        return False
+    written, start = call.name_range.of(text), call.name_range.start
+    is_apart = written == call.name and text[start - 1 : start].isspace()
+    return written.strip("\"'") != call.name or (is_apart and text[start - 1] not in _signs_before_names(format))
+
+
+@cache
+def _signs_before_names(format: str) -> frozenset[str]:
+    """The signs that the format's template writes before tools' names."""
+    calls = [ToolCall("f_x", {}, "", valid=True, range=Range(0, 0))] * 2
+    return frozenset(before[-1:] for before in find_format(format).write_calls(calls).split("f_x")[:-1])
 
 
 def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) -> bool:
