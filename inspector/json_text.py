@@ -128,8 +128,10 @@ def window_of_tokens(value: Json) -> int | None:
 
 def member_at(value: Json, path: str) -> Json:
     """The member at the end of a path (`error.code`); None if there is none, or an object on the way is none."""
-    for key in path.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
+    for key in path.split(".") if "." in path else (path,):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
     return value
 
 

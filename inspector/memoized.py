@@ -3,7 +3,8 @@
 A line may change the outcome of any step of its session, so the chain of the whole session is analysed for each line.
 What makes that cheap is that nearly all texts, turns and calls are those of the round before:
 
-    file      the importer reads it as a whole, and `KnownSessions` gives equal turns the objects of the round before
+    file      the importers of Claude Code, Codex and Pi read it on from where they stopped (`importers.growing_rows`);
+              of the others, equal turns get the objects of the round before (`ui.importing.files`)
     turn      redaction, its rows and what a text parses to are looked up by the object
     text      its words, its numbers and why it is an error are looked up by the text, whose hash Python keeps
     call      where the values of a call in the known turns came from is that of before (`chain.data_flow`)
@@ -43,6 +44,16 @@ class RecentValues(Generic[_Value]):
     def put(self, key: Hashable, value: _Value) -> None:
         """Remember a value."""
         self._recent[key] = value
+
+    def remove(self, key: Hashable) -> _Value | None:
+        """Forget a key; returns its value, None if there was none."""
+        value = self.get(key)
+        self._recent.pop(key, None)
+        return value
+
+    def items(self) -> dict[Hashable, _Value]:
+        """All that is remembered."""
+        return {**self._older, **self._recent}
 
     def age(self) -> None:
         """Forget what was not used since the last call."""

@@ -8,7 +8,7 @@ from typing import assert_type
 
 import weaklink
 from weaklink import Diagnostic, Span, ToolCall, Trace, WeaklinkError, inspect_trace, read_transcript, segment
-from weaklink.formats import DetectionPatterns, Enclosed, JsonCallReader, JsonMarkers, call_object, json_format
+from weaklink.formats import DetectionPatterns, Enclosed, JsonCallReader, call_object, json_format
 from weaklink.pytest_plugin import Weaklink
 
 BROKEN = '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo",}}</tool_call>'
@@ -16,7 +16,7 @@ ACME = json_format(
     name="acme_typed",
     summary="JSON object between <<call>> and <<end>>",
     models=["*acme-typed*"],
-    markers=JsonMarkers((Enclosed("<<call>>", "<<end>>"),)),
+    calls=(Enclosed("<<call>>", "<<end>>"),),
     signs=DetectionPatterns(calls={r"<<call>>\s*\{": 0.9}),
     reader=JsonCallReader(),
     write_calls=lambda calls: "".join(f"<<call>>{call_object(call)}<<end>>" for call in calls),

@@ -118,7 +118,7 @@ _NEGATIONS = (
     r"behalve|niet|geen|nooit|niets|zonder|niemand",
     r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
     r"hariç|değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
-    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
+    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|nu(?=\W*$)|niciun|nicio|fără|nimic",
     r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
     r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
     r"و?(?:لا|لم|لن|ليس\w*|بدون|غير)|לא|אין|בלי|ללא|אינ\w+",
@@ -147,7 +147,7 @@ _FAILING = (
         r"busy|read-only|fully booked|booked (?:out|up)|sold out|"
         r"stopped (?:at|in|on)|stuck|fell (?:through|flat)|falls through|only part|exhausted|used up|on hold|"
         r"halted|stalled|held (?:up|back)|disagree\w*|"
-        r"persist\w*"
+        r"persist\w*|throttl\w*|only (?:the |an? )?\w+ (?:can|may)"
     ),
     (
         r"leider|fehl\w*|abgewiesen|zurückgewiesen|misslungen|misslang|hakt|streikt|bricht ab|brach ab|"
@@ -195,7 +195,7 @@ _FAILING = (
         r"zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
-        r"padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
+        r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
         r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
         r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
         r"nepodařil\w*|nepovedl\w*|nepodaril\w*"
@@ -211,7 +211,14 @@ _FAILING = (
         r"onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
-        r"misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa(?:de|d|r|s)|blockera\w+|upptag\w+|"
+        r"nur [^\W\d_]\w* (?:kann|können|darf|dürfen)|sol[oa]? \w+ (?:puede|può)|alleen \w+ (?:kan|mag)|"
+        r"(?:bara|endast|kun) \w+ (?:kan|får|må)|только \w+ (?:может|могут)|tylko \w+ może|(?:jen|pouze) \w+ může"
+    ),
+    (
+        r"är slut|slut på|tagit slut|er tomt?|opbrugt|gått tom|urladda\w*|"
+        r"o(?:låst|boka[dt]|betal[dt]|skicka[dt]|gjord|färdig|besvara[dt]|lös[ta]|ändra[dt]|spara[dt]|öppna[dt])\w*|"
+        r"u(?:låst|betalt|sendt|løst|gjort|ferdig|færdig|besvart|ændret|endret|åpnet|åbnet)|"
+        r"on(?:betaald|beantwoord|gewijzigd|opgelost|voltooid|geboekt|verzonden)|misslyck\w+|tyvärr|nekad\w*|saknas|trasig\w*|omöjlig\w*|ogiltig\w*|avvisa(?:de|d|r|s)|blockera\w+|upptag\w+|"
         r"röda?|"
         r"mislykk\w+|desværre|dessverre|nægt\w+|nekt\w+|mangl\w+|umulig\w*|ugyldig\w*|afvis\w+|avvis(?:t|te|er|es)|"
         r"optag\w+|"
@@ -223,13 +230,13 @@ _FAILING = (
         r"üzgünüm"
     ),
     (
-        r"pic[aă]|picat\w*|crap[aă]|elbuk\w+|megbuk\w+|bukik|buknak|kaatu\w+|kaatuvat|"
+        r"loppu(?:nut|unut)?|pic[aă]|picat\w*|crap[aă]|elbuk\w+|megbuk\w+|bukik|buknak|kaatu\w+|kaatuvat|"
         r"eșu\w+|eroare\w*|erori\w*|eșec\w*|refuz\w+|lipse\w+|din păcate|imposibil\w*|respins\w*|blocat\w*|ocupat\w*|"
         r"sikertelen\w*|hib[aá]\w*|sajnos|elutasít\w+|hiányz\w+|foglalt|meghiúsult|lejárt|"
         r"epäonnistu\w+|virhe\w*|valitettavasti|hylät\w+|puuttu\w+|varattu|estetty|mahdoto\w+|punai\w+"
     ),
     (
-        r"απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
+        r"έμειν\w+|μπλοκ\w+|χαλασμέν\w+|απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
         r"gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|xin lỗi|bị chặn"
     ),
     (
@@ -291,6 +298,9 @@ _SUPPOSES = folded_pattern(
     r"hvis|eğer|lütfen|dacă|vă rog|jos|αν|εάν|jika|kalau|silakan|nếu|vui lòng|إذا|אם)\b|如果|将会|将要|请|"
     r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
 )
+# Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
+KOREAN_PAST = f"[{''.join(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠'))}]습니다"
+"""Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
@@ -305,7 +315,7 @@ _DONE = folded_pattern(
     r"on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
     r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|"
     r"\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
-    r"今|[했됐았었겼]습니다|완료|चुक|[गद][यि]ा है|แล้ว",
+    rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว",
 )
 
 
@@ -437,6 +447,11 @@ def denies_plainly(sentence: str) -> bool:
     """Whether a clause of a sentence denies by a negation or a word for failing, not only that something is left."""
     clauses = (clause for clause in clauses_of(sentence) if clause.denies)
     return any(_DENIES.search(_LEFT.sub(" ", clause.words)) is not None for clause in clauses)
+
+
+def sounds_failed(word: str) -> bool:
+    """Whether a word is one for failing, not a negation: "blocked"."""
+    return _ADMITS.search(word) is not None
 
 
 def excludes_only(clause: Clause) -> bool:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import Clause, counts_all
+from weaklink.inspector.chain.assertions import KOREAN_PAST, Clause, counts_all
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -28,6 +28,7 @@ from weaklink.inspector.chain.effects import (
     effects_of,
     has_known_effect,
     is_common,
+    only_opens,
 )
 from weaklink.inspector.chain.failure_terms import FAMILY_NOUNS, SIGNS, FailedCall, FailureTerms
 from weaklink.inspector.chain.provenance_terms import leaves
@@ -103,7 +104,7 @@ _IRREGULAR = MappingProxyType(
         "send": "sent|delivered|informed|told|wrote|written|knows|contacted|notified|on (?:its|the) way|out",
         "email": "sent|delivered|informed|told|wrote|written|knows|contacted|emailed|notified",
         "notify": "notified|informed",
-        "publish": "published|released|live|available",
+        "publish": "published|released|live|available|on (?:npm|pypi|crates|rubygems|nuget|the (?:registry|store|hub))",
         "release": "released|published|live|available",
         "delete": "deleted|removed|gone",
         "drop": "dropped|deleted|removed|gone",
@@ -124,7 +125,7 @@ _IRREGULAR = MappingProxyType(
         "submit": "submitted",
         "cancel": "cancell?ed",
         "stop": "stopped",
-        "push": "pushed|published",
+        "push": "pushed|published|on (?:github|gitlab|the (?:remote|server|registry))",
         "migrate": "migrated|migrations? (?:has |have )?(?:been )?(?:applied|run|ran|done|deployed)|ran the migration",
         "vacuum": "vacuumed",
         "pull": "pulled|up to date",
@@ -254,14 +255,19 @@ def _joined(clauses: tuple[Clause, ...]) -> Clause:
     return structs.replace(clauses[0], text=text, words=words, is_done=is_done)
 
 
+def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
+    """Whether a clause claims that what a check found is gone; None if its kind of check decides."""
+    if failed.terms.are_named(clause.text) and _check_patterns("test")[0].search(clause.words) is not None:
+        return True
+    return _NOW.search(clause.words) is not None if failed.names_error(clause.text) else None
+
+
 def _claims(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
-    if failed.step.result_kind is ResultKind.FINDING and terms.are_named(clause.text):
-        passes, _ = _check_patterns("test")
-        if passes.search(clause.words) is not None:
-            return True
-    if failed.step.result_kind is ResultKind.FINDING and failed.names_error(clause.text):
-        return _NOW.search(clause.words) is not None
+    if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
+        return is_claim
+    if effect is not None and only_opens(effect):  # what is in the file that was to be shown is another matter
+        return _OPENED.search(clause.words) is not None
     if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
@@ -333,10 +339,12 @@ _FETCHED = lazy_pattern(
     r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
     re.IGNORECASE,
 )
+_OPENED = lazy_pattern(r"\bopen(?:ed)?\b|\b(?:geöffnet|ouvert|abiert|apert|abert|открыт|otwart|otevř)", re.IGNORECASE)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
-    r"adesso|d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|"
+    r"ya(?! no)|já(?! não)|adesso|d['’]ora in poi|теперь|отныне|тепер|відтепер|вече|teraz|"
+    r"odtąd|teď|nyní|odteď|odteraz|sada|odsad|nu|nå|"
     r"fra nå|vanaf nu|voortaan|hädanefter|nyt|jatkossa|artık|şimdi|bundan böyle|acum|de acum|mostantól|mostmár|"
     r"most már|τώρα|πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
     re.IGNORECASE,
@@ -391,7 +399,8 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b\w{3,}(?:лен|ан|ен|ён|нят)[оаы]?\b|^\W*(?:я |мы )?\w{3,}[аеиуя]л[аи]?\b|已经?|完了|ました|"
     r"\b(?:è|sono|ho|abbiamo|è stat[oa]|sono stat[ie])\b.{0,80}? \w{2,}(?:[aiu]t|tt|st|s)[oaie]\b|"
     r"\b(?:został[aoy]?|zostały|jest|są)\b.{0,60}? \w{3,}(?:[aoę]n|t)[aeoyi]?\b|\b\w{3,}(?:łem|łam|liśmy)\b|"
-    r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyi]?\b|\bjsem\b.{0,30}? \w{3,}la?\b|"
+    r"\b(?:je|jsou|byl[aoiy]?|sú|bol[aoi]?)\b.{0,60}? \w{3,}(?:[áeěa]n|[uia]t)[aáoyýiíé]?\b|"
+    r"\bjsem\b.{0,30}? \w{3,}la?\b|"
     r"\b\w{3,}(?:[аеи]но|[аеи]ний|[аеи]на|[аеи]ні|[аи]в|[аи]ла|[аи]ли)\b|"
     r"\b(?:is|zijn|werd|werden|heb|heeft|hebben)\b.{0,80}? (?:\w{0,10}ge\w{2,}(?:d|t|en)|(?:be|ver|ont)\w{2,}[dt])\b|"
     r"\b(?:är|har|blev|er|ble)\b.{0,60}? \w{3,}(?:ad[ea]?|ats?|et|t|d|ts)\b|"
@@ -400,7 +409,7 @@ _HAPPENED_ELSEWHERE = lazy_pattern(
     r"\b(?:am|a fost|au fost|este|sunt)\b.{0,60}? \w{3,}(?:at|ut|it|s)[ăei]?\b|"
     r"\b\w{2,}(?:[dkln-rtz]t[ae]m|ódott|ődött)\b|"
     r"\bon \w{3,}(?:ttu|tty|tu|ty)\b|\b\w{3,}(?:θηκε|θηκαν|μένο|μένη|σα|ψα|ξα)\b|\b(?:sudah|telah|đã)\b|"
-    r"\bو?تم\w?\b|\b\w{2,}תי\b|[했됐았었겼냈]습니다|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
+    rf"\bو?تم\w?\b|\b\w{{2,}}תי\b|{KOREAN_PAST}|(?:गया|दिया|गई|दी|गए|लिया) है|แล้ว",
     re.IGNORECASE,
 )
 """A completed action by its grammar, in the languages of `inspector.chain.assertions` other than English."""

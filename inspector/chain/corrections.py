@@ -63,7 +63,7 @@ class Corrections:
                 return step.number
             if step.is_good and effect.kind in _ACTS and self._corrects(step, failed, effect):
                 return step.number
-            if step.is_good and _is_moved(step, failed, effect):
+            if step.is_good and (_is_moved(step, failed, effect) or _is_below(step, failed, effect)):
                 return step.number
         return None
 
@@ -253,6 +253,17 @@ def _is_moved(step: Step, failed: Step, effect: Effect) -> bool:
         return False
     old, new = (_without_targets(*pair) for pair in ((failed, effect), (step, later)))
     return old == new and bool(old)
+
+
+def _is_below(step: Step, failed: Step, effect: Effect) -> bool:
+    """Whether a call does to a file in a folder what the failed one was to do to the folder as if it were a file."""
+    later = main_effect(effects_of(step.call))
+    if later is None or later.kind is not effect.kind or _IS_FOLDER.search(failed.error or "") is None:
+        return False
+    return any(path.startswith(f"{folder}/") for folder in effect.targets for path in later.targets)
+
+
+_IS_FOLDER = lazy_pattern(r"\beisdir\b|is a directory|is a folder", re.IGNORECASE)
 
 
 def _without_targets(step: Step, effect: Effect) -> frozenset[str]:

@@ -89,8 +89,7 @@ _PROGRAMS = _words(
     read=(
         "cat head tail less more bat batcat tac nl strings zcat xxd od hexdump wc sort uniq cut awk gawk sed tr column "
         "du df md5sum sha256sum sha1sum jq yq journalctl curl wget http open goto scroll_up scroll_down base64 "
-        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify "
-        "xdg-open gnome-open kde-open sensible-browser eog evince"
+        "basename dirname seq xmllint free top nproc Get-Content pdfinfo ffprobe exiftool mediainfo identify"
     ),
     write=(
         "rm mv cp mkdir rmdir touch ln chmod chown tee patch truncate install rsync tar unzip zip gzip dd edit create "
@@ -700,6 +699,7 @@ _SILENT = frozenset(_SILENT_TABLE.split())
 _FINDERS_TABLE = "grep egrep fgrep zgrep rg ag ack which command pgrep pidof fuser find fd locate getent whereis"
 _FINDERS = frozenset(_FINDERS_TABLE.split())
 _TEXT_FINDERS = frozenset(("grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack"))
+_OPENERS = frozenset(("xdg-open", "gnome-open", "kde-open", "sensible-browser", "eog", "evince", "firefox"))
 _LISTERS = frozenset(("ls", "dir", "tree", "stat", "find", "fd", "du"))
 _SILENT_OF_GIT = frozenset(["add", "checkout", "config", "diff", "mv", "rm", "tag", "branch"])
 
@@ -712,6 +712,11 @@ def edits_by_command(effect: Effect) -> bool:
 def finds_in_words(effect: Effect) -> bool:
     """Whether a program prints what it finds: an empty output is the answer "nothing"."""
     return effect.command is not None and effect.command.program in _FINDERS
+
+
+def only_opens(effect: Effect) -> bool:
+    """Whether a program only shows a file to the user."""
+    return effect.command is not None and effect.command.program in _OPENERS
 
 
 def searches_texts(effect: Effect) -> bool:

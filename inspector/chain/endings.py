@@ -7,7 +7,7 @@ import msgspec
 
 from weaklink.inspector.chain.steps import Step, StepOutcome
 from weaklink.inspector.chain.tool_kinds import ends_run
-from weaklink.inspector.checks.recording import ERROR_RULES
+from weaklink.inspector.checks.recording import rule_of_error
 from weaklink.inspector.json_text import Json, object_of
 from weaklink.inspector.model import BodyState, ErrorPhase, FinishReason, Generation, Outcome, Role, TaskOutcome, Trace
 from weaklink.inspector.model.trace import ASKED_AGAIN, RECORDING_ID
@@ -77,12 +77,13 @@ def abort_words(trace: Trace) -> str:
         return ""
     if last is not None and last.error is not None:
         status = "" if last.error.status is None else str(last.error.status)
-        facts = (ERROR_RULES[last.error.phase].code, status, " ".join(last.error.message.split()))
+        facts = (rule_of_error(last.error).code, status, " ".join(last.error.message.split()))
         return _cut(" ".join(filter(None, facts)))
     if last is not None and _broke_off(last):
-        return f"{ABORTED_STREAM.code} the stream ended without an end sign"
+        return f"{ABORTED_STREAM.code} the answer ended without an end sign"
     if _by_exit_status(trace) is not None and trace.outcome is not None:
-        return _cut(f"exit status {' '.join((trace.outcome.exit_status or '').split())}")
+        status = " ".join((trace.outcome.exit_status or "").split())
+        return _cut(status if _is_recorded(trace) else f"exit status {status}")  # recorded: our words, or an exception
     return {
         "length": f"{CUT_OFF_BY_LENGTH.code} the output limit was reached",
         "filter": "a content filter stopped the output",
@@ -119,7 +120,7 @@ def truncation_clause(trace: Trace) -> str | None:
             _BY_PHASE[last.error.phase], "the server stopped sending"
         )
     if _broke_off(last):
-        return "the stream ended without an end sign"
+        return "the answer ended without an end sign"
     return {
         FinishReason.LENGTH: "the output limit was reached",
         FinishReason.FILTER: "a content filter stopped the output",

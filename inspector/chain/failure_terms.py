@@ -183,18 +183,19 @@ class FailedCall(Struct, frozen=True):
     """A failed step, and what decides whether a sentence is about it.
 
     `reply` is the agent's first turn after the failure, `late_reply` the next one with words if it first looked at
-    something in silence; 0 if there is none. `is_alone` is whether no later call changed
-    anything, so that a claim without a name is about this one; `is_untouched` whether no other call that worked named
-    its target. `is_only` is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired;
-    `is_lost` whether nothing repaired this one, so that a claim would be false. `other_tools` are the words of the
-    names of the other tools that the agent called, `request` is what the user last said before; `dropped` are the words
-    of the failed call that the one which repaired it does not have; `written` are the names of the files that the agent
-    wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are the arguments of the calls that
-    worked, in lower case; `is_one_of_several` is whether another call of the same tool or program worked;
-    `is_only_change` is whether this call was to change something and none that was worked; `shown()` are the numbers
-    in the results of calls that worked; `wrote` are the arguments of those among them that changed something; `rivals`
-    are the errors of the session; `series` is how many calls there were of its tool or program; `named_since` are names
-    that a look between the failure and the late reply brought and the next change has.
+    something in silence; 0 if there is none. `is_alone` is whether no later call changed anything, so that a claim
+    without a name is about this one; `is_untouched` whether no other call that worked named its target. `is_only`
+    is whether no other call failed, `is_only_lost` whether calls of no other tool are unrepaired; `is_lost` whether
+    nothing repaired this one, so that a claim would be false. `other_tools` are the words of the names of the other
+    tools that the agent called, `request` is what the user last said before; `dropped` are the words of the failed
+    call that the one which repaired it does not have, `added` those that only this one has; `written` are the names
+    of the files that the agent wrote; `is_wanted` is whether the user's words may speak of the call; `brought` are
+    the arguments of the calls that worked, in lower case; `is_one_of_several` is whether another call of the same
+    tool or program worked; `is_only_change` is whether this call was to change something and none that was worked;
+    `shown()` are the numbers in the results of calls that worked; `wrote` are the arguments of those among them that
+    changed something; `rivals` are the errors of the session; `series` is how many calls there were of its tool or
+    program; `named_since` are names that a look between the failure and the late reply brought and the next change
+    has.
     """
 
     step: Step
@@ -219,11 +220,16 @@ class FailedCall(Struct, frozen=True):
     wrote: str = ""
     rivals: tuple[str, ...] = ()
     series: int = 0
+    added: frozenset[str] = frozenset()
     named_since: frozenset[str] = frozenset()
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
-        return not self.dropped.isdisjoint(_tokens(text) | frozenset(_NUMBER.findall(text)))
+        return not self.dropped.isdisjoint(_words_and_hours(text))
+
+    def adds(self, text: str) -> bool:
+        """Whether a text names what only the call had that repaired the failed one."""
+        return not self.added.isdisjoint(_words_and_hours(text))
 
     def echoes(self, text: str) -> int:
         """How many words a text shares with the error that the call has not."""
@@ -383,6 +389,14 @@ def dropped_words(failed: Step, repaired_by: Step | None) -> frozenset[str]:
     kept = frozenset(_words_of_target(repaired_by.call.raw_arguments))
     words = frozenset(word for text in texts for word in _words_of_target(text)) - kept - _DROPPED_COMMON
     return frozenset(word for word in words if len(word) > 2 or word.isdigit())
+
+
+def _words_and_hours(text: str) -> frozenset[str]:
+    """The words of a text, its numbers with parts, and the hours that it names: `20` of "20h"."""
+    return _tokens(text) | frozenset(_NUMBER.findall(text)) | frozenset(_HOUR_NAMED.findall(text[:_READ_CHARS]))
+
+
+_HOUR_NAMED = lazy_pattern(r"(?<!\d)(\d{1,2}) ?(?:h\b|uhr|giờ|[ap]m\b|[时時点點시])", re.IGNORECASE)
 
 
 def _words_of_target(text: str) -> Iterator[str]:

@@ -30,6 +30,7 @@ from weaklink.inspector.chain.effects import (
     has_known_effect,
     is_common,
     main_effect,
+    only_opens,
 )
 from weaklink.inspector.chain.endings import source_says_success
 from weaklink.inspector.chain.failure_terms import says_already
@@ -210,7 +211,10 @@ class Necessity:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""
         is_asked = self._facts.is_asked(failed)  # else a value of the user's in the answer is not from this call
         sought = [value for value in intent.sought if value.is_path or is_asked or not self._facts.is_users(value.text)]
-        if _is_look(failed):  # the answer names a file because another call wrote it
+        effect = main_effect(effects_of(failed.call))
+        if _is_look(failed) or (
+            effect is not None and only_opens(effect)
+        ):  # the answer names a file because another call wrote it
             sought = [value for value in sought if value.text.rsplit("/", 1)[-1] not in self._facts.written_names]
         if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in sought):
             return True

@@ -54,6 +54,7 @@ _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 _MAX_LATER = 60  # how many calls after a write without a result are looked at
 
 
+_DATE_OR_NUMBER = lazy_pattern(r"\d[\d.:/+-]*(?:t[\d:.+-]+z?)?")
 _ORDERS = lazy_pattern(
     r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
 )
@@ -100,6 +101,7 @@ class RecoveryAnalysis:
             other_tools=facts.words_of_other_tools(failed),
             request=facts.wish_for(failed),
             dropped=dropped_words(failed, repaired_by),
+            added=dropped_words(repaired_by, failed) if repaired_by is not None else frozenset(),
             written=facts.written_names,
             is_wanted=is_wanted,
             late_reply=facts.late_reply_to(failed),
@@ -163,7 +165,9 @@ class RecoveryAnalysis:
         """
         request = self._facts.request_before(failed)
         refused = [
-            word for word in refused_values(failed, later) if word in request and not self._is_id_of(word, later)
+            word
+            for word in refused_values(failed, later)
+            if word in request and not self._is_id_of(word, failed, later)
         ]
         answer = self._facts.answer
         if not refused or answer is None:
@@ -172,10 +176,13 @@ class RecoveryAnalysis:
         named = [clause for clause in clauses if any(word in clause.text for word in refused)]
         return bool(named) and all(clause.is_done and not clause.denies for clause in named)
 
-    def _is_id_of(self, word: str, later: Step) -> bool:
-        """Whether a result had given the value that a later call has for a word: `"work": "A2"`."""
+    def _is_id_of(self, word: str, failed: Step, later: Step) -> bool:
+        """Whether a later call has the value for a word: one that a result gives (`"work": "A2"`), a date, a number."""
         values = {str(value).casefold() for _, value in leaves(later.call.arguments)}
         results = (step.result.content for step in self._steps[: later.number - 1] if step.result is not None)
+        before = {str(value).casefold() for _, value in leaves(failed.call.arguments)}
+        if word in before and any(_DATE_OR_NUMBER.fullmatch(value) for value in values - before):
+            return True  # "tomorrow" as a date
         given = re.compile(rf"{re.escape(word)}[\"'`]?\s?[:=]\s?[\"'`]?([\w.-]+)", re.IGNORECASE)
         return any(match[1].casefold() in values for text in results for match in given.finditer(text[:MAX_READ_CHARS]))
 

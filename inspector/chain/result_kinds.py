@@ -105,6 +105,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
     r"\b(?:sdk|ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
     r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
+    r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"

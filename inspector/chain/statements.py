@@ -30,6 +30,7 @@ from weaklink.inspector.chain.assertions import (
     denies_plainly,
     excludes_only,
     is_read,
+    sounds_failed,
 )
 from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left
 from weaklink.inspector.chain.effects import EffectKind
@@ -367,8 +368,11 @@ class Statements:
 
     def _tells_without_denial(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         """Whether a sentence explains another way, asks back, or has words of the error."""
-        if _EXPLAINS.search(sentence) is not None and failed.drops(sentence):
+        is_denied = failed.is_only and any(clause.denies for clause in clauses)
+        if failed.drops(sentence) and (is_denied or _EXPLAINS.search(sentence) is not None):
             return True
+        if is_denied and not failed.is_lost and failed.adds(sentence):
+            return True  # "it was in backups/, not at the top"
         if not failed.is_lost and failed.step.result_kind is ResultKind.FAILURE:
             needed = 1 if _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
             if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
@@ -380,8 +384,10 @@ class Statements:
             return True
         if failed.is_lost and (failed.gives_code(sentence) or failed.quotes_error(sentence)):
             return True
-        if failed.is_lost and says_already(failed.step, sentence):
-            return failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+        if says_already(failed.step, sentence):
+            return (
+                failed.is_only or failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+            )
         if failed.is_lost and any(_may_state_cause(clause) and failed.states_cause(clause.text) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
@@ -426,7 +432,18 @@ class Statements:
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
-        return clauses_of(plain)
+        clauses = clauses_of(plain)
+        return tuple(map(self._without_deed, clauses)) if verb in _BLOCKING else clauses
+
+    def _without_deed(self, clause: Clause) -> Clause:
+        """A clause that denies nothing if its one denial is the deed that the user wanted: "The card is blocked"."""
+        if not clause.denies:
+            return clause
+        asked = {word[:_STEM] for word in _WORD.findall(self._asked) if len(word) >= _STEM}
+        own = (word for word in clause.words.split() if word.casefold().strip(_MARKS)[:_STEM] in asked)
+        deeds = frozenset(word for word in own if sounds_failed(word))
+        rest = " ".join(word for word in clause.words.split() if word not in deeds)
+        return clause if denies(rest) else structs.replace(clause, denies=False, admits=False)
 
     def _without_quotation(self, sentence: str) -> str:
         """A sentence without a long run of the user's own words that denies: "they want a quote by Friday"."""
@@ -446,13 +463,20 @@ class Statements:
 
 
 _QUOTED_WORDS, _WORD = 5, lazy_pattern(r"\w+")
+_STEM, _MARKS = 5, ".,:;!?\u2022\"'()"
+# Deeds whose participle sounds like a failure.
+_BLOCKING = frozenset(
+    ("block", "lock", "freeze", "ban", "suspend", "stop", "reject", "decline", "deny", "refuse", "disable")
+)
 _DIGIT = lazy_pattern(r"\d")
 _ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 
 
 def _may_state_cause(clause: Clause) -> bool:
     """Whether a clause may state a cause by its noun: "the team has access" says in English that all is well."""
-    is_well = clause.is_done and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
+    is_well = (
+        clause.is_done and not clause.denies and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
+    )
     return not clause.supposes and not is_well
 
 

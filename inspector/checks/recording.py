@@ -16,7 +16,7 @@ from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import REPEATED_NAME_PART, REUSED_INDEX_PART, UNREAD_PART, WIRE_PREFIX
 
-ERROR_RULES: dict[ErrorPhase, Rule] = {
+_ERROR_RULES: dict[ErrorPhase, Rule] = {
     ErrorPhase.CONNECT: rules.UPSTREAM_ERROR,
     ErrorPhase.HTTP: rules.UPSTREAM_ERROR,
     ErrorPhase.IN_STREAM: rules.ERROR_INSIDE_200,
@@ -66,9 +66,8 @@ def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> I
         return
     unread = turn.part(UNREAD_PART)
     if _is_no_answer(generation.error):
-        body = unread.text if unread is not None and unread.text else generation.error.message
-        code = generation.error.status
-        message = f"The response has status {code}, but its body is not a model's answer: `{_short(body)}`."
+        words = _quoted(unread.text) if unread is not None and unread.text else generation.error.message.rstrip(".")
+        message = f"The response has status {generation.error.status}, but its body is not a model's answer: {words}."
         yield at_end(turn, number, rules.NOT_AN_ANSWER, message)
         return
     if unread is not None and unread.text and generation.body is not BodyState.TRUNCATED:
@@ -84,8 +83,8 @@ def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> I
         yield Fault(rules.REPEATED_CALL_NAME, Range(0, len(repeated.text)), message).at(number, REPEATED_NAME_PART)
     if generation.error is not None:
         status = f" (status {generation.error.status})" if generation.error.status is not None else ""
-        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: `{_short(generation.error.message).rstrip('.')}`."
-        rule = ERROR_RULES[generation.error.phase]
+        message = f"{_ERROR_WORDS[generation.error.phase]}{status}: {_quoted(generation.error.message.rstrip('.'))}."
+        rule = rule_of_error(generation.error)
         if was_repeated:
             rule, message = rules.REPEATED_REQUEST, f"{message} The client repeated the request, and it succeeded."
         yield at_end(turn, number, rule, message)
@@ -93,7 +92,12 @@ def check_recording(turn: Turn, number: int, *, was_repeated: bool = False) -> I
         message = "The server stopped here at its length limit; the model did not finish what is open here."
         yield at_end(turn, number, rules.CUT_OFF_BY_LENGTH, message)
     elif generation.body is BodyState.TRUNCATED:
-        yield at_end(turn, number, rules.ABORTED_STREAM, "The stream ended here without the server's end sign.")
+        yield at_end(turn, number, rules.ABORTED_STREAM, "The answer ended here without the server's end sign.")
+
+
+def rule_of_error(error: GenerationError) -> Rule:
+    """The rule that reports this error."""
+    return rules.NOT_AN_ANSWER if _is_no_answer(error) else _ERROR_RULES[error.phase]
 
 
 def check_finish(turn: Turn, number: int) -> Iterator[Diagnostic]:
@@ -117,6 +121,12 @@ def check_finish(turn: Turn, number: int) -> Iterator[Diagnostic]:
 def _is_no_answer(error: GenerationError | None) -> TypeGuard[GenerationError]:
     """Whether the server failed although its status reports success."""
     return error is not None and error.phase is ErrorPhase.HTTP and error.status is not None and error.status < 400
+
+
+def _quoted(text: str) -> str:
+    """A text in a message, in the quotation marks that it does not have itself."""
+    short = _short(text)
+    return f"“{short}”" if "`" in short else f"`{short}`"
 
 
 def _short(text: str) -> str:

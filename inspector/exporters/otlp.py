@@ -258,9 +258,9 @@ class _Spans:
         )
 
     def _tools(self, number: int, before: int, generation: Generation) -> str | None:
-        """The tools of a request as JSON text; None if there are none, or the request before it had the same."""
+        """The tools of a request as JSON text; None if the request before it had the same, or none ever had any."""
         earlier = self._trace.turns[before - 1].generation if before else None
-        if not generation.tools or (earlier is not None and earlier.tools == generation.tools):
+        if generation.tools == (earlier.tools if earlier is not None else ()):
             return None
         return write_json([_tool_object(tool) for tool in generation.tools], ascii_only=False)
 

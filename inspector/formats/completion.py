@@ -14,7 +14,7 @@ Sources: langchain's MRKL prompt, QwenLM/Qwen-Agent:qwen_agent/agents/react_chat
 Source: OpenAI's chat completions reference; `reasoning_content` as DeepSeek and vLLM have it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -98,6 +98,9 @@ def calls_of(pieces: Iterable[CompletionPiece]) -> tuple[ToolCall, ...]:
     return tuple(call for piece in pieces if isinstance(piece, CompletionCalls) for call in piece.calls)
 
 
+_NO_REASONING = "The reasoning: `{}` cannot represent it."
+
+
 def _without(
     pieces: Sequence[CompletionPiece], kind: type[CompletionPiece], sentence: str
 ) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
@@ -106,23 +109,14 @@ def _without(
     return kept, (sentence,) * (len(kept) < len(pieces))
 
 
-def _without_reasoning(
-    pieces: Sequence[CompletionPiece], format: str
-) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    return _without(pieces, CompletionReasoning, f"The reasoning: `{format}` cannot represent it.")
-
-
 def write_functionary(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """See Completion. Reasoning is dropped: it has no recipient."""
-    kept, dropped = _without_reasoning(pieces, format.name)
-    written = [
-        f"{_ARROWS}all\n{piece.text}" if isinstance(piece, CompletionText) else format.write_calls(piece.calls)
+    kept, dropped = _without(pieces, CompletionReasoning, _NO_REASONING.format(format.name))
+    text = "".join(
+        format.write_calls(piece.calls) if isinstance(piece, CompletionCalls) else f"{_ARROWS}all\n{piece.text}"
         for piece in kept
-        if isinstance(piece, CompletionText | CompletionCalls)
-    ]
-    text = "".join(written)
-    begins_in_header = text.startswith(_ARROWS)
-    return Completion(text.removeprefix(_ARROWS), _ARROWS if begins_in_header else "", dropped)
+    )
+    return Completion(text.removeprefix(_ARROWS), _ARROWS if text.startswith(_ARROWS) else "", dropped)
 
 
 def write_harmony(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
@@ -144,16 +138,16 @@ def _message(piece: CompletionPiece, format: Format, *, is_last: bool) -> str:
 def write_react(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """See Completion. Text beside an action becomes a thought: ReAct has no other place for it."""
     acts = any(isinstance(piece, CompletionCalls) for piece in pieces)
-    lines = [_line(piece, format, acts=acts) for piece in pieces]
-    spoken = acts and any(not isinstance(piece, CompletionCalls | CompletionReasoning) for piece in pieces)
+    lines: list[str] = []
+    for piece in pieces:
+        if isinstance(piece, CompletionCalls):
+            lines.append(format.write_calls(piece.calls))
+        else:
+            is_thought = acts or isinstance(piece, CompletionReasoning)
+            lines.append(f"{'Thought' if is_thought else 'Final Answer'}: {piece.text}")
+    spoken = acts and any(isinstance(piece, CompletionText) for piece in pieces)
     sentence = f"The text next to the calls as text: in `{format.name}` it is a thought."
     return Completion("\n".join(lines), dropped=(sentence,) if spoken else ())
-
-
-def _line(piece: CompletionPiece, format: Format, *, acts: bool) -> str:
-    if isinstance(piece, CompletionCalls):
-        return format.write_calls(piece.calls)
-    return f"Thought: {piece.text}" if acts or isinstance(piece, CompletionReasoning) else f"Final Answer: {piece.text}"
 
 
 def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
@@ -172,18 +166,14 @@ def openai_message(pieces: Sequence[CompletionPiece]) -> dict[str, Json]:
 
 def write_openai(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """See Completion. A message has one text: text after the calls is joined to the text before them."""
-    return Completion(json_of(openai_message(pieces)), dropped=tuple(_order_lost(pieces, format.name)))
+    kinds = [type(piece) for piece in pieces]
+    order = [kind for kind in (CompletionReasoning, CompletionText, CompletionCalls) if kind in kinds]
+    lost = f"The order of text, reasoning and calls: a message of `{format.name}` has a separate field for each."
+    return Completion(json_of(openai_message(pieces)), dropped=(lost,) if kinds != order else ())
 
 
 def _joined(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type[CompletionReasoning]) -> str:
     return "\n\n".join(piece.text for piece in pieces if isinstance(piece, kind))
-
-
-def _order_lost(pieces: Sequence[CompletionPiece], name: str) -> Iterator[str]:
-    kinds = [type(piece) for piece in pieces]
-    order = [kind for kind in (CompletionReasoning, CompletionText, CompletionCalls) if kind in kinds]
-    if kinds != order:
-        yield f"The order of text, reasoning and calls: a message of `{name}` has a separate field for each."
 
 
 CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
@@ -247,19 +237,14 @@ LAYOUTS = MappingProxyType(
 def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """The pieces in order, in the layout of the format's family."""
     layout = LAYOUTS.get(format.name, USUAL)
-    kept, dropped = (tuple(pieces), ()) if layout.reasoning else _without_reasoning(pieces, format.name)
+    no_reasoning = () if layout.reasoning else _without(pieces, CompletionReasoning, _NO_REASONING.format(format.name))
+    kept, dropped = no_reasoning or (tuple(pieces), ())
     if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):
-        kept, more = _without_words(kept, format.name)
-        dropped += more
+        sentence = f"The text next to the calls: a reply of `{format.name}` is either text or calls."
+        kept, more = _without(kept, CompletionText, sentence)
+        reasoning, _ = _without(kept, CompletionCalls, "")
+        kept, dropped = ((*reasoning, CompletionCalls(calls_of(kept))) if more else kept), (*dropped, *more)
     return Completion("".join(_written(kept, layout, format)), dropped=dropped)
-
-
-def _without_words(pieces: Sequence[CompletionPiece], name: str) -> tuple[tuple[CompletionPiece, ...], tuple[str, ...]]:
-    """The pieces without text, for a family whose reply is either text or calls; and the sentence about it."""
-    sentence = f"The text next to the calls: a reply of `{name}` is either text or calls."
-    kept, dropped = _without(pieces, CompletionText, sentence)
-    reasoning, _ = _without(kept, CompletionCalls, "")
-    return ((*reasoning, CompletionCalls(calls_of(kept))) if dropped else kept), dropped
 
 
 def _written(pieces: Sequence[CompletionPiece], layout: Layout, format: Format) -> list[str]:

@@ -74,25 +74,17 @@ def _against_name(
     the model's own version does not read them.
     """
     named = by_model.format
-    if text_confidence >= _PLAIN and _family(named) == _family(by_text) and _VERSION.search(by_model.pattern):
-        reason = (
-            f"The model's name `{model}` matches `{by_model.pattern}`, although the text contains calls of "
-            f"`{by_text.name}`."
-        )
+    name_matches = f"The model's name `{model}` matches `{by_model.pattern}`"
+    if text_confidence < _PLAIN:
+        return Detection(named, max(_NAME_ALONE, name_confidence), f"{name_matches}.")
+    family, other_family = (_VERSION.split(known.name, 1)[0] for known in (named, by_text))  # `deepseek`
+    if family == other_family and _VERSION.search(by_model.pattern):
+        reason = f"{name_matches}, although the text contains calls of `{by_text.name}`."
         return Detection(named, text_confidence, reason, fits_model=False)
-    if text_confidence >= _PLAIN:
-        reason = (
-            f"The text contains calls of `{by_text.name}`, although the model's name `{model}` suggests `{named.name}`."
-        )
-        return Detection(by_text, text_confidence, reason, fits_model=False)
-    return Detection(
-        named, max(_NAME_ALONE, name_confidence), f"The model's name `{model}` matches `{by_model.pattern}`."
+    reason = (
+        f"The text contains calls of `{by_text.name}`, although the model's name `{model}` suggests `{named.name}`."
     )
-
-
-def _family(known: Format) -> str:
-    """The first letters of a format's name: `deepseek` of `deepseek_v31`."""
-    return _VERSION.split(known.name, 1)[0]
+    return Detection(by_text, text_confidence, reason, fits_model=False)
 
 
 def _by_text(text: str) -> tuple[Format, float]:
@@ -158,18 +150,13 @@ class _PatternIndex:
         return found, best
 
 
-@lru_cache(maxsize=4)
-def _pattern_index(known: tuple[Format, ...]) -> _PatternIndex:
-    return _PatternIndex(known)
+_pattern_index = lru_cache(maxsize=4)(_PatternIndex)
 
 
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:
     unknown = f"No format lists the model `{model}`; " if model else ""
-    if text_confidence:
-        evidence = f"the text contains markers of `{by_text.name}`."
-    else:
-        evidence = f"nothing indicates a format; `{by_text.name}` is the default."
-    reason = unknown + evidence
+    default = f"nothing indicates a format; `{by_text.name}` is the default."
+    reason = unknown + (f"the text contains markers of `{by_text.name}`." if text_confidence else default)
     return Detection(by_text, text_confidence, reason[0].upper() + reason[1:], fits_model=not model)
 
 

@@ -233,10 +233,10 @@ def dialect_table(
 
 
 def _into_reasoning(tag: ReasoningTag) -> Transition:
-    name = f"reasoning {tag.opener}"
-    if tag.instead_of:
-        return Transition(tag.opener, MarkerSplit.BEFORE, name, rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
-    return opening(tag.opener, name)
+    into = opening(tag.opener, f"reasoning {tag.opener}")
+    if not tag.instead_of:
+        return into
+    return structs.replace(into, rule=rules.MALFORMED_HEADER, expects=f"`{tag.instead_of}`")
 
 
 _LABELS = {SpanKind.TOOL_CALL: "tool_call", SpanKind.TOOL_RESULT: "tool_response", SpanKind.TOOL_DEFINITIONS: "tools"}

@@ -63,12 +63,9 @@ def read_with_slips(
     reading = reader(closed)
     slip = slip_of(closed) if reading.faults else None
     other = read_slip(closed, reader, slip) if slip is not None else reading
-    is_named = _names_a_tool(other) and not _names_a_tool(reading)
-    return other if is_named or len(other.faults) <= len(reading.faults) else reading
-
-
-def _names_a_tool(reading: ParseResult) -> bool:
-    return any(call.name for call in reading.calls)
+    names, other_names = ([call.name for call in each.calls if call.name] for each in (reading, other))
+    is_better = (bool(other_names) and not names) or len(other.faults) <= len(reading.faults)
+    return other if is_better else reading
 
 
 def read_edited(closed: SpanClosed, reader: SpanReader, edits: Sequence[Edit]) -> ParseResult:
@@ -108,14 +105,11 @@ class _UneditedRanges(Struct, frozen=True):
         fix = fault.fix
         if fix is not None:
             fix = Fix(tuple(Edit(self.range(edit.range), edit.text) for edit in fix.edits), safe=fix.safe)
-        return structs.replace(fault, range=self._not_empty(self.range(fault.range)), fix=fix)
-
-    def _not_empty(self, place: Range) -> Range:
-        """A range of a fault, which has at least one character."""
-        if len(place):
-            return place
-        end = min(place.start + 1, self.start + len(self.text))
-        return Range(min(place.start, end - 1), end)
+        place = self.range(fault.range)
+        if not len(place):
+            end = min(place.start + 1, self.start + len(self.text))
+            place = Range(min(place.start, end - 1), end)
+        return structs.replace(fault, range=place, fix=fix)
 
     def call(self, call: ToolCall) -> ToolCall:
         place = self.range(call.arguments_range) if call.arguments_range else None

@@ -24,7 +24,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, TypedDict
 
 import msgspec
 from msgspec import Struct, structs
@@ -46,7 +46,7 @@ from weaklink.inspector.formats.dialect import (
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import CALL_END, JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import CALL_END, json_format
 from weaklink.inspector.formats.json.named_calls import NamedCallReader
 from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
@@ -58,7 +58,6 @@ from weaklink.inspector.segmenter.events import JSON, Payload, SpanReader
 from weaklink.inspector.segmenter.table import (
     Lookahead,
     LookaheadPiece,
-    MarkerSplit,
     Repeat,
     State,
     Transition,
@@ -226,41 +225,36 @@ def _problems(table: FormatTable) -> Iterator[str]:
 # What all kinds share.
 
 
-def _reasoning(table: FormatTable) -> tuple[ReasoningTag, ...]:
+class _Shared(TypedDict):
+    """The arguments of `json_format`, `xml_format` and `dialect_table` that all kinds share."""
+
+    results: tuple[Enclosed, ...]
+    reasoning: tuple[ReasoningTag, ...]
+    turns: tuple[Transition, ...]
+    turn_states: tuple[State, ...]
+
+
+def _shared(table: FormatTable, *taken: str) -> _Shared:
+    """The transitions are those of the table's own turn tokens and, for kinds without wrappers, the section's markers.
+
+    The state of each header leads to the home of its role.
+    """
     opener, closer = table.reasoning.opener, table.reasoning.closer
-    own = (ReasoningTag("think", opener, closer),) if opener and closer else ()
-    return own or THINK_TAGS
-
-
-def _results(table: FormatTable) -> tuple[Enclosed, ...]:
-    return (table.results,) if table.results.opener else ()
-
-
-def _turns(table: FormatTable, *taken: str) -> tuple[Transition, ...]:
-    """The transitions of the table's own turn tokens and, for kinds without wrappers, the section's markers."""
     pairs = (table.reasoning, table.results, _call_marks(table.calls))
     own = {marker for pair in pairs for marker in (pair.opener, pair.closer)}
     known = own | {transition.marker for transition in chat_turns.TURN_TRANSITIONS}
     tokens = dict.fromkeys((*table.turn_ends, *taken))
-    headers = tuple(
-        Transition(header, MarkerSplit.BEFORE, f"header of {role}")
-        for role, header in _headers(table).items()
-        if header not in known
-    )
+    roles = {role: header for role, header in structs.asdict(table.roles).items() if header}
+    headers = [opening(header, f"header of {role}") for role, header in roles.items() if header not in known]
     known.update(header.marker for header in headers)
-    return (*headers, *chat_turns.turn_ends(*(token for token in tokens if token and token not in known)))
-
-
-def _headers(table: FormatTable) -> dict[str, Marker]:
-    headers: dict[str, Marker] = msgspec.to_builtins(table.roles)
-    return headers
-
-
-def _turn_states(table: FormatTable) -> tuple[State, ...]:
-    """The states of the headers: each leads to the home of its role."""
-    return tuple(
-        chat_turns.markup_state(f"header of {role}", "turn_header", chat_turns.ROLE_HOMES[role])
-        for role in _headers(table)
+    ends = chat_turns.turn_ends(*(token for token in tokens if token and token not in known))
+    homes = {role: chat_turns.ROLE_HOMES[role] for role in roles}
+    states = (chat_turns.markup_state(f"header of {role}", "turn_header", home) for role, home in homes.items())
+    return _Shared(
+        results=(table.results,) if table.results.opener else (),
+        reasoning=(ReasoningTag("think", opener, closer),) if opener and closer else THINK_TAGS,
+        turns=(*headers, *ends),
+        turn_states=tuple(states),
     )
 
 
@@ -300,13 +294,8 @@ def _json(table: FormatTable) -> Format:
         name=table.name,
         summary=f"JSON, derived from {table.template or 'a table'}",
         models=table.models,
-        markers=JsonMarkers(
-            (_call_marks(calls),),
-            results=_results(table),
-            reasoning=_reasoning(table),
-            turns=_turns(table, *_section_marks(calls)),
-            turn_states=_turn_states(table),
-        ),
+        calls=(_call_marks(calls),),
+        **_shared(table, *_section_marks(calls)),
         signs=_patterns(calls),
         reader=JsonCallReader(
             keys, is_array=calls.is_array, is_row=not calls.opener and not calls.is_array, has_ids=bool(calls.keys.id)
@@ -364,14 +353,15 @@ def _between_markers(
         if then:
             yield CALL_END
 
+    shared = _shared(table, *(_section_marks(table.calls) if has_header else ()))
     parsed = dialect_table(
         calls=(opening(marks.opener, "call"),),
         call_states=states,
         call_closers=closers,
-        results=_results(table),
-        reasoning=_reasoning(table),
-        turns=(*chat_turns.TURN_TRANSITIONS, *_turns(table, *(_section_marks(table.calls) if has_header else ()))),
-        turn_states=(*chat_turns.TURN_STATES, *_turn_states(table)),
+        results=shared["results"],
+        reasoning=shared["reasoning"],
+        turns=(*chat_turns.TURN_TRANSITIONS, *shared["turns"]),
+        turn_states=(*chat_turns.TURN_STATES, *shared["turn_states"]),
     )
     return Format(
         name=table.name,
@@ -429,10 +419,7 @@ def _tags(table: FormatTable) -> Format:
         XmlTags.of(call, wrapper, writer),
         models=table.models,
         signs=_patterns(calls, opener),
-        results=_results(table),
-        reasoning=_reasoning(table),
-        turns=_turns(table),
-        turn_states=_turn_states(table),
+        **_shared(table),
     )
 
 

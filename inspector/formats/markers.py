@@ -18,17 +18,20 @@ class FormatMarkers(Struct, frozen=True):
     """The markers in a format's table; everything is empty if the format is not read with a table.
 
     `all` is every marker. `call_openers` open a call or a block of calls, sorted. `bare_calls` begin a call without a
-    marker: a bracket, and what must follow it. `wrappers` are the markers that open a wrapper around calls, each with
-    the one that closes it. `on_own_lines` are those that the format's template writes at the beginning of a line.
+    marker: a bracket, and what must follow it. `headers` are markers that a tool's name must follow, and more.
+    `wrappers` are the markers that open a wrapper around calls, each with the one that closes it. `on_own_lines` are
+    those that the format's template writes at the beginning of a line.
     """
 
     all: frozenset[str] = frozenset()
     call_openers: tuple[str, ...] = ()
     bare_calls: tuple[tuple[str, Lookahead], ...] = ()
+    headers: tuple[tuple[str, Lookahead], ...] = ()
     wrappers: Mapping[str, str] = field(default_factory=dict)
     on_own_lines: frozenset[str] = frozenset()
 
 
+_NAME = "f_1"
 _ARGUMENTS: tuple[dict[str, Json], ...] = ({"a": "x"}, {})
 _CALLS = tuple(ToolCall("f", arguments, "", valid=True, range=Range(0, 0)) for arguments in _ARGUMENTS)
 
@@ -45,11 +48,17 @@ def markers_of(own: Format) -> FormatMarkers:
         for transition in machine.home_transitions
         if transition.marker in ("{", "[") and transition.ahead is not None
     )
+    headers = (
+        (transition.marker, transition.ahead)
+        for transition in machine.home_transitions
+        if transition.ahead is not None and transition.ahead.cut_short.match(_NAME) is not None
+    )
     written = own.write_calls(_CALLS)
     return FormatMarkers(
         machine.markers,
         tuple(sorted(machine.call_openers)),
         tuple(bare),
+        tuple((marker, ahead) for marker, ahead in headers if len(marker) > 2),
         machine.wrappers,
         frozenset(marker for marker in machine.markers if f"\n{marker}" in written),
     )

@@ -14,7 +14,7 @@ from weaklink.inspector.formats.edited_text import doubled_markers, read_slip
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, decoded_arguments
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, empty_call
-from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode, JsonReading, read_json
+from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import Json, SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
@@ -248,13 +248,10 @@ def _read_alone(text: str, head: Range) -> ParseResult:
         return ParseResult(calls=(call,), faults=faults, complete=True)
     name, faults = _name(text, head)
     end = name.end
-    fault = Fault(
-        rules.MISSING_VALUE,
-        name,
-        f"The action {shown(name.of(text))} has no `Action Input:`; most parsers reject the whole step.",
-        "Write `Action Input:` after it, with `{}` if the tool takes no arguments.",
-        Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False),
-    )
+    message = f"The action {shown(name.of(text))} has no `Action Input:`; most parsers reject the whole step."
+    hint = "Write `Action Input:` after it, with `{}` if the tool takes no arguments."
+    fix = Fix((Edit(Range(end, end), "\nAction Input: {}"),), safe=False)
+    fault = Fault(rules.MISSING_VALUE, name, message, hint, fix)
     call = ToolCall(name.of(text), {}, "", valid=False, range=head, recovered=True, name_range=name)
     return ParseResult(calls=(call,), faults=(*faults, fault), complete=True)
 
@@ -287,7 +284,8 @@ def _read_block(text: str, block: Range) -> ParseResult:
     calls = [_block_call(place.of(text), node, reading, faults) for node in objects]
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
-        faults.append(_open_fence(reading.nodes[-1].range.end))
+        end = reading.nodes[-1].range.end
+        faults.append(_open_fence(text, Range(end - 1, end), edits=(Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),)))
     if not calls:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
@@ -296,14 +294,12 @@ def _read_block(text: str, block: Range) -> ParseResult:
     return ParseResult(calls=tuple(calls), faults=tuple(faults), complete=not is_cut).moved(place.start)
 
 
-def _open_fence(end: int) -> Fault:
-    return Fault(
-        UNTERMINATED_SPAN,
-        Range(end - 1, end),
-        "The code fence around the action is not closed; parsers that look for both fences read the reply as text.",
-        "Close the fence on a separate line.",
-        Fix((Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),), safe=True),
-    )
+_open_fence = FaultMessage(
+    UNTERMINATED_SPAN,
+    "The code fence around the action is not closed; parsers that look for both fences read the reply as text.",
+    "Close the fence on a separate line.",
+    safe=True,
+)
 
 
 _second_action = FaultMessage(
@@ -318,7 +314,7 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     if action_input is None:
         action_input = next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
         if action_input is not None:
-            faults.append(_wrong_key(action_input))
+            faults.append(_wrong_key(text, action_input.key_range, action_input.key))
     scalar = name.value.scalar if name is not None else None
     if not isinstance(scalar, str) or not scalar:
         message = "The action has no tool name: expected an object with `action` and `action_input`."
@@ -340,11 +336,10 @@ def _block_call(text: str, node: JsonNode, reading: JsonReading, faults: list[Fa
     )
 
 
-def _wrong_key(member: JsonMember) -> Fault:
-    return Fault(
-        rules.WRONG_ARGUMENTS_KEY,
-        member.key_range,
-        f"The input is under `{member.key}`; parsers of such a block look for `action_input`.",
-        "Rename it to `action_input`.",
-        Fix((Edit(member.key_range, '"action_input"'),), safe=True),
-    )
+_wrong_key = FaultMessage(
+    rules.WRONG_ARGUMENTS_KEY,
+    "The input is under `{value}`; parsers of such a block look for `action_input`.",
+    "Rename it to `action_input`.",
+    repair='"action_input"',
+    safe=True,
+)

@@ -32,7 +32,7 @@ from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
-from weaklink.inspector.model.calls import Parameter, ToolCall
+from weaklink.inspector.model.calls import ToolCall
 from weaklink.inspector.model.trace import Span, SpanKind
 from weaklink.inspector.rules.conversation import UNKNOWN_TOOL
 from weaklink.inspector.rules.markers import (
@@ -355,8 +355,17 @@ def text_kind(
     template does not write, reasoning in another family's tags, and garbled markers: what is read there is weaklink's
     leniency.
     """
-    spacing, usual = _spacing(_calls_part(text, spans), format), _spacing_of_template(format)
-    is_odd = any(_is_of_other_turn(span, text) for span in spans) or any(_is_loose(call, text) for call in calls)
+    inner = (child for span in spans for child in (span, *span.children))
+    parts = [
+        span.range
+        for span in inner
+        if span.kind is SpanKind.TOOL_CALL or (span.kind is SpanKind.MARKUP and not span.label.startswith("turn"))
+    ] or [Range(0, 0)]
+    spacing, usual = _spacing(text[parts[0].start : parts[-1].end], format), _spacing_of_template(format)
+    headers = (span for span in spans if span.kind is SpanKind.MARKUP and span.label.startswith("turn"))
+    starts = [span.range.start for span in headers if span.label != "turn_end"]
+    has_other_turns = not all(text.startswith(_OWN_HEADERS, start) for start in starts)
+    is_odd = has_other_turns or any(_is_loose(call, text, format) for call in calls)
     others = {marker for _, marker, _ in spacing if marker.strip()} - {marker for _, marker, _ in usual}
     has_variants = any(sign.isalpha() for marker in others for sign in marker)
     if len(text) > _MAX_CHARS or is_odd or has_variants or _has_unread_calls(text, format, spans, calls):
@@ -371,19 +380,24 @@ def text_kind(
     if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
         return None
     drafted = [call for _, draft in drafts for call in draft.calls]
+    leaves = [leaf for call in calls for leaf in _strings(call.arguments)]
+    members = (call.arguments.values() if isinstance(call.arguments, dict) else (call.arguments,) for call in calls)
+    places = ((call.name_range, call.arguments_range) for call in calls)
+    parameters = (parameter for call in calls for parameter in call.parameters)
+    gaps = (Range(each.name_range.end, each.range.start) for each in parameters if each.name_range)
     facts = {
         "none": not calls,
         "one": len(calls) == 1,
         "last": [at for at, call in enumerate(read) if call.faulty] == [len(read) - 1],
         "unknown": any(call.unknown for call in read),
-        "odd": any(not _PLAIN_TEXT.match(leaf) for call in calls for leaf in _strings(call.arguments)),
-        "padded": any(leaf != leaf.strip() for call in calls for leaf in _strings(call.arguments)),
-        "nested": any(isinstance(value, dict | list) for call in calls for value in _members(call.arguments)),
+        "odd": any(not _PLAIN_TEXT.match(leaf) for leaf in leaves),
+        "padded": any(leaf != leaf.strip() for leaf in leaves),
+        "nested": any(isinstance(value, dict | list) for values in members for value in values),
         "bare": any(not call.arguments for call in calls),
-        "reversed": any(_is_reversed(call) for call in calls),
+        "reversed": any(arguments.start < name.start for name, arguments in places if name and arguments),
         "absent": any(not call.raw_arguments for call in (*calls, *drafted)),
         "spaced": not spacing <= usual,
-        "apart": any(_is_apart(parameter, text) for call in calls for parameter in call.parameters),
+        "apart": any(sign.isspace() for gap in gaps for sign in gap.of(text)),
         _BRACKETED: bool(others),
         "lead": text[:1].isspace(),
         "prompted": any(fault.rule is REASONING_OPENED_BY_PROMPT for fault in faults),
@@ -409,14 +423,18 @@ def _read_calls(
     unknown: set[int] = set()
     told: set[int] = set()
     holds_calls = any(spans[call.span].kind is SpanKind.REASONING for call in calls)
+    reasoning = [span.range for span in spans if span.kind is SpanKind.REASONING]
     for fault in faults:
         index = _call_of(fault, spans, calls)
         if fault.rule is UNKNOWN_TOOL and index is not None:
             unknown.add(index)
-        of_reasoning = fault.rule is UNTERMINATED_SPAN and _is_in_reasoning(fault, spans)
+        # That reasoning is not closed is a fact, not a code.
+        of_reasoning = fault.rule is UNTERMINATED_SPAN and any(
+            place.start <= fault.range.start < place.end for place in reasoning
+        )
         if of_reasoning and holds_calls:
             wordings.add((CALL_INSIDE_REASONING.code, _wording(fault)[1]))
-        if _is_of_the_text(fault) and not of_reasoning:
+        if fault.rule.code[0] in "JF" and fault.rule not in _NOT_OF_THE_TEXT and not of_reasoning:
             wordings.add(_wording(fault))
             told |= {index} if index is not None else set()
     if any(not call.valid and at not in told for at, call in enumerate(calls)):
@@ -440,25 +458,11 @@ def canonical_json(value: Json) -> str:
         return write_json(value)
 
 
-def _is_of_the_text(fault: Fault) -> bool:
-    """Whether a fault is one of syntax that the text alone shows."""
-    return fault.rule.code[0] in "JF" and fault.rule not in _NOT_OF_THE_TEXT
-
-
-def _is_in_reasoning(fault: Fault, spans: Sequence[Span]) -> bool:
-    """Whether a fault lies in reasoning. That reasoning is not closed is a fact, not a code."""
-    return any(
-        span.kind is SpanKind.REASONING and span.range.start <= fault.range.start < span.range.end for span in spans
-    )
-
-
 def _drafts(text: str, format: str, spans: Sequence[Span]) -> Iterator[tuple[Span, ParseResult]]:
     """The calls in closed reasoning, with their faults."""
-    for draft in (
-        child for span in spans if span.kind is SpanKind.REASONING and span.closed for child in span.children
-    ):
-        if draft.kind is SpanKind.TOOL_CALL:
-            yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
+    closed = (span for span in spans if span.kind is SpanKind.REASONING and span.closed)
+    for draft in (child for span in closed for child in span.children if child.kind is SpanKind.TOOL_CALL):
+        yield draft, find_format(format).read_calls(SpanClosed(draft, draft.inner.of(text)))
 
 
 def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -> bool:
@@ -474,11 +478,6 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
     is_cut = any(not draft.closed for draft in drafts)
     read = sum(any(draft.range.covers(call.range) for draft in drafts) for call in calls)
     return lacks or is_cut or read != len(drafts)
-
-
-def _is_of_other_turn(span: Span, text: str) -> bool:
-    is_header = span.kind is SpanKind.MARKUP and span.label.startswith("turn") and span.label != "turn_end"
-    return is_header and not text.startswith(_OWN_HEADERS, span.range.start)
 
 
 def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
@@ -504,22 +503,22 @@ def _surroundings(text: str, spans: Sequence[Span], calls: Sequence[ToolCall]) -
     }
 
 
-def _calls_part(text: str, spans: Sequence[Span]) -> str:
-    inner = (child for span in spans for child in (span, *span.children))
-    parts = [
-        span.range
-        for span in inner
-        if span.kind is SpanKind.TOOL_CALL or (span.kind is SpanKind.MARKUP and not span.label.startswith("turn"))
-    ]
-    return text[parts[0].start : parts[-1].end] if parts else ""
-
-
-def _is_loose(call: ToolCall, text: str) -> bool:
+def _is_loose(call: ToolCall, text: str, format: str) -> bool:
     """Whether a name has white space around it, signs that names rarely have, or the arguments beside it."""
-    if call.arguments and not call.raw_arguments:
+    if (call.arguments and not call.raw_arguments) or (call.name is not None and _NAME.fullmatch(call.name) is None):
         return True
-    written = call.name_range.of(text).strip("\"'") if call.name_range is not None else call.name
-    return written != call.name or (call.name is not None and _NAME.fullmatch(call.name) is None)
+    if call.name_range is None:
+        return False
+    written, start = call.name_range.of(text), call.name_range.start
+    is_apart = written == call.name and text[start - 1 : start].isspace()
+    return written.strip("\"'") != call.name or (is_apart and text[start - 1] not in _signs_before_names(format))
+
+
+@cache
+def _signs_before_names(format: str) -> frozenset[str]:
+    """The signs that the format's template writes before tools' names."""
+    calls = [ToolCall("f_x", {}, "", valid=True, range=Range(0, 0))] * 2
+    return frozenset(before[-1:] for before in find_format(format).write_calls(calls).split("f_x")[:-1])
 
 
 def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) -> bool:
@@ -528,20 +527,6 @@ def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) ->
     written = [group for group in groups if group]
     expressed = all(dialect.expresses(call) for group in written for call in group)
     return bool(written) and expressed and all(dialect.write_calls(group) in text for group in written)
-
-
-def _is_reversed(call: ToolCall) -> bool:
-    name, arguments = call.name_range, call.arguments_range
-    return name is not None and arguments is not None and arguments.start < name.start
-
-
-def _is_apart(parameter: Parameter, text: str) -> bool:
-    name = parameter.name_range
-    return name is not None and any(sign.isspace() for sign in text[name.end : parameter.range.start])
-
-
-def _members(arguments: Json) -> Iterable[Json]:
-    return arguments.values() if isinstance(arguments, dict) else (arguments,)
 
 
 def _strings(value: Json) -> Iterable[str]:

@@ -10,7 +10,7 @@ from weaklink.inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
 from weaklink.inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
 from weaklink.inspector.formats.dialects.harmony import HARMONY_TABLE
 from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
-from weaklink.inspector.model import Generation, Part, Role, Span, SpanKind, Trace, Turn
+from weaklink.inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
 from weaklink.inspector.segmenter.machine import Machine
@@ -118,7 +118,7 @@ def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
         elif template.messages and span.kind is SpanKind.TOOL_RESULT and not within_results:
             within_results = True
             yield (span.range.start if opened_at is None else opened_at), "tool"
-        elif within_results and span.kind in _WRITTEN_BY_MODEL and not _is_blank(span, text):
+        elif within_results and span.kind in _WRITTEN_BY_MODEL and span.range.of(text).strip():
             within_results = False
             yield span.range.start, "assistant"
         opened_at = span.range.start if span.label == "results" else None
@@ -138,10 +138,6 @@ def _role_word(event: SpanClosed, text: str) -> str:
         return word[0]
     opened = _OPENING_TAG.match(text, event.span.range.start, event.span.range.end)
     return opened[1] if opened is not None else ""
-
-
-def _is_blank(span: Span, text: str) -> bool:
-    return not span.range.of(text).strip()
 
 
 def _role(word: str) -> Role:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from functools import cached_property
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import msgspec
 from msgspec import Struct, structs
@@ -189,12 +189,22 @@ class Line(Struct, frozen=True):
     raw: bytes
 
 
-def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line | Skipped]:
+class HasLines(Protocol):
+    """A stream that is read line by line, as `io.BufferedReader`."""
+
+    def readline(self, limit: int = -1, /) -> bytes:
+        """The next line, or the first `limit` bytes of it."""
+        ...
+
+
+def read_lines(stream: HasLines, *, limit: int = RECORD_BYTES, before: int = 0) -> Iterator[Line | Skipped]:
     """The lines of a stream that are not blank; only a line feed ends a line. A byte order mark is removed.
+
+    `before` is the number of lines before the first one of the stream.
 
     A line of more than `limit` bytes is a Skipped. At most `limit` bytes of a line, plus one block, are in memory.
     """
-    number = 0
+    number = before
     block = min(_READ_BYTES, limit + 1)
     while raw := stream.readline(block):
         number += 1
@@ -209,7 +219,7 @@ def read_lines(stream: BinaryIO, *, limit: int = RECORD_BYTES) -> Iterator[Line 
             yield Line(number, raw.rstrip(b"\r\n"))
 
 
-def _long_line(first: bytes, stream: BinaryIO, limit: int) -> bytes | None:
+def _long_line(first: bytes, stream: HasLines, limit: int) -> bytes | None:
     """All of a line that is longer than its first block. None if it is too long; the stream is then after the line."""
     blocks, left = [first], limit - len(first)
     while not blocks[-1].endswith(b"\n") and (block := stream.readline(_READ_BYTES)):
@@ -268,6 +278,12 @@ def read_rows(file: SourceFile, *, limit: int = RECORD_BYTES) -> Iterator[Row | 
                 yield numbered if isinstance(numbered, Skipped) else _row(_unit(unit, file.numbering), numbered)
     except DamagedDataError as error:
         yield Skipped("end of file", str(error))
+
+
+def rows_of_lines(stream: HasLines, before: int) -> Iterator[Row | Skipped]:
+    """The rows of a stream of lines, after so many lines."""
+    for record in read_lines(stream, before=before):
+        yield record if isinstance(record, Skipped) else _row("line", record)
 
 
 def _unit(unit: str, numbering: Numbering | None) -> str:

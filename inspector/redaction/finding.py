@@ -26,7 +26,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import attrgetter
 
-from ahocorasick_rs import AhoCorasick, Implementation
+from ahocorasick_rs import BytesAhoCorasick, Implementation
 from msgspec import Struct, structs
 
 from weaklink.inspector.redaction import names
@@ -190,8 +190,8 @@ class _Signs:
                 self._detectors.setdefault(sign, []).append(detector)
 
     @cached_property
-    def _automaton(self) -> AhoCorasick:
-        return AhoCorasick(self._detectors, implementation=Implementation.DFA)
+    def _automaton(self) -> BytesAhoCorasick:
+        return BytesAhoCorasick(map(str.encode, self._detectors), implementation=Implementation.DFA)
 
     @cached_property
     def _by_number(self) -> list[list[Detector]]:
@@ -199,12 +199,13 @@ class _Signs:
 
     def are_in(self, text: str) -> bool:
         """Whether any is in a text."""
-        return bool(self._automaton.find_matches_as_indexes(text))
+        return bool(self._automaton.find_matches_as_indexes(text.encode("ascii", "replace")))
 
     def in_text(self, text: str, first: int) -> Iterable[tuple[Detector, list[int]]]:
         """The detectors that have signs at or after `first`, and where these begin."""
         found: dict[str, tuple[Detector, list[int]]] = {}
-        for number, start, _ in self._automaton.find_matches_as_indexes(text[first:], overlapping=True):
+        searched = text[first:].encode("ascii", "replace")
+        for number, start, _ in self._automaton.find_matches_as_indexes(searched, overlapping=True):
             for detector in self._by_number[number]:
                 found.setdefault(detector.name, (detector, []))[1].append(first + start)
         return found.values()
@@ -298,7 +299,7 @@ class Finder:
             return True
         if is_plain or known < self._alert_to:
             return known < self._alert_to
-        return _OF_TEXT.are_in(names.in_ascii(self.text[-_LONGEST_PREFIX:] + piece))
+        return _OF_TEXT.are_in(self.text[-_LONGEST_PREFIX:] + piece)
 
     def _is_plain(self, piece: str) -> bool:
         """Whether a piece is ordinary words, the first of which may begin before it."""
@@ -509,7 +510,7 @@ def _disjoint(secrets: Iterable[Secret]) -> list[Secret]:
 def _all_places(text: str, at: int, *, is_final: bool) -> list[_Places]:
     """The places of each detector that has one from `at` on."""
     view, first = names.view(text), max(at - LONGEST_INTRODUCTION, 0)
-    signs = (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(names.in_ascii(text), first))
+    signs = (*_OF_VIEW.in_text(view, first), *_OF_TEXT.in_text(text, first))
     decided = len(text) - (0 if is_final else WINDOW)
     places = [_Places((text, view), detector, found, at, decided) for detector, found in signs]
     return [place for place in places if place.go_to(at)]

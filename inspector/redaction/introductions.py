@@ -145,15 +145,17 @@ def _argument(place: FoundIntroduction, quote: str | None, ending: secret_values
 
 
 def _judge_argument(place: FoundIntroduction) -> Secret | None:
-    return _argument(place, place.found["open"], secret_values.BEFORE_AT if place.found["until"] else None)
+    return _argument(
+        place, place.found["open"], secret_values.BEFORE_AT if place.found.groupdict().get("until") else None
+    )
 
 
 def _is_password(value: str, _: str) -> bool:
     return secret_values.can_be_quoted_secret(value, SecretConfidence.PASSWORD)
 
 
-def _judge_quoted(place: FoundIntroduction) -> Secret | None:
-    return place.judge(ending_of(place.found["open"]), place.found.end(), _is_password)
+def _judge_login(place: FoundIntroduction) -> Secret | None:
+    return place.judge(secret_values.WORD, place.found.end(), lambda value, _: secret_values.is_made(value))
 
 
 _JUDGES: dict[str, _Judge] = {
@@ -163,7 +165,7 @@ _JUDGES: dict[str, _Judge] = {
     "pem": _judge_pem,
     "option": _judge_option,
     "argument": _judge_argument,
-    "quoted": _judge_quoted,
+    "login": _judge_login,
 }
 
 

@@ -74,14 +74,9 @@ def _escapes() -> AhoCorasick:
     return AhoCorasick(_ESCAPES, implementation=Implementation.ContiguousNFA)
 
 
-def in_ascii(text: str) -> str:
-    """The text with `?` for every character that ASCII lacks."""
-    return text if text.isascii() else text.encode("ascii", "replace").decode("ascii")
-
-
 def _has_escapes(lowered: str) -> bool:
     """Whether a text in lower case has escapes that are something else in the view."""
-    if "\\u" not in lowered and "%" not in lowered:
+    if "%" not in lowered and ("\\" not in lowered or "\\u" not in lowered):  # the first is the faster search
         return False
     while "\\\\" in lowered:
         lowered = lowered.replace("\\\\", "\\")
@@ -92,7 +87,7 @@ def view(text: str) -> str:
     """The text in lower case, ASCII, with names of other spellings as runs of `OTHER`; it has the same length."""
     if not text.isascii():
         text = _in_plain_words(text)
-    lowered = in_ascii(text).lower()
+    lowered = text.encode("ascii", "replace").lower().decode("ascii")
     if _has_escapes(lowered):
         lowered = PATTERNS.escaped_word.sub(_plain_word, lowered)
         lowered = PATTERNS.escaped_colon.sub(lambda found: f"{'':{len(found[0]) - 1}}:", lowered)

@@ -152,18 +152,26 @@ class Follower(Protocol):
 class Payload(Struct, frozen=True):
     """One kind of payload.
 
-    `follower` creates a follower that has read nothing. `ends_within` says whether a text, from the payload's beginning
-    on, ends within a string: a shortcut for a follower. `read_whole` reads a payload whose text begins at an offset, if
-    it is whole and has no fault (then no marker in it is ambiguous), else returns None. `whole_end` returns the end of
-    a whole value that begins at an index (-1 if there is none): a shortcut for a follower. `ends` are the characters
-    that a value may end with; no value is complete before one of them comes.
+    `follower` creates a follower that has read nothing. `shortcut`, if there is one, returns what `ends_within` does,
+    faster than a follower. `read_whole` reads a payload whose text begins at an offset, if it is whole and has no fault
+    (then no marker in it is ambiguous), else returns None. `whole_end` returns the end of a whole value that begins at
+    an index (-1 if there is none): a shortcut for a follower. `ends` are the characters that a value may end with; no
+    value is complete before one of them comes.
     """
 
     follower: Callable[[], Follower]
-    ends_within: Callable[[str], bool]
+    shortcut: Callable[[str], bool] | None = None
     read_whole: Callable[[str, int], ToolCall | None] | None = None
     whole_end: Callable[[str, int], int] | None = None
     ends: str = ""
+
+    def ends_within(self, text: str) -> bool:
+        """Whether a text, from the payload's beginning on, ends within a string."""
+        if self.shortcut is not None:
+            return self.shortcut(text)
+        follower = self.follower()
+        read_on(follower, text)
+        return follower.in_string
 
 
 def _refuse(constant: str) -> NoReturn:

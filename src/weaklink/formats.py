@@ -4,6 +4,6 @@ from weaklink.inspector.formats.dialect import Enclosed
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 
-__all__ = ["DetectionPatterns", "Enclosed", "Format", "JsonCallReader", "JsonMarkers", "call_object", "json_format"]
+__all__ = ["DetectionPatterns", "Enclosed", "Format", "JsonCallReader", "call_object", "json_format"]

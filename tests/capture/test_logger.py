@@ -480,8 +480,17 @@ def test_a_turn_keeps_its_logger(tmp_path: Path) -> None:
     assert text_of(trace.turns[0]) == "Hello"
 
 
-@pytest.mark.parametrize("error", [TimeoutError("no answer"), KeyboardInterrupt(), RuntimeError("bug")])
-def test_an_agent_that_dies_in_its_tool_leaves_a_call_without_a_result(error: BaseException) -> None:
+@pytest.mark.parametrize(
+    ("error", "ends"),
+    [
+        (TimeoutError("no answer"), ("broken", "T404")),
+        (RuntimeError("bug"), ("broken", "T404")),
+        (KeyboardInterrupt(), ("aborted", None)),  # somebody stopped it, so nobody failed to answer
+    ],
+)
+def test_an_agent_that_dies_in_its_tool_leaves_a_call_without_a_result(
+    error: BaseException, ends: tuple[str, str | None]
+) -> None:
     sink = Remembering()
     with pytest.raises(type(error)), TraceLogger(sink, tools=[TOOL]) as log:  # noqa: PT012
         log.user("How warm is it?")
@@ -489,7 +498,7 @@ def test_an_agent_that_dies_in_its_tool_leaves_a_call_without_a_result(error: Ba
             turn.call("weather", {"city": "Oslo"}, id="1")
         raise error
     chain = inspect_trace(sink.trace()).chain
-    assert (chain.status, chain.broken and chain.broken.code) == ("broken", "T404")
+    assert (chain.status, chain.broken and chain.broken.code) == ends
 
 
 def test_an_agent_that_dies_without_an_open_call_stopped_itself() -> None:

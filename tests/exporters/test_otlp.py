@@ -4,6 +4,7 @@ import base64
 import json
 import re
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from weaklink.inspector.model import (
     Instant,
     Json,
     Part,
+    ResultHeader,
     Role,
     ToolDefinition,
     Trace,
@@ -208,6 +210,26 @@ def test_an_import_of_an_export_gives_the_session_again(name: str, tmp_path: Pat
             assert [call.name or "" for turn in read.turns for call in turn.calls] == [
                 call.name or "" for turn in trace.turns for call in turn.calls
             ]
+
+
+@pytest.mark.parametrize("offered", list(product(("", "f", "fg"), repeat=3)), ids="-".join)
+def test_an_import_of_an_export_offers_the_same_tools(offered: tuple[str, ...], tmp_path: Path) -> None:
+    """The tools are written where they change, so a later request without any has those before it, or none."""
+    turns = [Turn(Role.USER, (Part("text", "Do it"),))]
+    for number, names in enumerate(offered):
+        tools = tuple(ToolDefinition(name, "", {}, write_json({"name": name, "parameters": {}})) for name in names)
+        generation = Generation(requested_model="m", tools=tools, finish_reason="tool_calls")
+        call = CallHeader("call:0", "g", f"c{number}")
+        turns.append(Turn(Role.ASSISTANT, (Part("call:0", "{}"),), calls=(call,), generation=generation))
+        turns.append(Turn(Role.TOOL, (Part("text", f"{number} done"),), result=ResultHeader(f"c{number}", "g")))
+    trace = Trace(tuple(turns))
+    again = tmp_path / "again.pb"
+    again.write_bytes(otlp_protobuf(otlp_request(trace, inspect_trace(trace), unknown_at_s=NOW_S)))
+    (read,) = (one for one in read_source(again).records if isinstance(one, Trace))
+    generations = [turn.generation for turn in read.turns if turn.generation is not None]
+    assert ["".join(tool.name for tool in generation.tools) for generation in generations] == list(offered)
+    codes = [diagnostic.rule.code for diagnostic in inspect_trace(read).diagnostics]
+    assert codes.count("T401") == sum("g" not in names for names in offered if names)
 
 
 def test_the_page_lists_every_attribute_that_is_written() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from weaklink.inspector.formats.detection import detect_format
 from weaklink.inspector.formats.format import Format
+from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format, formats
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmentation import segment
@@ -79,3 +80,55 @@ def test_a_stream_that_ends_after_what_opens_calls_is_reported(name: str) -> Non
 @pytest.mark.parametrize("sentence", ["The call begins with <tool_calls>", "I mean `<tool_calls>`"])
 def test_a_sentence_that_ends_with_what_opens_calls_is_no_call(sentence: str) -> None:
     assert not segment(sentence, "hy_v3").diagnostics
+
+
+IN_CAPITALS = [
+    (known.name, text.replace(opener, opener.upper(), 1))
+    for known in formats()
+    if known.expresses(CALL)
+    for text in [known.write_calls([CALL])]
+    for opener in markers_of(known).call_openers
+    if text.startswith(opener) and opener[0] in "<[]" and opener.upper() != opener
+]
+
+
+@pytest.mark.parametrize(("format", "text"), IN_CAPITALS)
+def test_an_opener_in_capitals_is_read_or_reported(format: str, text: str) -> None:
+    found = segment(text, format)
+    assert found.calls or found.diagnostics
+
+
+def test_an_opener_in_capitals_is_compared_with_the_one_that_is_meant() -> None:
+    text = find_format("kimi_k3").write_calls([CALL])
+    found = segment(text.replace("<|open|>", "<|OPEN|>"), "kimi_k3")
+    near = [one.fault.message for one in found.diagnostics if one.rule.code == "F314"]
+    assert [message.partition(",")[0] for message in near] == [
+        "`<|OPEN|>tools<|sep|>` is nearly `<|open|>tools<|sep|>`"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "cut"),
+    [
+        ("functionary", "all\nI look.>>>get_wea", ">>>get_wea"),
+        ("functionary", "I look.<function=get_wea", "<function=get_wea"),
+        ("claude", 'I look.\n<invoke name="get_wea', '<invoke name="get_wea'),
+        ("pythonic", "[get_weather(ci", "[get_weather(ci"),
+    ],
+)
+def test_a_calls_header_that_the_stream_cuts_off_is_reported(format: str, text: str, cut: str) -> None:
+    found = segment(text, format)
+    assert [(one.rule.code, one.fault.range.of(text)) for one in found.diagnostics] == [("F314", cut)]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [
+        ("functionary", "all\nWrite a >>> b"),
+        ("functionary", "all\nThe line `>>>f"),
+        ("claude", "Use <invoke> and name= here"),
+        ("pythonic", "[a list] of f(x)"),
+    ],
+)
+def test_words_that_only_look_like_a_header_are_no_fault(format: str, text: str) -> None:
+    assert not segment(text, format).diagnostics

@@ -104,6 +104,7 @@ def test_a_healthy_call_of_mistral_is_returned() -> None:
         ("react", "Action: f\nAction Input: {}"),
         ("qwen3_coder", f"<think>I look. <tool_call>\n{CODER}\n</tool_call>\n{CODER}\n</tool_call>"),
         ("minimax_m3", PADDED),
+        ("glm45", "<tool_call>\nf\n<arg_key>a</arg_key>\n<arg_value>x</arg_value>\n</tool_call>"),
         ("hermes", '<tool_call>\n{"name": "get_weather", "city": "Oslo"}\n</tool_call>'),
     ],
 )

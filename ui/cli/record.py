@@ -20,13 +20,15 @@ from weaklink.ui.cli.log import log
 from weaklink.ui.cli.recording import RequestLines, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 
-def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width: int) -> Iterator[Line]:
+def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, tail: str, *, width: int) -> Iterator[Line]:
     """Where the proxy listens, what it forwards to, where the record goes, and how to configure clients.
 
-    `upstreams` are pairs of path prefix and address; `url` is what clients use, with the token if one is needed.
+    `upstreams` are pairs of path prefix and address; `url` is what clients use, with the token if one is needed; `tail`
+    is the command that follows this recording.
     """
     yield (Run("weaklink records at "), Run(url, Style.STRONG))
     for prefix, address in upstreams:
@@ -36,20 +38,27 @@ def banner(url: str, upstreams: Sequence[tuple[str, str]], place: str, *, width:
     )
     yield ()
     yield (Run("Point a client here:"),)
-    base = f"{url}{upstreams[0][0]}"
-    for what, how in _instructions(base):
+    for what, how in _instructions(url, upstreams):
         yield (Run(f"  {what:<15}"), Run(how, Style.KEY))
     yield ()
-    yield (Run("In another terminal: "), Run("weaklink tail", Style.STRONG), Run("  (Ctrl-C ends the recording)"))
+    yield (Run("In another terminal: "), Run(tail, Style.STRONG), Run("  (Ctrl-C ends the recording)"))
     yield ()
 
 
-def _instructions(base: str) -> Iterator[tuple[str, str]]:
-    yield "openai SDK", f"OPENAI_BASE_URL={base}/v1 python agent.py"
-    yield "anthropic SDK", f"ANTHROPIC_BASE_URL={base} python agent.py"
-    yield "Ollama", f"OLLAMA_HOST={base} python agent.py"
+def _instructions(url: str, upstreams: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    base = f"{url}{upstreams[0][0]}"
+    yield "openai SDK", f"OPENAI_BASE_URL={url}{_path_of('openai', upstreams)}/v1 python agent.py"
+    yield "anthropic SDK", f"ANTHROPIC_BASE_URL={url}{_path_of('anthropic', upstreams)} python agent.py"
+    yield "Ollama", f"OLLAMA_HOST={url}{_path_of('ollama', upstreams)} python agent.py"
     yield "vLLM, SGLang", f"OpenAI(base_url='{base}/v1', api_key='-')"
     yield "curl", f"curl {base}/v1/chat/completions -d @request.json"
+
+
+def _path_of(client: str, upstreams: Sequence[tuple[str, str]]) -> str:
+    """The path of the upstream that is a client's: with its name in the path, else in the address, else the first."""
+    named = [prefix for prefix, _ in upstreams if client in prefix.lower()]
+    named += [prefix for prefix, address in upstreams if client in address.lower()]
+    return (*named, upstreams[0][0])[0]
 
 
 class RecordingError(WeaklinkError):
@@ -236,7 +245,7 @@ def _record_requests(
         reports_storing=True,
     )
     try:
-        asyncio.run(_serve(config, recording, color=color))
+        asyncio.run(_serve(config, recording, suggested("tail", where), color=color))
     finally:
         report = recording.close()
         print_lines(recording_summary(report), color=color, stream=sys.stderr)
@@ -244,7 +253,7 @@ def _record_requests(
         raise StoreError(report.problem)
 
 
-async def _serve(config: ProxyConfig, recording: RecorderProcess, *, color: str) -> None:
+async def _serve(config: ProxyConfig, recording: RecorderProcess, tail: str, *, color: str) -> None:
     """Forward until the user ends it."""
     until = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -255,7 +264,7 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, *, color: str)
             config,
             recording,
             until=until,
-            on_bound=lambda address: _print_banner(address, config, recording.place, color),
+            on_bound=lambda address: _print_banner(address, config, recording.place, tail, color),
         )
     except OSError as error:
         raise RecordingError(
@@ -264,10 +273,10 @@ async def _serve(config: ProxyConfig, recording: RecorderProcess, *, color: str)
         ) from error
 
 
-def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, color: str) -> None:
+def _print_banner(address: BoundAddress, config: ProxyConfig, place: str, tail: str, color: str) -> None:
     url = f"{address.url}{TOKEN_PREFIX}/{config.token}" if config.token else address.url
     upstreams = [(upstream.prefix, upstream.url) for upstream in config.upstreams]
-    lines = banner(url, upstreams, place, width=screen_width())
+    lines = banner(url, upstreams, place, tail, width=screen_width())
     print_lines(lines, color=color, stream=sys.stderr)
     sys.stderr.flush()
 

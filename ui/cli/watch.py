@@ -7,8 +7,9 @@ of a known one, a folder may appear later, and a long history does not delay wha
 
 A session that grows is imported as a whole for each line, and by itself, so that its break is printed at once. That is
 fast, because what was found out about its known turns is remembered (`inspector.memoized`) until it rests for a minute
-or two. Reading it is followed by as much rest, on average: it may run `_BURST_S` ahead, so a line that comes now and
-then is read at once.
+or two. Sessions of `_MAX_REMEMBERED_BYTES` in all are remembered, those that grew first, and one of any size; another
+one that grows beside them takes as long as its first import for each line, until one of them rests. Reading a session
+is followed by as much rest, on average: it may run `_BURST_S` ahead, so a line that comes now and then is read at once.
 
 A file of JSON lines is read up to its last complete line, an SQLite database whenever it or its write-ahead log
 changed (its transactions are whole), any other file once it did not change between two rounds. If another program
@@ -37,7 +38,7 @@ from weaklink.inspector.importers.places import log_paths, sources_with_places
 from weaklink.inspector.importers.records import layout_of
 from weaklink.inspector.importers.source import HEAD_BYTES
 from weaklink.inspector.importers.sqlite_tables import MAGIC
-from weaklink.inspector.memoized import forget_unused, memoizing
+from weaklink.inspector.memoized import RecentValues, forget_unused, memoizing
 from weaklink.storage import DatabaseLockedError, Store, TraceSummary, Verdict, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_notice
@@ -60,9 +61,11 @@ _TICK_NS = 10_000_000  # a time of change is that of the kernel's last tick, 1 t
 _INDEX_AFTER_S = 5.0
 _FORGET_AFTER_S = 60.0
 _BURST_S = 5.0
-_MAX_REMEMBERED_BYTES = 32 << 20  # read since what was not used was forgotten; memory takes up to ten times as much
+_MAX_REMEMBERED_BYTES = 48 << 20  # of the files of all remembered sessions; memory takes up to ten times as much
 _MAX_RUNNING = 8  # sessions that are imported one by one in a round
 _RECENT_NS = 600 * 10**9  # a session that was written since may go on
+_DAY_NS = 86_400 * 10**9  # the same, for the price of one look at its trace
+_MOST_SESSIONS = 8  # of a file; one with more has a conversation a line, and lines do not grow
 _ROUND_BYTES = 8 << 20  # read in about a second
 
 Reports: TypeAlias = Callable[[list[FileReport]], object]
@@ -232,7 +235,7 @@ class LiveImport:
         self.files = PathWatcher(paths, clock=clock)
         self._clock = clock
         self._index_at_s: float | None = None  # None if everything is indexed
-        self._forget_at_s, self._remembered_bytes = 0.0, 0
+        self._forget_at_s = 0.0
         self._began_ns = time.time_ns() - _TICK_NS
         self._is_locked = False
 
@@ -244,7 +247,7 @@ class LiveImport:
         if self._store.recreate_if_missing():
             print_notice("the database was moved or deleted; a new one is created")
             self.files.forget()
-        self._forget_when_due(0)
+        self._forget_when_due()
         files = self.files.due(_ROUND_BYTES)
         if not files:
             self._index_when_due()
@@ -261,9 +264,19 @@ class LiveImport:
             self._is_locked = True
         return True
 
+    @property
+    def began_s(self) -> float:
+        """When the watch began, in seconds since 1970."""
+        return self._began_ns / 1e9
+
     def is_new(self, report: FileReport) -> bool:
         """Whether a file was written since the watch began."""
         return self.files.changed_since(report.path, self._began_ns)
+
+    def may_go_on(self, report: FileReport) -> bool:
+        """Whether the sessions of a file that was there before may be written on."""
+        is_recent = self.files.changed_since(report.path, self._began_ns - _DAY_NS)
+        return is_recent and len(report.saved) <= _MOST_SESSIONS
 
     def _import(self, files: Sequence[PlacedFile], unread: dict[str, PlacedFile], put: Reports) -> None:
         unchanged = UnchangedFiles(self._store, self._options)
@@ -292,8 +305,7 @@ class LiveImport:
         for some, is_running in (*(([file], True) for file in running), *([(history, False)] if history else [])):
             jobs = self._jobs or (1 if is_running else None)  # starting a process takes longer than reading a session
             try:
-                self._forget_when_due(sum(file.size_bytes or 0 for file in some) if is_running else 0)
-                with memoizing(is_on=is_running):
+                with memoizing(is_on=is_running and _is_remembered(some[0])):
                     import_round(self._store, some, self._options, jobs, done, index=not is_running)
                 unchanged.flush()
             finally:
@@ -303,12 +315,11 @@ class LiveImport:
                     put(reports)
                     reports = []
 
-    def _forget_when_due(self, next_bytes: int) -> None:
-        """Forget what was not used for a while, or if a file of so many bytes would make it too much."""
-        self._remembered_bytes += next_bytes
-        if self._clock() >= self._forget_at_s or self._remembered_bytes > _MAX_REMEMBERED_BYTES:
+    def _forget_when_due(self) -> None:
+        """Forget what was not used for a while."""
+        if self._clock() >= self._forget_at_s:
             forget_unused()
-            self._forget_at_s, self._remembered_bytes = self._clock() + _FORGET_AFTER_S, next_bytes
+            self._forget_at_s = self._clock() + _FORGET_AFTER_S
 
     def _index_when_due(self) -> None:
         if self._index_at_s is None or self._clock() < self._index_at_s:
@@ -317,6 +328,20 @@ class LiveImport:
         with suppress(DatabaseLockedError):  # the next pause tries again
             self._store.search.index_pending()
             self._index_at_s = None
+
+
+_remembered_sizes: RecentValues[int] = RecentValues()
+"""The sizes of the files whose sessions are remembered, by path."""
+
+
+def _is_remembered(file: PlacedFile) -> bool:
+    """Whether what is found out about a session is remembered: it is the only one, or fits beside the others."""
+    size_bytes = file.size_bytes or 0
+    others = sum(size for path, size in _remembered_sizes.items().items() if path != file.path)
+    if others and others + size_bytes > _MAX_REMEMBERED_BYTES:
+        return False
+    _remembered_sizes.put(file.path, size_bytes)
+    return True
 
 
 def watch_paths(store: Store, paths: Sequence[str], options: ImportOptions, jobs: int | None, put: Reports) -> None:
@@ -415,7 +440,7 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
     def put(reports: list[FileReport]) -> None:
         nonlocal backlog
         backlog += sum(len(report.saved) for report in reports if not live.is_new(report))
-        print_lines(news.lines([report for report in reports if live.is_new(report)]), color=color)
+        print_lines(news.lines(reports, live), color=color)
         sys.stdout.flush()  # a pipe gets the line at once, too
 
     while True:
@@ -432,11 +457,12 @@ def _print_breaks(store: Store, live: LiveImport, color: str) -> None:
 
 
 class BreakNews:
-    """Which traces are broken, as far as was printed."""
+    """Which traces are broken, as far as was printed, or as they were before the watch."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
         self._printed: dict[int, Line | None] = {}
+        self._before: set[int] = set()  # imported before the watch; how they were then was not looked up
         self._clock = clock
         self._refused: dict[str, tuple[str, float]] = {}
         self._printed_refusals: set[str] = set()
@@ -452,24 +478,40 @@ class BreakNews:
                 self._printed_refusals.add(path)
                 print_notice(reason)
 
-    def lines(self, reports: Iterable[FileReport]) -> Iterable[Line]:
+    def lines(self, reports: Iterable[FileReport], live: LiveImport) -> Iterable[Line]:
         """A line for each trace that broke at another step than before, or is no longer broken."""
         for report in reports:
+            if not live.is_new(report):
+                self._remember(report, may_go_on=live.may_go_on(report))
+                continue
             self._refused.pop(report.path, None)
             if report.refused is not None:
                 self._refused[report.path] = report.refused, self._clock()
             for saved in report.saved:
-                if saved.verdict is Verdict.UNCHANGED and saved.id in self._printed:
+                if saved.verdict is Verdict.UNCHANGED and (saved.id in self._printed or saved.id in self._before):
                     continue
-                yield from self._news(self._store.summary(saved.id))
+                summary = self._store.summary(saved.id)
+                if saved.verdict is Verdict.UNCHANGED and summary.imported_at_s < live.began_s:
+                    self._printed[saved.id] = _break_of(summary)
+                    continue
+                yield from self._news(summary)
+
+    def _remember(self, report: FileReport, *, may_go_on: bool) -> None:
+        for saved in report.saved:
+            if not may_go_on:
+                self._before.add(saved.id)
+            elif saved.id not in self._printed:
+                self._printed[saved.id] = _break_of(self._store.summary(saved.id))
 
     def _news(self, summary: TraceSummary) -> Iterable[Line]:
         before = self._printed.get(summary.id)
-        broken = summary.broken if summary.status is Status.BROKEN else None
-        words = None if broken is None else break_words(broken)
-        self._printed[summary.id] = words
+        self._printed[summary.id] = words = _break_of(summary)
         if words == before:
             return
         facts = f"{summary.source}  {visible_line(summary.project) or '-'}  trace {summary.id}  "
         ended: Line = (Run("no longer broken", Style.OK),)
         yield (Run(facts), *((Run("broken at ", Style.ERROR), *words) if words is not None else ended))
+
+
+def _break_of(summary: TraceSummary) -> Line | None:
+    return break_words(summary.broken) if summary.broken is not None and summary.status is Status.BROKEN else None

@@ -104,8 +104,8 @@ def dropped(upstream: str, words: str) -> ProxyRefusal:
     return ProxyRefusal(
         502,
         "upstream_dropped",
-        f"The upstream `{upstream}` closed the connection before it answered ({words}); check its log, and send "
-        "the request again if it may run twice.",
+        f"The upstream `{upstream}` did not answer ({words}); check its log, and send the request again "
+        "if it may run twice.",
     )
 
 

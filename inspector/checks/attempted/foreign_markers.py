@@ -37,7 +37,7 @@ _LONGEST_BRACKET = 2  # characters of a marker that is only brackets
 _WORD = re.compile(r"\S{0,40}")
 _TAG_END = re.compile(r"[^\s>\]]{0,40}(?: \w{1,20}[|｜]?)?[>\]]|[^\s>\]]{0,40}")
 _LONGEST_CUT = 400
-_DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}""")
+_DISTINCTIVE = re.compile(r"""\[?\s*\{\s*["']\w{2}|\[[A-Za-z_][\w.]{1,63}\(""")
 _FENCE = "```"
 _IN_PROSE = " \n.,:;-*_'\"()"  # signs that most texts have
 _TOKEN_SIGN = "<|"  # the beginning of special tokens
@@ -253,14 +253,15 @@ class NearMarkers:
 
     def __init__(self, own: Format) -> None:
         markers = markers_of(own)
-        self._openers, self._bare = markers.call_openers, markers.bare_calls
+        self._openers, self._bare, self._headers = markers.call_openers, markers.bare_calls, markers.headers
         self._cuts = _cut_openers(self._openers)
         self._stems = _stems(self._openers)
         self._markers = tuple(sorted(one for one in markers.all if len(one) > _LONGEST_BRACKET))
         self._beginnings = (*markers.call_openers, *markers.wrappers)
         self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
-        self.signs = frozenset((rarest_sign([one]), one) for one, _ in self._stems) | _first_signs(self._cuts)
+        signs = (one for one, _ in (*self._stems, *self._headers))
+        self.signs = frozenset((rarest_sign([one]), one) for one in signs) | _first_signs(self._cuts)
         """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
 
     def is_nearly_called(self, text: str) -> bool:
@@ -282,6 +283,8 @@ class NearMarkers:
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
         elif cut := self._last_opener(text):
             message = f"The stream ends after `{cut.rstrip()}`, which opens calls, and no call followed."
+        elif cut := self._cut_header(text):
+            message = f"The stream ends within {shown(cut)}, the header of a call."
         elif cut := self._cut_value(text):
             message = f"The stream ends within {shown(cut)}, which begins like a call, but is none."
         else:
@@ -295,6 +298,14 @@ class NearMarkers:
         opener = next((one for one in self._beginnings if _is_distinctive(one) and written.endswith(one)), "")
         at = len(written) - len(opener)
         return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
+
+    def _cut_header(self, text: str) -> str:
+        """The end of the text from a marker on whose header it cuts off; `""` if there is none."""
+        for marker, ahead in self._headers:
+            at = text.rfind(marker, max(len(text) - ahead.longest - len(marker), 0))
+            if at >= 0 and ahead.cut_short.match(text, at + len(marker)) is not None and not is_quoted(text, at):
+                return text[at:]
+        return ""
 
     def _near_markers(self, text: str, end: int) -> list[Fault]:
         """What is nearly a marker in `text` up to `end`: one fault for each opener that was meant."""
@@ -337,7 +348,7 @@ class NearMarkers:
     def _meant(self, near: str, opener: str) -> str:
         """The marker that was meant: `opener`, or the most similar one of those that open calls, or close anything."""
         alike = [marker for marker in self._markers if "/" in marker] if "/" in near else self._beginnings
-        return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one, near).ratio())
+        return max((opener, *sorted(alike)), key=lambda one: SequenceMatcher(None, one.lower(), near.lower()).ratio())
 
     def _begins_another(self, word: str, opener: str) -> bool:
         return not opener.startswith(word) and any(marker.startswith(word) for marker in self._markers)
@@ -371,7 +382,7 @@ def _first_signs(beginnings: Sequence[str]) -> frozenset[tuple[str, str]]:
 
 
 def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """The distinctive beginning of each opener: up to its first sign after letters."""
+    """The distinctive beginning of each opener: up to its first sign after letters; in capitals too."""
     stems: dict[str, str] = {}
     for opener in openers:
         match = _STEM.match(opener)
@@ -379,6 +390,7 @@ def _stems(openers: Sequence[str]) -> tuple[tuple[str, str], ...]:
             stems.setdefault(match[0], opener)
             for plain in _PLAIN:
                 stems.setdefault(match[0].translate(plain), opener)
+            stems.setdefault(match[0].upper(), opener)
     return tuple(stems.items())
 
 

@@ -10,11 +10,13 @@ from weaklink.inspector.formats.api.units import BracketCounter, Unit
 from weaklink.inspector.formats.json.call_shape import has_arguments, is_no_object, not_an_object
 from weaklink.inspector.formats.json.calls import strict_object
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, is_strict, read_json
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import CallHeader, Decoded, Json, Literal, Part, Span, SpanKind, ToolCall, Turn
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.conversation import MISSING_CALL_ID
-from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS, NOT_A_CALL
+from weaklink.inspector.rules.json_syntax import ARGUMENTS_AS_OBJECT, EMPTY_ARGUMENTS
 from weaklink.inspector.rules.recording import REPEATED_CALL_NAME
+from weaklink.inspector.scanning import trailing_backslashes
 from weaklink.inspector.text import Range
 from weaklink.inspector.wire.events import WIRE_PREFIX
 
@@ -106,12 +108,19 @@ def read_call(call: GrowingCall, *, strings: bool) -> tuple[ToolCall, list[Fault
         read = _from_object(call, call.value, faults, strings=strings)
     else:
         read = _from_strings(call, faults, strings=strings)
+    place = call.name_range or call.place
     if not call.name:
-        faults.append(_nameless(call))
+        faults.append(Fault(rules.NOT_A_CALL, place, "The call has no `name`: the tool is unknown."))
     if call.requires_id and call.id is None:
-        faults.append(_without_id(call))
+        what = f"The call of `{call.name}`" if call.name else "The call"
+        message = f"{what} has no id: no result can refer to it, and most clients and servers reject the history."
+        faults.append(Fault(MISSING_CALL_ID, place, message))
     if call.foreign_key is not None:
-        faults.append(_foreign_key(call.foreign_key))
+        message, hint = (
+            "The arguments are under `parameters`; this API uses `arguments`.",
+            "Rename the key to `arguments`.",
+        )
+        faults.append(Fault(rules.WRONG_ARGUMENTS_KEY, call.foreign_key, message, hint))
     return read, faults
 
 
@@ -163,7 +172,12 @@ def _from_strings(call: GrowingCall, faults: list[Fault], *, strings: bool) -> T
         if not strings and not call.is_streamed:
             faults.append(_as_string(decoded.range))
     elif decoded is not None and strings:
-        faults.append(_empty_arguments(decoded, call))
+        start, end = decoded.range.start - 1, decoded.range.end + 1  # with its quotes, if the text has them
+        message = (
+            f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call."
+        )
+        place = Range(max(start, call.start), min(end, call.end))
+        faults.append(Fault(EMPTY_ARGUMENTS, place, message, "Write `{}` for no arguments."))
     return ToolCall(
         name=call.name or None,
         arguments=arguments,
@@ -185,44 +199,33 @@ class _ParsedArguments(Struct, frozen=True):
     """
 
     value: Json
-    is_strict: bool
-    is_readable: bool
     faults: tuple[Fault, ...]
+    is_strict: bool = False
+    is_readable: bool = False
 
 
 def _parsed_arguments(text: str, *, is_cut: bool = False) -> _ParsedArguments:
     """The arguments in a text; `is_cut` says that it is reported already that the stream ends within them."""
     reading = read_json(text)
     faults = tuple(fault for fault in reading.faults if not (is_cut and fault.rule is rules.TRUNCATED_JSON))
-    first = reading.nodes[0] if reading.nodes else None
     if len(reading.nodes) > 1:
-        second = _several(reading.nodes[1].range)
-        return _ParsedArguments(text, is_strict=False, is_readable=False, faults=(*faults, second))
-    if first is not None and first.kind is JsonKind.STRING and isinstance(first.scalar, str):
-        inner = read_json(first.scalar)
-        if inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
-            twice = _encoded_twice(first.range)
-            return _ParsedArguments(
-                inner.nodes[0].value(), is_strict=False, is_readable=reading.strict, faults=(*faults, twice)
-            )
-    is_object = first is not None and first.kind is JsonKind.OBJECT and has_arguments(first, text)
-    value = first.value() if first is not None else text
-    if first is not None and reading.strict and is_no_object(first):
-        whole = not_an_object(first, Range(0, len(text)))
-        return _ParsedArguments(value, is_strict=False, is_readable=False, faults=(*faults, whole))
-    return _ParsedArguments(
-        value, is_strict=reading.strict, is_readable=reading.repairable and is_object, faults=faults
-    )
+        return _ParsedArguments(text, (*faults, _several(text, reading.nodes[1].range)))
+    if not reading.nodes:
+        return _ParsedArguments(text, faults, reading.strict)
+    first = reading.nodes[0]
+    inner = read_json(first.scalar) if first.kind is JsonKind.STRING and isinstance(first.scalar, str) else None
+    if inner is not None and inner.strict and inner.nodes[0].kind is JsonKind.OBJECT:
+        twice = _encoded_twice(text, first.range)
+        return _ParsedArguments(inner.nodes[0].value(), (*faults, twice), is_readable=reading.strict)
+    if reading.strict and is_no_object(first):
+        return _ParsedArguments(first.value(), (*faults, not_an_object(first, Range(0, len(text)))))
+    is_object = first.kind is JsonKind.OBJECT and has_arguments(first, text)
+    return _ParsedArguments(first.value(), faults, reading.strict, reading.repairable and is_object)
 
 
 def _is_repairable(call: GrowingCall) -> bool:
     """Whether the call has a name, and all faults around its arguments have a repair."""
     return bool(call.name) and call.late is None and all(fault.fix is not None for fault in call.broken)
-
-
-def _nameless(call: GrowingCall) -> Fault:
-    message = "The call has no `name`: the tool is unknown."
-    return Fault(rules.NOT_A_CALL, call.name_range or call.place, message)
 
 
 def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
@@ -232,17 +235,6 @@ def _named_again(name: str, again: JsonNode, unit: Unit) -> Fault:
     else:
         message = f"A later piece of the call of `{name}` has an empty name; clients that keep the last one lose it."
     return Fault(REPEATED_CALL_NAME, place, message)
-
-
-def _without_id(call: GrowingCall) -> Fault:
-    what = f"The call of `{call.name}`" if call.name else "The call"
-    message = f"{what} has no id: no result can refer to it, and most clients and servers reject the history."
-    return Fault(MISSING_CALL_ID, call.name_range or call.place, message)
-
-
-def _foreign_key(place: Range) -> Fault:
-    message = "The arguments are under `parameters`; this API uses `arguments`."
-    return Fault(rules.WRONG_ARGUMENTS_KEY, place, message, "Rename the key to `arguments`.")
 
 
 def _as_object(place: Range, value: JsonNode) -> Fault:
@@ -264,31 +256,24 @@ def _as_string(place: Range) -> Fault:
     )
 
 
-def _encoded_twice(place: Range) -> Fault:
-    message = "The arguments were encoded twice: the string contains a string, which contains the object."
-    return Fault(rules.ARGUMENTS_AS_STRING, place, message, "Encode the object once.")
-
-
-def _several(place: Range) -> Fault:
-    message = "A second value appears in the arguments of one call; clients that decode them fail."
-    return Fault(rules.SEVERAL_OBJECTS_IN_ONE_CALL, place, message, "Give each value a separate call.")
-
-
-def _empty_arguments(decoded: Decoded, call: GrowingCall) -> Fault:
-    place = decoded.range
-    return Fault(
-        EMPTY_ARGUMENTS,
-        Range(max(place.start - 1, call.start), min(place.end + 1, call.end)),  # with its quotes, if the text has them
-        f"The arguments of `{call.name}` are an empty string; strict clients fail to decode it and lose the call.",
-        "Write `{}` for no arguments.",
-    )
+_encoded_twice = FaultMessage(
+    rules.ARGUMENTS_AS_STRING,
+    "The arguments were encoded twice: the string contains a string, which contains the object.",
+    "Encode the object once.",
+)
+_several = FaultMessage(
+    rules.SEVERAL_OBJECTS_IN_ONE_CALL,
+    "A second value appears in the arguments of one call; clients that decode them fail.",
+    "Give each value a separate call.",
+)
 
 
 def literal(node: JsonNode, unit: Unit) -> Literal:
     """The content of a string node of a unit's value; a string that the text's end cuts off has no closing quote."""
     first, end = node.range.start, node.range.end
     raw = unit.readable
-    closed = end - first >= 2 and raw[end - 1] == raw[first] and not _escaped(raw, first + 1, end - 1)
+    is_escaped = bool(trailing_backslashes(raw, first + 1, end - 1) & 1)
+    closed = end - first >= 2 and raw[end - 1] == raw[first] and not is_escaped
     content = raw[first + 1 : end - 1] if closed else raw[first + 1 : end]
     text = node.scalar if isinstance(node.scalar, str) else content
     return Literal(unit.base + first + 1, content, text)
@@ -317,12 +302,6 @@ def _raw_fix(fix: Fix, decoded: Decoded) -> Fix | None:
     return Fix(tuple(edits), fix.safe)
 
 
-def _escaped(text: str, start: int, at: int) -> bool:
-    """Whether an odd number of backslashes, counted from `start`, is right before the character at `at`."""
-    before = text[start:at]
-    return (len(before) - len(before.rstrip("\\"))) % 2 == 1
-
-
 class StructuredReading(Struct, frozen=True):
     """The content of a structured part: spans that tile its text, the call if it is one, and faults."""
 
@@ -339,29 +318,21 @@ def read_structured_part(turn: Turn, part: Part) -> StructuredReading:
         return _read_call(part.text, header)
     if not part.text:
         return StructuredReading(())
-    return StructuredReading((Span(_kind(part.name), whole, whole, label=part.name),))
-
-
-def _kind(part: str) -> SpanKind:
-    if part.startswith(WIRE_PREFIX):
-        return SpanKind.MARKUP
-    return SpanKind.REASONING if part == "reasoning" else SpanKind.TEXT
+    kind = SpanKind.REASONING if part.name == "reasoning" else SpanKind.TEXT
+    kind = SpanKind.MARKUP if part.name.startswith(WIRE_PREFIX) else kind
+    return StructuredReading((Span(kind, whole, whole, label=part.name),))
 
 
 def _read_call(text: str, header: CallHeader) -> StructuredReading:
     """Read a call whose arguments are a separate part; an empty text means no arguments, as in the APIs."""
     whole = Range(0, len(text))
     spans = (Span(SpanKind.TOOL_CALL, whole, whole, label=header.part),) if text else ()
-    if not text.strip():
-        call = ToolCall(header.name, {}, text, bool(header.name), whole, id=header.id, arguments_range=whole)
-        return StructuredReading(spans, (call,), _without_name(header, whole))
-    plain: Json = strict_object(text)
-    if header.custom or (plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{")):
+    plain: Json = strict_object(text) if text.strip() else {}
+    if text.strip() and (
+        header.custom or (plain is None and header.name in CODE_TOOLS and not text.lstrip().startswith("{"))
+    ):
         plain = text
-    if plain is not None:
-        call = ToolCall(header.name, plain, text, bool(header.name), whole, id=header.id, arguments_range=whole)
-        return StructuredReading(spans, (call,), _without_name(header, whole))
-    parsed = _parsed_arguments(text)
+    parsed = _ParsedArguments(plain, (), is_strict=True) if plain is not None else _parsed_arguments(text)
     is_named = bool(header.name)
     call = ToolCall(
         header.name,
@@ -373,11 +344,5 @@ def _read_call(text: str, header: CallHeader) -> StructuredReading:
         recovered=parsed.is_readable and not parsed.is_strict and is_named,
         arguments_range=whole,
     )
-    return StructuredReading(spans, (call,), (*_without_name(header, whole), *parsed.faults))
-
-
-def _without_name(header: CallHeader, whole: Range) -> tuple[Fault, ...]:
-    """The fault of a call that names no tool."""
-    if header.name:
-        return ()
-    return (Fault(NOT_A_CALL, whole, "The call has no name: the tool is unknown."),)
+    nameless = () if is_named else (Fault(rules.NOT_A_CALL, whole, "The call has no name: the tool is unknown."),)
+    return StructuredReading(spans, (call,), (*nameless, *parsed.faults))

@@ -125,7 +125,9 @@ class ApiOrText:
         if last is not None:
             events += self._take(last)
         if self._tiler is not None:
-            return [*events, *self._tiler.close(self._missing_end())]
+            is_missing = self._shapes.expects_end and not self._is_cut
+            missing = "The stream ends here without the API's end sign." if is_missing else ""
+            return [*events, *self._tiler.close(missing)]
         if not self._is_text:
             events += self._fall_back()
         return [*events, *self._text_side.close()]
@@ -200,11 +202,6 @@ class ApiOrText:
                 found += pieces
         return found if is_known else None
 
-    def _missing_end(self) -> str:
-        """The sentence for a stream that ended without its end sign; else ""."""
-        is_missing = self._shapes.expects_end and not self._is_cut
-        return "The stream ends here without the API's end sign." if is_missing else ""
-
     def _stray(self, unit: Unit) -> tuple[Fault, ...]:
         """The fault of a unit that is not the API's; reported for the first such unit only."""
         self._strays += 1
@@ -263,7 +260,8 @@ class Tiler:
         moved = [fault.moved(unit.base) for fault in faults]
         self._events += map(Flagged, moved)
         broken = [fault for fault in moved if fault.rule.severity is Severity.ERROR]
-        for piece in sorted(pieces, key=_order):
+        # The end of calls applies after all pieces of the value.
+        for piece in sorted(pieces, key=lambda piece: (isinstance(piece, CallsEnd), piece.place.start)):
             if unit.base + piece.place.start >= self._laid_to or isinstance(piece, CallsEnd | ApiFault):
                 self._lay(piece, unit, broken)
         rest = unit.text[max(self._start - unit.base, 0) :]
@@ -352,24 +350,24 @@ class Tiler:
         if call is None:
             if all(one.looks_complete for one in self._open.values()):
                 self._end_run()
-            self._open_run(place)
+            if self._run is None:
+                self._cut_markup(place.start)
+                self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
+                self._run = place
             call = self._open[key] = begin(piece, unit)
             earlier = self._ended.get(key)
             if earlier is not None:
                 call.name, call.id = call.name or earlier.name, call.id or earlier.id
-                call.late = _late(place, call.name)
+                message = (
+                    f"A piece of `{call.name}` comes after the end of its call: clients lose it or fail on the call."
+                )
+                call.late = Fault(rules.TRAILING_DATA, place, message)
         else:
             call.take(piece, unit)
         call.add_faults(piece, unit, broken)
         if self._run is not None:
             self._run = Range(self._run.start, place.end)
         self._laid_to = place.end
-
-    def _open_run(self, place: Range) -> None:
-        if self._run is None:
-            self._cut_markup(place.start)
-            self._events.append(SpanOpened(SpanKind.TOOL_CALL, place.start, place.start, LABEL))
-            self._run = place
 
     def _calls_end(self, key: str | None) -> None:
         if key is not None and key in self._open:
@@ -417,37 +415,18 @@ class Tiler:
         return before[: to - start]
 
 
-def _order(piece: ApiPiece) -> tuple[bool, int]:
-    """The sort key of pieces: the order of the text, but the end of calls applies after all pieces of the value."""
-    return isinstance(piece, CallsEnd), piece.place.start
-
-
-def _late(place: Range, name: str) -> Fault:
-    message = f"A piece of `{name}` comes after the end of its call: clients lose it or fail on the call."
-    return Fault(rules.TRAILING_DATA, place, message)
-
-
 def _result(piece: ResultPiece, unit: Unit) -> ToolResult:
     node = piece.content
-    call_id, name = _filled_text(piece.call_id), _filled_text(piece.name)
     if node is None:
-        place = Range(piece.place.end, piece.place.end).moved(unit.base)
-        return ToolResult("", place, call_id, name, piece.is_error)
-    if node.kind is JsonKind.STRING:
-        text_content = literal(node, unit)
-        return ToolResult(text_content.text, text_content.range, call_id, name, piece.is_error)
-    text = _joined_texts(node)
-    content = node.range.of(unit.readable) if text is None else text
-    return ToolResult(content, node.range.moved(unit.base), call_id, name, piece.is_error)
-
-
-def _joined_texts(node: JsonNode) -> str | None:
-    """The joined text of a list of text blocks; None if it is something else."""
-    texts = [found.value.scalar for item in node.items if (found := item.member("text")) is not None]
-    if len(texts) != len(node.items) or not texts:
-        return None
-    words = [text for text in texts if isinstance(text, str)]
-    return "".join(words) if len(words) == len(texts) else None
+        content, place = "", Range(piece.place.end, piece.place.end).moved(unit.base)
+    elif node.kind is JsonKind.STRING:
+        content, place = literal(node, unit).text, literal(node, unit).range
+    else:
+        blocks = [found.value.scalar for item in node.items if (found := item.member("text")) is not None]
+        texts = [text for text in blocks if isinstance(text, str)]
+        is_joined = bool(texts) and len(texts) == len(node.items)
+        content, place = "".join(texts) if is_joined else node.range.of(unit.readable), node.range.moved(unit.base)
+    return ToolResult(content, place, _filled_text(piece.call_id), _filled_text(piece.name), piece.is_error)
 
 
 def _filled_text(node: JsonNode | None) -> str | None:

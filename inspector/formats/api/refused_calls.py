@@ -58,14 +58,10 @@ def _call_and_fault(piece: RefusedCall, unit: Unit) -> tuple[ToolCall, Fault]:
 
 
 def _reading(whole: Range, place: Range, call: ToolCall, fault: Fault) -> StructuredReading:
-    parts = (
-        (SpanKind.MARKUP, Range(0, place.start)),
-        (SpanKind.TOOL_CALL, place),
-        (SpanKind.MARKUP, Range(place.end, whole.end)),
-    )
-    return StructuredReading(
-        tuple(Span(kind, part, part, label="api") for kind, part in parts if len(part)), (call,), (fault,)
-    )
+    markup = (Range(0, place.start), Range(place.end, whole.end))
+    before, after = (Span(SpanKind.MARKUP, part, part, label="api") for part in markup)
+    spans = (before, Span(SpanKind.TOOL_CALL, place, place, label="api"), after)
+    return StructuredReading(tuple(span for span in spans if len(span.range)), (call,), (fault,))
 
 
 def _sentence(name: str | None, reason: str, *, is_known: bool) -> str:

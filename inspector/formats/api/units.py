@@ -77,10 +77,6 @@ class _UnitBuffer:
         self._length = 0
         self._takes_rest = False
 
-    @property
-    def _is_too_long(self) -> bool:
-        return self._length > self._max
-
     def hold_rest(self, unit: Unit) -> None:
         """See Cutter."""
         self._base = unit.base
@@ -88,10 +84,20 @@ class _UnitBuffer:
         self._length = len(unit.text)
         self._takes_rest = True
 
+    def close(self) -> Unit | None:
+        """See Cutter."""
+        if not self._pieces:
+            return None
+        return self._unit(UnitKind.TOO_LONG, None) if self._length > self._max else self._last()
+
+    def _last(self) -> Unit:
+        """The unit that the text's end cuts off."""
+        raise NotImplementedError
+
     def _collect(self, text: str, at: int, end: int) -> int:
         """Add `text` up to `end` to the unit, or all of it if the unit is too long; returns the position after it."""
         self._length += end - at
-        if self._is_too_long:
+        if self._length > self._max:
             self._takes_rest = True
             end = len(text)
         self._pieces.append(text[at:end])
@@ -131,12 +137,7 @@ class EventLines(_UnitBuffer):
         line, self._line = "".join(self._line), []
         return self._take(line), read_to
 
-    def close(self) -> Unit | None:
-        """See Cutter."""
-        if not self._pieces:
-            return None
-        if self._is_too_long:
-            return self._unit(UnitKind.TOO_LONG, None)
+    def _last(self) -> Unit:
         line = "".join(self._line)
         unit = self._take(line, cut=True) if line else None
         return unit or self._unit(UnitKind.VALUE, None, "".join(self._values) or None, cut=True)
@@ -201,12 +202,7 @@ class JsonValues(_UnitBuffer):
             return None, read_to
         return self._finished(cut=False), read_to
 
-    def close(self) -> Unit | None:
-        """See Cutter."""
-        if not self._pieces:
-            return None
-        if self._is_too_long:
-            return self._unit(UnitKind.TOO_LONG, None)
+    def _last(self) -> Unit:
         return self._finished(cut=True)
 
     def _end(self, text: str, at: int) -> int:
@@ -231,12 +227,11 @@ def _trimmed(text: str) -> Range:
 class BracketCounter:
     """Counts the open brackets of one value. It does not check them: a closer of any kind closes one."""
 
-    __slots__ = ("_depth", "_in_string", "_is_escape", "begun")
-
     def __init__(self) -> None:
         self._depth = 0
-        self._in_string = False
         self._is_escape = False
+        self.in_string = False
+        """Whether a string is open."""
         self.begun = False
         """Whether a bracket was read."""
 
@@ -245,21 +240,16 @@ class BracketCounter:
         """Whether there was a bracket, and all are closed."""
         return self.begun and not self._depth
 
-    @property
-    def in_string(self) -> bool:
-        """Whether a string is open."""
-        return self._in_string
-
     def feed(self, text: str, at: int = 0, end: int | None = None) -> int:
         """Read `text` from `at` to `end`; returns the position after the value's last bracket, -1 if it continues."""
         end = len(text) if end is None else end
         if self._is_escape and at < end:
             at, self._is_escape = at + 1, False
         while at < end:
-            if self._in_string:
+            if self.in_string:
                 last = closing_quote(text, '"', at, end)
                 if last >= 0:
-                    self._in_string, at = False, last + 1
+                    self.in_string, at = False, last + 1
                     continue
                 self._is_escape = bool(trailing_backslashes(text, at, end) & 1)
                 return -1
@@ -269,7 +259,7 @@ class BracketCounter:
             at = found.end()
             bracket = found[0]
             if bracket == '"':
-                self._in_string = True
+                self.in_string = True
             elif bracket in "{[":
                 self._depth += 1
                 self.begun = True

@@ -14,7 +14,7 @@ from weaklink.inspector.formats.dialect import Enclosed, call_state, closing, in
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import ARGUMENT_KEYS, CallShape, decoded_arguments, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.json_scanner import JsonKind, JsonMember, JsonNode
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import SpanKind, ToolCall
@@ -103,16 +103,14 @@ APERTUS = json_format(
     name="apertus",
     summary='<|tools_prefix|>[{"name": {...}}]<|tools_suffix|>: the name is the key',
     models=("*apertus*",),
-    markers=JsonMarkers(
-        (Enclosed(_OPENER, _CLOSER),),
-        reasoning=(),
-        turns=(
-            *_OWN_TURNS,
-            opening(_INNER, "deliberation"),
-            Transition(_OUTER, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
-        ),
-        turn_states=(_HEADER, *_STATES),
+    calls=(Enclosed(_OPENER, _CLOSER),),
+    reasoning=(),
+    turns=(
+        *_OWN_TURNS,
+        opening(_INNER, "deliberation"),
+        Transition(_OUTER, MarkerSplit.BEFORE, "marker", STRAY_END_MARKER, closes="deliberation"),
     ),
+    turn_states=(_HEADER, *_STATES),
     signs=DetectionPatterns(
         calls={r"<\|tools_prefix\|>": 0.97}, hints={r"<\|inner_prefix\|>|<\|assistant_start\|>": 0.9}
     ),

@@ -34,9 +34,10 @@ from weaklink.inspector.formats.json.call_shape import (
     json_of,
 )
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import NAMED, NAMED_CALLS, BareJson, json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.json_scanner import read_json
+from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
@@ -78,7 +79,7 @@ JSON_SCHEMA = json_format(
     summary='[{"name": ..., "parameters": {...}}]: the reply is JSON, as constrained output makes it',
     aliases=("constrained", "tool_choice_required"),
     models=(),
-    markers=JsonMarkers(bare=BareJson()),
+    bare=BareJson(),
     signs=DetectionPatterns(
         calls=BARE_PATTERNS,
         hints={rf"{_BEFORE}```(?:json)?\s*\[\s*{_CALL}": 0.7, rf"{_BEFORE}(?:```(?:json)?\s*)?{_CALL}": 0.5},
@@ -94,11 +95,9 @@ XLAM = json_format(
     name="xlam",
     summary="[...]: an array of JSON objects, bare, fenced or tagged",
     models=("*llama-xlam*", "*xlam*"),
-    markers=JsonMarkers(
-        (Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
-        ahead=Lookahead(Repeat(r"\s"), ("[", "{")),
-        bare=BareJson(has_fences=True),
-    ),
+    calls=(Enclosed("[TOOL_CALLS]"), Enclosed("<tool_call>", "</tool_call>")),
+    ahead=Lookahead(Repeat(r"\s"), ("[", "{")),
+    bare=BareJson(has_fences=True),
     signs=DetectionPatterns(
         calls={**BARE_PATTERNS, r"<tool_call>\s*\[\s*\{": 0.7, r"\[TOOL_CALLS\]\s*\[\s*\{": 0.6},
         hints={r"```(?:json)?\s*\[\s*\{\s*\"name\"": 0.7},
@@ -116,7 +115,10 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
     reading = _READ(closed)
     head = _HEAD.match(closed.inner_text)
     if head is None:
-        return reading if _WRAPPER.search(closed.inner_text, 0, 64) else _unwrapped(reading)
+        place = reading.calls[0].range
+        edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
+        fault = _unwrapped("", Range(place.start, place.start + 1), edits=edits)
+        return reading if _WRAPPER.search(closed.inner_text, 0, 64) else reading.recovered(fault)
     if (head[1] == f'"{_SEVERAL}"') == (head[2] == "["):
         return reading
     what, belongs = ("An array", _SEVERAL) if head[2] == "[" else ("One object", _ONE)
@@ -126,14 +128,12 @@ def _read_calls(closed: SpanClosed) -> ParseResult:
     return reading.recovered(Fault(rules.NOT_A_CALL, place, message, f"Rename the key to `{belongs}`.", fix))
 
 
-def _unwrapped(reading: ParseResult) -> ParseResult:
-    """The calls of a span without the object around them."""
-    place = reading.calls[0].range
-    edits = (Edit(Range(place.start, place.start), f'{{"{_ONE}": '), Edit(Range(place.end, place.end), "}"))
-    message = f"The call is not wrapped in an object; the server expects it under `{_ONE}`."
-    fix = Fix(edits, safe=True)
-    where = Range(place.start, place.start + 1)
-    return reading.recovered(Fault(rules.NOT_A_CALL, where, message, f"Put it under `{_ONE}`.", fix))
+_unwrapped = FaultMessage(
+    rules.NOT_A_CALL,
+    f"The call is not wrapped in an object; the server expects it under `{_ONE}`.",
+    f"Put it under `{_ONE}`.",
+    safe=True,
+)
 
 
 def _read_text(closed: SpanClosed) -> ParseResult:
@@ -163,14 +163,12 @@ GENERIC_JSON = json_format(
     summary='{"tool_call": {...}} or {"response": "..."}: the whole reply is one JSON object',
     aliases=("llamacpp_generic",),
     models=(),
-    markers=JsonMarkers(
-        bare=BareJson(
-            {"{": _GENERIC_CALL},
-            more=tuple(Transition(one, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
-            more_states=(
-                State(_RESPONSE, SpanKind.TEXT, (), _RESPONSE, payload=JSON, then=unmarked(HOME, MarkerSplit.AFTER)),
-            ),
-        )
+    bare=BareJson(
+        {"{": _GENERIC_CALL},
+        more=tuple(Transition(one, MarkerSplit.BEFORE, _RESPONSE, width=0, ahead=_STRING) for one in _BEGINNINGS),
+        more_states=(
+            State(_RESPONSE, SpanKind.TEXT, (), _RESPONSE, payload=JSON, then=unmarked(HOME, MarkerSplit.AFTER)),
+        ),
     ),
     signs=DetectionPatterns(
         calls={rf'\A\s*(?:```(?:json)?\s*)?\{{\s*"(?:{_ONE}"\s*:\s*\{{|{_SEVERAL}"\s*:\s*\[)': 0.85},

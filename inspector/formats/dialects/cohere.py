@@ -17,7 +17,7 @@ from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opener_ag
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_call_without_id, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
@@ -73,27 +73,25 @@ COHERE = json_format(
     summary="<|START_ACTION|>[...]<|END_ACTION|>: an array of JSON objects with ids",
     aliases=("command_r7b", "command_a"),
     models=("*command-r7b*", "*command-a*", "*c4ai-command*", "*cohere*"),
-    markers=JsonMarkers(
-        (Enclosed(_OPENER, _CLOSER), *_FENCED),
-        results=(_RESULTS,),
-        definitions=(Enclosed("```json", "```"),),
-        reasoning=(ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),),
-        turns=(
-            *_HEADERS,
-            *_TOKENS,
-            *_RESULTS_BY_SYSTEM,
-            *turn_ends(_TURN, _END, "<BOS_TOKEN>", "<EOS_TOKEN>"),
-            *_ACTION_AGAIN,
-            *(opening(part, "part") for part in _PARTS),
-        ),
-        turn_states=(
-            _HEADER,
-            _TOKEN,
-            State("results header", SpanKind.MARKUP, (opening(_RESULTS.opener, _RESULT),), label="turn_header"),
-            markup_state("part", SECTION, HOME),
-        ),
-        homes={**ROLE_HOMES, "chatbot": "text"},
+    calls=(Enclosed(_OPENER, _CLOSER), *_FENCED),
+    results=(_RESULTS,),
+    definitions=(Enclosed("```json", "```"),),
+    reasoning=(ReasoningTag("think", "<|START_THINKING|>", "<|END_THINKING|>"),),
+    turns=(
+        *_HEADERS,
+        *_TOKENS,
+        *_RESULTS_BY_SYSTEM,
+        *turn_ends(_TURN, _END, "<BOS_TOKEN>", "<EOS_TOKEN>"),
+        *_ACTION_AGAIN,
+        *(opening(part, "part") for part in _PARTS),
     ),
+    turn_states=(
+        _HEADER,
+        _TOKEN,
+        State("results header", SpanKind.MARKUP, (opening(_RESULTS.opener, _RESULT),), label="turn_header"),
+        markup_state("part", SECTION, HOME),
+    ),
+    homes={**ROLE_HOMES, "chatbot": "text"},
     signs=DetectionPatterns(
         calls={r"<\|START_ACTION\|>": 0.97}, hints={r"<\|START_(?:RESPONSE|THINKING)\|>|_TOKEN\|>": 0.9}
     ),

@@ -6,7 +6,7 @@ table, since their markers are distinct; the end of the prompt, or else the firs
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from string import ascii_letters
 
 from msgspec.structs import replace
@@ -88,9 +88,8 @@ _HEADED_RESULT = HeadedResultReader(
     lazy_pattern(rf"(?:name=)?(?P<name>{_NAME})(?:\n<\|recipient\|>all\n<\|content\|>|:\n|\n)")
 )
 
-_HEADS_V1 = tuple(
-    Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in ("user:\n", "system:\n", "assistant:\n")
-)
+_ROLES_V1 = ("user:\n", "system:\n", "assistant:\n")
+_HEADS_V1 = tuple(Transition(role, MarkerSplit.BEFORE, "v1 role", width=0) for role in _ROLES_V1)
 
 
 def _named(marker: str, target: str, *after: LookaheadPiece) -> Transition:
@@ -199,26 +198,19 @@ FUNCTIONARY_TABLE = dialect_table(
 def _read_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. After `<|python_tag|>` there is no header, only code."""
     text, span = closed.inner_text, closed.span
-    if span.label != "code" or (_CALL.header.match(text) and text.startswith(f"{_CODE_TOOL}\n")):
-        return _CALL(closed)
-    if not text.strip():
+    is_headed = _CALL.header.match(text) and text.startswith(f"{_CODE_TOOL}\n")
+    if span.label != "code" or is_headed or not text.strip():
         return _CALL(closed)
     is_code = is_python_code(text.strip())
     call = ToolCall(_CODE_TOOL, text, text, valid=is_code, range=span.inner, arguments_range=span.inner)
-    faults = (
-        () if is_code else (Fault(NOT_A_CALL, Range(0, len(text)).stripped(text).moved(span.inner.start), _NO_CODE),)
-    )
-    return ParseResult(calls=(call,), faults=faults, complete=is_code)
+    no_code = Fault(NOT_A_CALL, Range(0, len(text)).stripped(text).moved(span.inner.start), _NO_CODE)
+    return ParseResult(calls=(call,), faults=() if is_code else (no_code,), complete=is_code)
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A result's header has the name of the tool."""
     is_headed = closed.span.label != "bare" or closed.inner_text.lstrip().startswith("name=")
     return (_HEADED_RESULT if is_headed else read_result)(closed)
-
-
-def _write_calls(calls: Sequence[ToolCall]) -> str:
-    return "".join(f"{ARROWS}{call.name}\n{json_of(call.arguments)}" for call in calls)
 
 
 def _expresses(call: ToolCall) -> bool:
@@ -248,7 +240,7 @@ FUNCTIONARY = Format(
         ReasoningReader((">>>", "<function=", "<|reserved_special_token_249|>"), ("</function>",)),
         results=_read_result,
     ),
-    write_calls=_write_calls,
+    write_calls=lambda calls: "".join(f"{ARROWS}{call.name}\n{json_of(call.arguments)}" for call in calls),
     near_calls=(
         (lazy_pattern(r"(?:>>[ \t]?>?|>[ \t]>>?)(?:[A-Za-z_][\w.-]{0,63})(?=\n\{)"), ">>>NAME"),
         (lazy_pattern(r"</?functions?[ :_=\"'][^<>\n]{0,64}>(?=\{)"), "<function=NAME>"),

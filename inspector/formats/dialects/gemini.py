@@ -5,7 +5,7 @@ tool_chat_template_gemma3_pythonic.jinja. Gemini models write `print(default_api
 or a list of calls; some write JSON. A fence of any other language is text. The API's own parts are read elsewhere.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
@@ -29,13 +29,6 @@ CALL_OPENER = "```tool_code"
 _CALL, _RESULT = Enclosed(CALL_OPENER, _FENCE), Enclosed("```tool_outputs", _FENCE)
 _LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
 _INTO_RESULT = Transition(_RESULT.opener, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
-
-GEMINI_PATTERNS = DetectionPatterns(
-    calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
-)
-
-READ_CALLS = PythonCallReader(namespace=_NAMESPACE)
-"""The reader of the content of a fence of calls."""
 
 
 def _call_states(transitions: Transitions) -> Iterator[State]:
@@ -66,13 +59,7 @@ def _states() -> tuple[State, ...]:
 GEMINI_TABLE = Table(_states, ROLE_HOMES, "text")
 
 
-def write_calls(calls: Sequence[ToolCall]) -> str:
-    """The fence that a model writes for these calls, one per line."""
-    lines = "\n".join(map(write_call, calls))
-    return f"{CALL_OPENER}\n{lines}\n{_FENCE}"
-
-
-def expresses(call: ToolCall) -> bool:
+def _expresses(call: ToolCall) -> bool:
     """Whether a fence of `tool_code` can express the call: `print` is a wrapper there, not a tool."""
     return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)
 
@@ -82,9 +69,11 @@ GEMINI = Format(
     summary="calls in fences of `tool_code`, in Python's syntax or JSON; or the Gemini API's JSON",
     aliases=("gemma3", "tool_code"),
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
-    confidence=GEMINI_PATTERNS,
+    confidence=DetectionPatterns(
+        calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
+    ),
     new_parser=api_or_text(GeminiShapes, table_parser(GEMINI_TABLE)),
-    readers=reader_table(READ_CALLS, ReasoningReader((CALL_OPENER,), (_FENCE,))),
-    write_calls=write_calls,
-    expresses=expresses,
+    readers=reader_table(PythonCallReader(namespace=_NAMESPACE), ReasoningReader((CALL_OPENER,), (_FENCE,))),
+    write_calls=lambda calls: "\n".join((CALL_OPENER, *map(write_call, calls), _FENCE)),
+    expresses=_expresses,
 )

@@ -21,7 +21,7 @@ from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat
 
@@ -43,13 +43,11 @@ GRANITE = json_format(
     name="granite",
     summary="<|tool_call|>[...]: an array of JSON objects",
     models=("*granite*",),
-    markers=JsonMarkers(
-        (Enclosed("<|tool_call|>"), Enclosed("<tool_call>", "</tool_call>")),
-        ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
-        reasoning=(*THINK_TAGS, *_PROSE_REASONING),
-        turns=GRANITE_TURNS,
-        turn_states=GRANITE_STATES,
-    ),
+    calls=(Enclosed("<|tool_call|>"), Enclosed("<tool_call>", "</tool_call>")),
+    ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
+    reasoning=(*THINK_TAGS, *_PROSE_REASONING),
+    turns=GRANITE_TURNS,
+    turn_states=GRANITE_STATES,
     signs=DetectionPatterns(calls={r"<\|tool_call\|>\s*\[": 0.95}),
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
 )
@@ -68,7 +66,8 @@ GRANITE_20B_FC = json_format(
     name="granite_20b_fc",
     summary="<function_call> before each JSON object",
     models=("*granite-20b-functioncalling*", "*granite-20b-fc*"),
-    markers=JsonMarkers((Enclosed("<function_call>"),), ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```"))),
+    calls=(Enclosed("<function_call>"),),
+    ahead=Lookahead(Repeat(r"\s"), ("{", "[", "```")),
     signs=DetectionPatterns(calls={r"<function_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="<function_call> "),
     write_calls=lambda calls: "".join(f"<function_call> {call_object(call)}" for call in calls),

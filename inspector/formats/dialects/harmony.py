@@ -130,6 +130,9 @@ _MISPLACED = tuple(
 )
 
 
+_TOOL = "` to=` and the called tool"
+
+
 def _malformed(cut: MarkerSplit, target: str, expects: str) -> Transition:
     return replace(unmarked(target, cut), rule=rules.MALFORMED_HEADER, expects=expects)
 
@@ -190,15 +193,19 @@ def _headers() -> Iterator[State]:
     for name, target in _CHANNELS.items():
         recipients = (*_RECIPIENTS, *(_MISPLACED if name != "commentary" else ()))
         calls = (replace(transition, target="call on channel") for transition in recipients)
-        transitions = (closing(MESSAGE, target), inside(CONSTRAIN, f"{name} type"), *calls, *leaving)
-        spaced = (*transitions, inside(" ", f"{name} type"))
+        message, typed = closing(MESSAGE, target), f"{name} type"
+        as_json = typed if name == "final" else f"{name} constrained"  # only a call or an answer is JSON
+        transitions = (message, inside(CONSTRAIN, as_json), *calls, *leaving)
+        spaced = (*transitions, inside(" ", typed))
         no_message = _malformed(MarkerSplit.BEFORE, target, f"`{MESSAGE}`")
         into_junk = _malformed(MarkerSplit.NONE, f"{name} junk", f"`{MESSAGE}`")
         yield _header(f"{name} header", spaced, into_junk)
         yield _header(f"{name} junk", spaced)
-        typed = (*transitions, *(inside(word, f"{name} type") for word in _TYPES))
         into_junk = replace(into_junk, ahead=Lookahead(Repeat(r"\w", 0, 32), MESSAGE))
-        yield _header(f"{name} type", typed, into_junk, no_message)
+        unaddressed = replace(message, rule=rules.MALFORMED_HEADER, expects=_TOOL)
+        for state, end in ((typed, message), (f"{name} constrained", unaddressed)):
+            words = (inside(word, state) for word in _TYPES)
+            yield _header(state, (end, *transitions[1:], *words), into_junk, no_message)
     yield _header("others", (closing(MESSAGE, ROLE), *leaving))
     yield markup_state("marker", "turn_header", "text")
 

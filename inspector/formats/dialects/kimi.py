@@ -30,14 +30,15 @@ from weaklink.inspector.formats.dialect import (
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
 from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.json_scanner import read_json
-from weaklink.inspector.model import Json, SpanKind, ToolCall
+from weaklink.inspector.json_text import object_of
+from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat, State
@@ -212,20 +213,7 @@ def _placed(fault: Fault, start: int, span: Range) -> Fault:
     return fault.moved(start) if len(fault.range) else Fault(fault.rule, span, fault.message, fault.hint)
 
 
-def _type_of(value: Json) -> str:
-    match value:
-        case str():
-            return "string"
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case dict():
-            return "object"
-        case list():
-            return "array"
-        case _:
-            return "number"
+_TYPE_OF = {str: "string", type(None): "null", bool: "boolean", dict: "object", list: "array"}
 
 
 def _write_k3(calls: Sequence[ToolCall]) -> str:
@@ -235,8 +223,9 @@ def _write_k3(calls: Sequence[ToolCall]) -> str:
 
 def _write_call(call: ToolCall, index: int) -> str:
     arguments = (
-        f'{_ARGUMENT}{_escaped(name)}" type="{_type_of(value)}"<|sep|>{value_text(value)}{_closes("argument")}'
-        for name, value in arguments_of(call).items()
+        f'{_ARGUMENT}{_escaped(name)}" type="{_TYPE_OF.get(type(value), "number")}"<|sep|>{value_text(value)}'
+        f"{_closes('argument')}"
+        for name, value in object_of(call.arguments).items()
     )
     return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
 

@@ -7,9 +7,7 @@ Sources: Meta's prompt format for Llama 3.1 and 3.2, llama.cpp:models/templates/
 vllm:tests/tool_parsers/test_llama3_json_tool_parser.py, MeetKai/functionary:tests/prompt_test_v3-llama3.1.txt.
 """
 
-import ast
 import re
-import warnings
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -34,7 +32,7 @@ from weaklink.inspector.formats.python.calls import read_calls
 from weaklink.inspector.formats.python.follower import PythonTracker
 from weaklink.inspector.formats.python.writing import is_python_code
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
-from weaklink.inspector.model import Json, ToolCall
+from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
 from weaklink.inspector.segmenter.table import (
@@ -76,7 +74,6 @@ _CUT_HEADER = re.compile(
 )
 
 _SUFFIX = ".call"
-_MOST = 20_000
 
 # An object, or an array of objects; a list comprehension is code.
 _HOLDS_JSON = re.compile(r"\[?\s{0,16}\{")
@@ -160,26 +157,16 @@ def _code(closed: SpanClosed) -> ParseResult:
         return _JSON(closed)
     first = text.index(content)
     whole = Range(first, first + len(content)).moved(start)
-    built_in = _BUILT_IN.match(text)
-    if built_in is not None and content.endswith(")"):
-        value_range = Range(built_in.end(), first + len(content) - 1)
-        value = _literal(value_range.of(text))
-        if value is not None:
-            call = ToolCall(
-                built_in["name"],
-                {built_in["key"]: value},
-                Range(built_in.start("key"), value_range.end).of(text),
-                valid=True,
-                range=whole,
-                name_range=Range(*built_in.span("name")).moved(start),
-                arguments_range=Range(built_in.start("key"), value_range.end).moved(start),
-            )
-            return ParseResult(calls=(call,), complete=True)
     name_range = _name_of_cut(text, first)
     if name_range is not None:
-        return _cut(name_range.of(text), name_range.moved(start), content, whole)
+        name = name_range.of(text)
+        call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range.moved(start))
+        message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
+        fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message)
+        return ParseResult(calls=(call,), faults=(fault,))
     if _BUILT_IN_BEGINS.match(content) and content.endswith(")"):
-        return _several_arguments(content, whole)
+        found = read_calls(content, whole.start)
+        return replace(found, calls=tuple(map(_without_suffix, found.calls)), open_ended=False)
     is_code = is_python_code(content)
     call = ToolCall(CODE_TOOL, content, content, valid=is_code, range=whole, arguments_range=whole)
     return ParseResult(calls=(call,), faults=() if is_code else (Fault(NOT_A_CALL, whole, _NO_CODE),), complete=is_code)
@@ -198,38 +185,13 @@ def _name_of_cut(text: str, first: int) -> Range | None:
     return None if tracker.completed or tracker.broken else Range(*built_in.span("name"))
 
 
-def _several_arguments(content: str, whole: Range) -> ParseResult:
-    """Read a built-in call with any arguments; its name is the tool's, without `.call`."""
-    found = read_calls(content, whole.start)
-    calls = tuple(map(_without_suffix, found.calls))
-    return ParseResult(calls=calls, faults=found.faults, complete=found.complete)
-
-
 def _without_suffix(call: ToolCall) -> ToolCall:
+    """A built-in call, named by the tool's name without `.call`."""
     name, place = call.name, call.name_range
     if name is None or place is None or not name.endswith(_SUFFIX):
         return call
     place = Range(place.start, place.end - len(_SUFFIX))
     return replace(call, name=name.removesuffix(_SUFFIX), name_range=place)
-
-
-def _cut(name: str, name_range: Range, content: str, whole: Range) -> ParseResult:
-    call = ToolCall(name, content, content, valid=False, range=whole, name_range=name_range)
-    message = f"The call of `{name}` ends before it is complete; `)` is missing at the end."
-    return ParseResult(calls=(call,), faults=(Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message),))
-
-
-def _literal(text: str) -> Json:
-    """The string, number or boolean of a Python literal; None for anything else, which is never evaluated."""
-    if len(text) > _MOST:
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)
-            value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return value if isinstance(value, str | int | float | bool) else None
 
 
 def _expresses(call: ToolCall) -> bool:

@@ -37,7 +37,7 @@ from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTa
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CallKeys, call_array, call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.segmenter.table import HOME, ROLE, Lookahead, MarkerSplit, Repeat, Transition, unmarked
 
 _NEAR_TOOLCALL = re.compile(r"(?i)<(?!(?-i:TOOLCALL)>)tool[ _-]?calls?>?(?=\s{0,8}(?:\[\s{0,8})?\{)")
@@ -45,11 +45,9 @@ APRIEL = json_format(
     name="apriel",
     summary="<tool_calls>[...]</tool_calls> after reasoning in prose",
     models=("*apriel*",),
-    markers=JsonMarkers(
-        (Enclosed("<tool_calls>", "</tool_calls>"),),
-        reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
-        turns=turn_ends("[END FINAL RESPONSE]", "<|end|>"),
-    ),
+    calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
+    reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
+    turns=turn_ends("[END FINAL RESPONSE]", "<|end|>"),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
 )
@@ -57,7 +55,7 @@ INTERNLM2 = json_format(
     name="internlm2",
     summary="<|action_start|><|plugin|>{...}<|action_end|>, arguments under `parameters`",
     models=("*internlm*", "*intern-s1*"),
-    markers=JsonMarkers(tuple(Enclosed(f"<|action_start|>{space}<|plugin|>", "<|action_end|>") for space in ("", " "))),
+    calls=tuple(Enclosed(f"<|action_start|>{space}<|plugin|>", "<|action_end|>") for space in ("", " ")),
     signs=DetectionPatterns(calls={r"<\|action_start\|>\s*<\|plugin\|>": 0.95}),
     reader=JsonCallReader(CallKeys(arguments="parameters"), between="<|action_end|><|action_start|><|plugin|>\n"),
     write_calls=lambda calls: "".join(
@@ -68,7 +66,8 @@ JAMBA = json_format(
     name="jamba",
     summary="<tool_calls>[...]</tool_calls>: an array of JSON objects",
     models=("*jamba*",),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<|eom|>")),
+    calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
+    turns=turn_ends("<|eom|>"),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
     reader=JsonCallReader(is_array=True),
 )
@@ -76,10 +75,8 @@ HUNYUAN = json_format(
     name="hunyuan",
     summary="<tool_calls>[...]</tool_calls> after <think> and <answer>",
     models=("*hunyuan*",),
-    markers=JsonMarkers(
-        (Enclosed("<tool_calls>", "</tool_calls>"),),
-        turns=(*(opening(tag, "marker") for tag in ("<answer>", "</answer>")), *turn_ends("<|eos|>")),
-    ),
+    calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
+    turns=(*(opening(tag, "marker") for tag in ("<answer>", "</answer>")), *turn_ends("<|eos|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
     reader=JsonCallReader(is_array=True),
 )
@@ -87,11 +84,9 @@ LONGCAT = json_format(
     name="longcat",
     summary="JSON object in <longcat_tool_call> tags",
     models=("*longcat*",),
-    markers=JsonMarkers(
-        (Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
-        reasoning=(ReasoningTag("think", "<longcat_think>", "</longcat_think>"), *THINK_TAGS),
-        turns=turn_ends("</longcat_s>"),
-    ),
+    calls=(Enclosed("<longcat_tool_call>", "</longcat_tool_call>"),),
+    reasoning=(ReasoningTag("think", "<longcat_think>", "</longcat_think>"), *THINK_TAGS),
+    turns=turn_ends("</longcat_s>"),
     signs=DetectionPatterns(calls={r"<longcat_tool_call>\s*\{": 0.95}),
     reader=JsonCallReader(between="</longcat_tool_call>\n<longcat_tool_call>"),
     write_calls=lambda calls: "\n".join(
@@ -102,12 +97,10 @@ NEMOTRON_JSON = json_format(
     name="nemotron_json",
     summary="<TOOLCALL>[...]</TOOLCALL>: an array of JSON objects",
     models=("*nemotron*", "*llama-3.1-nemotron*", "*llama-3.3-nemotron*"),
-    markers=JsonMarkers(
-        (Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
-        results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),
-        definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
-        turns=turn_ends("<SPECIAL_12>"),
-    ),
+    calls=(Enclosed("<TOOLCALL>", "</TOOLCALL>"),),
+    results=(Enclosed("<TOOL_RESPONSE>", "</TOOL_RESPONSE>"),),
+    definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
+    turns=turn_ends("<SPECIAL_12>"),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
     reader=JsonCallReader(is_array=True),
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
@@ -118,11 +111,9 @@ PHI4 = json_format(
     summary="functools[...] or <|tool_call|>[...]<|/tool_call|>: an array of JSON objects",
     aliases=("phi4_mini", "phi"),
     models=("*phi-4*", "*phi4*"),
-    markers=JsonMarkers(
-        (Enclosed("functools"), Enclosed("<|tool_call|>", "<|/tool_call|>")),
-        ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS),
-        turns=turn_ends("<|end|>"),
-    ),
+    calls=(Enclosed("functools"), Enclosed("<|tool_call|>", "<|/tool_call|>")),
+    ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS),
+    turns=turn_ends("<|end|>"),
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
     reader=JsonCallReader(is_array=True),
     near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
@@ -145,20 +136,18 @@ INKLING = json_format(
     name="inkling",
     summary='<|content_invoke_tool_json|>{"name": ..., "args": {...}}<|end_message|>: typed blocks',
     models=("*inkling*",),
-    markers=JsonMarkers(
-        (Enclosed(_INVOKE, "<|end_message|>"),),
-        reasoning=(ReasoningTag("think", "<|content_thinking|>", "<|end_message|>", ended_by=(_INTO_CALL,)),),
-        turns=(
-            *(opening(f"<|message_{role}|>", "message") for role in ("model", "user", "system", "tool")),
-            *turn_ends("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
-            *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
-        ),
-        turn_states=(
-            replace(markup_state("message", "turn_header", ROLE, r"[^\w.\-]"), unfinished="<|content_…|>"),
-            text_state("reply", (), _INTO_NAME, r"[\s\S]", _INTO_TEXT),
-        ),
-        tails={"<|message_model|>": "reply"},
+    calls=(Enclosed(_INVOKE, "<|end_message|>"),),
+    reasoning=(ReasoningTag("think", "<|content_thinking|>", "<|end_message|>", ended_by=(_INTO_CALL,)),),
+    turns=(
+        *(opening(f"<|message_{role}|>", "message") for role in ("model", "user", "system", "tool")),
+        *turn_ends("<|content_text|>", "<|content_invoke_tool_text|>", "<|content_tool_error|>"),
+        *turn_ends("<|end_message|>", "<|content_model_end_sampling|>"),
     ),
+    turn_states=(
+        replace(markup_state("message", "turn_header", ROLE, r"[^\w.\-]"), unfinished="<|content_…|>"),
+        text_state("reply", (), _INTO_NAME, r"[\s\S]", _INTO_TEXT),
+    ),
+    tails={"<|message_model|>": "reply"},
     signs=DetectionPatterns(
         calls={r"<\|content_invoke_tool_json\|>": 0.97},
         hints={r"<\|(?:content_(?:thinking|text)|message_model)\|>": 0.9},

@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from weaklink.inspector.formats.chat_turns import turn_ends
 from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.call_shape import arguments_of, call_object, value_text
+from weaklink.inspector.formats.json.call_shape import call_object, value_text
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.json.format import JsonMarkers, json_format
+from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
 from weaklink.inspector.formats.xml.tag_families import invoke_tags
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.rules.markers import WRONG_OPENER
 from weaklink.inspector.segmenter.table import Lookahead, Repeat
@@ -80,7 +81,8 @@ MINIMAX_M1 = json_format(
     name="minimax_m1",
     summary="<tool_calls> around JSON objects, one per line",
     models=("*minimax-m1*", "*minimax-text*"),
-    markers=JsonMarkers((Enclosed("<tool_calls>", "</tool_calls>"),), turns=turn_ends("<end_of_sentence>", "[e~[")),
+    calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
+    turns=turn_ends("<end_of_sentence>", "[e~["),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\{": 0.85}),
     reader=JsonCallReader(is_row=True),
     write_calls=lambda calls: "<tool_calls>\n" + "".join(f"{call_object(call)}\n" for call in calls) + "</tool_calls>",
@@ -114,7 +116,7 @@ def _value(members: list[tuple[str, Json]]) -> Json:
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
-    written = (f'{_INVOKE}{call.name}">{_write_value(arguments_of(call))}{_INVOKE_END}' for call in calls)
+    written = (f'{_INVOKE}{call.name}">{_write_value(object_of(call.arguments))}{_INVOKE_END}' for call in calls)
     return "\n".join((_WRAPPER.opener, *written, _WRAPPER.closer))
 
 

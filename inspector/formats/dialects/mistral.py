@@ -160,14 +160,12 @@ def _read_any(closed: SpanClosed) -> ParseResult:
     place = Range(*alone.span("name")).moved(closed.span.inner.start)
     whole = Range(place.start, place.start + len(text.strip()))
     call = ToolCall(alone["name"], "", "", valid=False, range=whole, id=alone["id"], name_range=place)
-    return ParseResult(calls=(call,), faults=(_no_arguments(call),))
-
-
-def _no_arguments(call: ToolCall) -> Fault:
-    """The fault of a call that ends before its arguments: a call without arguments has an empty object."""
     message = f"The call ends before the arguments of `{call.name}`."
+    if "[ARGS]" not in text:  # servers read the marker without arguments as a call, a name without it as content
+        message = f"The call ends with the name `{call.name}`, before `[ARGS]` and the arguments."
     hint = "Raise the output token limit if the reply was cut off; a call without arguments ends with `[ARGS]{}`."
-    return Fault(TRUNCATED_JSON, Range(call.range.end - 1, call.range.end), message, hint)
+    fault = Fault(TRUNCATED_JSON, Range(whole.end - 1, whole.end), message, hint)
+    return ParseResult(calls=(call,), faults=(fault,))
 
 
 def _read_result(closed: SpanClosed) -> ParseResult:

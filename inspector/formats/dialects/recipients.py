@@ -9,6 +9,7 @@ in Harmony. Sources: vllm:vllm/parser/beam.py, sglang's parser `beam`.
 """
 
 import re
+from functools import partial
 
 import msgspec
 from msgspec.structs import replace
@@ -35,16 +36,11 @@ _INTO_CONTENT = Transition(_MESSAGE, MarkerSplit.AFTER, HOME)
 _ATEM = invoke_tags(Enclosed("<atem:function_calls>", "</atem:function_calls>"), "atem:", anywhere=True)
 
 
-def _without_namespace(name: str) -> str:
-    """The tool `f` of the name `f.f`."""
-    head, _, tail = name.partition(".")
-    return tail if head == tail else name
-
-
 MUSE = xml_format(
     "muse",
     " to=RECIPIENT<|message|>; a call has <atem:invoke name=NAME> tags, in <atem:function_calls> tags",
-    replace(_ATEM, reader=XmlCallReader(_ATEM.call.syntax, unescape=_without_namespace)),
+    # The tool `f` is named `f.f`.
+    replace(_ATEM, reader=XmlCallReader(_ATEM.call.syntax, unescape=partial(re.sub, r"\A([^.]*)\.\1\Z", r"\1"))),
     aliases=("muse_glimmer", "musespark1x", "atem"),
     models=("*muse-glimmer*", "*muse-spark*"),
     signs=DetectionPatterns(

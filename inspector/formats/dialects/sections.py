@@ -11,9 +11,10 @@ prompt of Cline.
 import re
 
 from weaklink.inspector.formats.chat_turns import turn_ends
-from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, opening
+from weaklink.inspector.formats.dialect import ReasoningTag, opening
 from weaklink.inspector.formats.format import DetectionPatterns
-from weaklink.inspector.formats.json.named_calls import NamedCallReader, Section, section_format, section_table
+from weaklink.inspector.formats.json.format import TOOL_RESPONSE
+from weaklink.inspector.formats.json.named_calls import NamedCallReader, Section, section_format
 
 
 def _plamo(tag: str) -> str:
@@ -32,15 +33,12 @@ PLAMO3 = section_format(
     "plamo3",
     "PLaMo 3: tokens around the requests, the name and the JSON of its arguments",
     _PLAMO,
-    section_table(
-        _PLAMO,
-        reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
-        turns=turn_ends("<|plamo:tag|>", "<|plamo:eos|>"),
-    ),
     NamedCallReader(
         re.compile(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
     ),
     call=f"{_plamo('begin_tool_name')}{{name}}{_plamo('end_tool_name')}{_ARGUMENTS}{{arguments}}",
+    reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
+    turns=turn_ends("<|plamo:tag|>", "<|plamo:eos|>"),
     models=("*plamo-3*", "*plamo3*"),
     signs=DetectionPatterns(calls={r"<\|plamo:begin_tool_requests?:plamo\|>": 0.97}, hints={r"<\|plamo:": 0.85}),
 )
@@ -49,16 +47,13 @@ SOLAR_OPEN = section_format(
     "solar_open",
     "<|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>{...}, in <|tool_calls|> and <|calls|>",
     _SOLAR,
-    section_table(
-        _SOLAR,
-        reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
-        turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
-    ),
     NamedCallReader(
         re.compile(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
         "`ID<|tool_call:name|>NAME<|tool_call:args|>`, then the arguments",
     ),
     call="{id}<|tool_call:name|>{name}<|tool_call:args|>{arguments}",
+    reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
+    turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
     models=("*solar-open-100b*",),
     signs=DetectionPatterns(calls={r"<\|tool_call:begin\|>": 0.97}, hints={r"<\|tool_calls\|>": 0.6}),
     ids=True,
@@ -68,12 +63,12 @@ MIROTHINKER = section_format(
     "mirothinker",
     "<use_mcp_tool> with <server_name>, <tool_name> and the JSON of <arguments>",
     _MCP,
-    section_table(_MCP, results=(Enclosed("<tool_response>", "</tool_response>"),)),
     NamedCallReader(
         re.compile(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
         "`SERVER</server_name>`, `<tool_name>NAME</tool_name>` and `<arguments>`",
     ),
     call="tools</server_name>\n<tool_name>{name}</tool_name>\n<arguments>\n{arguments}\n",
+    results=(TOOL_RESPONSE,),
     models=("*mirothinker*",),
     signs=DetectionPatterns(calls={r"<use_mcp_tool>\s*<server_name>": 0.97}, hints={r"</?use_mcp_tool>": 0.8}),
     around="\n",

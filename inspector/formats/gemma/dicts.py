@@ -28,7 +28,7 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from weaklink.inspector.rules.rule import Rule
 from weaklink.inspector.scanning import MOST_ROUNDS, QuoteSearch, end_of_repeats, lazy_pattern, repeated
-from weaklink.inspector.segmenter.events import Payload, read_on
+from weaklink.inspector.segmenter.events import Payload
 from weaklink.inspector.text import Range, shown
 
 _SPACE = lazy_pattern(r"[ \t\n\r]*+")
@@ -480,10 +480,4 @@ class GemmaTracker:
 
 def gemma_payload(delimiter: str) -> Payload:
     """The payload of dicts with these delimiters."""
-
-    def ends_within_string(text: str) -> bool:
-        tracker = GemmaTracker(delimiter)
-        read_on(tracker, text)
-        return tracker.in_string
-
-    return Payload(partial(GemmaTracker, delimiter), ends_within_string, ends="}]")
+    return Payload(partial(GemmaTracker, delimiter), ends="}]")

@@ -284,11 +284,6 @@ def value_text(value: Json) -> str:
     return value if isinstance(value, str) else json_of(value)
 
 
-def arguments_of(call: ToolCall) -> dict[str, Json]:
-    """The call's arguments by name; empty if they could not be read."""
-    return call.arguments if isinstance(call.arguments, dict) else {}
-
-
 def is_json_call(call: ToolCall) -> bool:
     """Whether JSON can express the call: it has a name, and its arguments are an object without NaN or infinity."""
     return bool(call.name) and isinstance(call.arguments, dict) and is_finite(call.arguments)

@@ -150,35 +150,23 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
     yield call_end("fence end", stops=r"[^\]}\s]", transitions=(inside("```", "call end"),))
 
 
-class JsonMarkers(Struct, frozen=True):
-    """How a dialect marks its calls.
-
-    `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
-    opener. `results`, `definitions` and `reasoning` are as in `dialect_table`; `turns` and `turn_states` are the
-    dialect's own turn tokens, in addition to the common ones, `homes` the states of their roles, and `tails` is as in
-    Table. `bare` are calls without an opening marker.
-    """
-
-    calls: tuple[Enclosed, ...] = ()
-    bare: BareJson | None = None
-    ahead: Lookahead | None = None
-    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,)
-    definitions: tuple[Enclosed, ...] = ()
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS
-    turns: tuple[Transition, ...] = ()
-    turn_states: tuple[State, ...] = ()
-    homes: dict[str, str] = field(default_factory=lambda: ROLE_HOMES)
-    tails: Mapping[str, str] = MappingProxyType({})
-
-
 def json_format(
     *,
     name: str,
     summary: str,
     models: Iterable[str],
-    markers: JsonMarkers,
     signs: DetectionPatterns,
     reader: SpanReader,
+    calls: tuple[Enclosed, ...] = (),
+    bare: BareJson | None = None,
+    ahead: Lookahead | None = None,
+    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,),
+    definitions: tuple[Enclosed, ...] = (),
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    turns: tuple[Transition, ...] = (),
+    turn_states: tuple[State, ...] = (),
+    homes: dict[str, str] = ROLE_HOMES,
+    tails: Mapping[str, str] = MappingProxyType({}),
     write_calls: Callable[[Sequence[ToolCall]], str] | None = None,
     aliases: Iterable[str] = (),
     ids: bool = False,
@@ -187,12 +175,14 @@ def json_format(
     near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
     calls_only: bool = False,
 ) -> Format:
-    """A format over `markers`, whose calls `reader` reads and `write_calls` writes, or else an array in the markers.
+    """A format whose calls `reader` reads and `write_calls` writes, or else an array in the first of the markers.
 
-    `expresses` decides which calls it can express, ids aside; `text_reader` reads text spans; `near_calls` and
-    `calls_only` are as in Format.
+    `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
+    opener. `bare` are calls without an opening marker. `turns` and `turn_states` are the dialect's own turn tokens, in
+    addition to the common ones, `homes` the states of their roles; `results`, `definitions`, `reasoning` and `tails`
+    are as in `dialect_table`. `expresses` decides which calls it can express, ids aside; `text_reader` reads text
+    spans; `near_calls` and `calls_only` are as in Format.
     """
-    calls, bare = markers.calls, markers.bare
     closers = [call.closer for call in calls if call.closer]
 
     def states(transitions: Transitions) -> Iterator[State]:
@@ -204,22 +194,22 @@ def json_format(
 
     def into(call: Enclosed) -> Transition:
         """The transition into a call. An opener that only another one follows opens nothing."""
-        ahead = None if call.closer else markers.ahead
-        again = opener_again(call.opener, Repeat(r"\s")) if ahead is not None else None
-        return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=ahead, otherwise=again)
+        follows = None if call.closer else ahead
+        again = opener_again(call.opener, Repeat(r"\s")) if follows is not None else None
+        return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=follows, otherwise=again)
 
     table = dialect_table(
         calls=map(into, calls),
         call_states=states,
         call_closers=closers,
-        results=markers.results,
-        definitions=markers.definitions,
-        reasoning=markers.reasoning,
-        turns=(*TURN_TRANSITIONS, *markers.turns),
-        turn_states=(*TURN_STATES, *markers.turn_states),
-        homes=BARE_HOMES if bare is not None else markers.homes,
+        results=results,
+        definitions=definitions,
+        reasoning=reasoning,
+        turns=(*TURN_TRANSITIONS, *turns),
+        turn_states=(*TURN_STATES, *turn_states),
+        homes=BARE_HOMES if bare is not None else homes,
         default_home="start" if bare is not None else "text",
-        tails=markers.tails,
+        tails=tails,
     )
     drafts = ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ())
     return Format(

@@ -94,10 +94,10 @@ class NamedCallReader(Struct, frozen=True):
         if _FENCE in header[0]:
             place, unfenced = _within_fence(closed, place)
             faults = (*faults, *unfenced)
-        calls, found, complete = self._calls(closed, header, place)
-        return ParseResult(
-            calls=calls, faults=tuple(fault.moved(start) for fault in (*faults, *found)), complete=complete
-        )
+        calls, found = self._calls(closed, header, place)
+        complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in found)
+        found = [fault.moved(start) for fault in (*faults, *found)]
+        return ParseResult(calls=calls, faults=tuple(found), complete=complete)
 
     def _loosely(self, text: str) -> tuple[re.Match[str] | None, tuple[Fault, ...]]:
         for loose in self.loose:
@@ -125,42 +125,24 @@ class NamedCallReader(Struct, frozen=True):
 
     def _calls(
         self, closed: SpanClosed, header: re.Match[str], place: Range
-    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
+    ) -> tuple[tuple[ToolCall, ...], list[Fault]]:
         """The calls of a span with this header, whose arguments are at `place` of its inner text."""
-        text = closed.inner_text
-        raw = place.of(text)
-        value = strict_object(raw) if raw else None
-        if value is not None:
-            return (named_call(closed, header, place, value, valid=True),), [], True
-        if raw and self._is_code(header, raw):
-            return (named_call(closed, header, place, raw, valid=True),), [], True
+        raw = place.of(closed.inner_text)
+        name, end = Range(*header.span("name")), Range(header.end(), header.end())
+        if not raw and not _is_closed(closed):
+            message = "The stream ends before the arguments: expected a JSON object."
+            return (named_call(closed, header, end, "", valid=False),), [Fault(rules.TRUNCATED_JSON, name, message)]
         if not raw:
-            return self._without_arguments(closed, header)
-        calls, faults = read_json_arguments(closed, header, place)
-        return calls, faults, not any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
-
-    def _is_code(self, header: re.Match[str], raw: str) -> bool:
-        if header["name"] in self.code:
-            return True
+            message = "No arguments: expected a JSON object, empty for a tool without parameters."
+            fault = Fault(rules.MISSING_VALUE, name, message, "Write `{}`.", Fix((Edit(end, "{}"),), safe=True))
+            return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault]
+        value: Json = strict_object(raw)
         is_code_header = self.code_header is not None and self.code_header.fullmatch(header[0]) is not None
-        return is_code_header and raw[0] not in "{["
-
-    def _without_arguments(
-        self, closed: SpanClosed, header: re.Match[str]
-    ) -> tuple[tuple[ToolCall, ...], list[Fault], bool]:
-        name = Range(*header.span("name"))
-        end = Range(header.end(), header.end())
-        if not _is_closed(closed):
-            fault = Fault(rules.TRUNCATED_JSON, name, "The stream ends before the arguments: expected a JSON object.")
-            return (named_call(closed, header, end, "", valid=False),), [fault], False
-        fault = Fault(
-            rules.MISSING_VALUE,
-            name,
-            "No arguments: expected a JSON object, empty for a tool without parameters.",
-            "Write `{}`.",
-            Fix((Edit(end, "{}"),), safe=True),
-        )
-        return (named_call(closed, header, end, {}, valid=False, recovered=True),), [fault], True
+        if value is None and (header["name"] in self.code or (is_code_header and raw[0] not in "{[")):
+            value = raw
+        if value is not None:
+            return (named_call(closed, header, place, value, valid=True),), []
+        return read_json_arguments(closed, header, place)
 
 
 def _is_closed(closed: SpanClosed) -> bool:
@@ -307,33 +289,17 @@ class Section(Struct, frozen=True):
         yield call_state("arguments", leaving, self.call_opener, self.call_closer, payload=JSON)
 
 
-def section_table(
-    section: Section,
-    *,
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
-    results: tuple[Enclosed, ...] = (),
-    turns: tuple[Transition, ...] = (),
-) -> Table:
-    """The table of a dialect that has only a section; the other arguments are as in `dialect_table`."""
-    return dialect_table(
-        calls=section.calls,
-        call_states=section.states,
-        call_closers=(section.call_closer,),
-        results=results,
-        reasoning=reasoning,
-        turns=(*turns, *TURN_TRANSITIONS),
-        tails=section.tails,
-    )
-
-
 def section_format(
     name: str,
     summary: str,
     section: Section,
-    table: Table,
     reader: NamedCallReader,
+    table: Table | None = None,
     *,
     call: str,
+    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    results: tuple[Enclosed, ...] = (),
+    turns: tuple[Transition, ...] = (),
     models: tuple[str, ...],
     signs: DetectionPatterns,
     aliases: tuple[str, ...] = (),
@@ -344,8 +310,19 @@ def section_format(
     """A Format of calls in a section.
 
     `call` is the text of a call between its markers, with the fields `name`, `arguments` and `id`; `around` is the text
-    after the section's opener and before its closer, `between` that between two calls.
+    after the section's opener and before its closer, `between` that between two calls. Without a `table`, the dialect
+    has only the section, and `reasoning`, `results` and `turns` as in `dialect_table`.
     """
+    if table is None:
+        table = dialect_table(
+            calls=section.calls,
+            call_states=section.states,
+            call_closers=(section.call_closer,),
+            results=results,
+            reasoning=reasoning,
+            turns=(*turns, *TURN_TRANSITIONS),
+            tails=section.tails,
+        )
 
     def written(one: ToolCall) -> str:
         return call.format(name=one.name, arguments=json_of(one.arguments), id=one.id or "")

@@ -61,14 +61,10 @@ def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
         _read_plain(cursor, found, places)
         found.end = cursor.at
         character = cursor.skip()
-        if not character:
-            found.end = cursor.at
-            cursor.cut("the arguments of the call", ")" + "]" * is_list)
-            return found
         if character == ")":
             cursor.at += 1
             return found
-        if character in "]}":
+        if character and character in "]}":
             if character == "]" and is_list:
                 cursor.flag(say.missing_closer(cursor.text, found.end, ")"))
                 return found
@@ -80,12 +76,12 @@ def read_arguments(cursor: PythonCursor, *, is_list: bool) -> Arguments:
             cursor.flag(say.missing_closer(cursor.text, comma, ")"))
             cursor.at = found.end = comma
             return found
-        _read_argument(cursor, found, places)
-        if cursor.is_cut:
-            found.end = cursor.at
+        if character:
+            _read_argument(cursor, found, places)
+        found.end = cursor.at
+        if not character or cursor.is_cut:
             cursor.cut("the arguments of the call", ")" + "]" * is_list)
             return found
-        found.end = cursor.at
         _separator(cursor)
 
 
@@ -133,7 +129,7 @@ def _read_argument(cursor: PythonCursor, found: Arguments, places: dict[str, tup
     cursor.at = match.end()
     value = read_value(cursor, name)
     if name in places:
-        cursor.remark(say.duplicate(place, name, Range(*places[name]), "argument"))
+        cursor.found.add(say.duplicate(place, name, Range(*places[name]), "argument"))
         found.parameters.pop(name, None)
     places[name] = (place.start, place.end)
     if value is not None:
@@ -151,7 +147,7 @@ def _read_unnamed(cursor: PythonCursor, found: Arguments) -> None:
         cursor.flag(say.unpacked(cursor.text, value.range))
         return
     if cursor.peek() == ",":
-        cursor.flag(say.no_value(cursor.text, Range(start, start + 1), ""))
+        cursor.flag(say.no_value(cursor.text, Range(start, start + 1)))
         return
     argument = read_value(cursor, "")
     if argument is None or cursor.is_cut:
@@ -262,7 +258,7 @@ def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> 
     if not isinstance(value.value, str):
         cursor.flag(say.no_text_key(cursor.text, value.range, repr(key)))
     if key in frame.places:
-        cursor.remark(say.duplicate(value.range, key, frame.places[key], "key"))
+        cursor.found.add(say.duplicate(value.range, key, frame.places[key], "key"))
     frame.key = key
     frame.places[key] = value.range
     if character == "=":
@@ -273,7 +269,7 @@ def _take_key(cursor: PythonCursor, frame: _OpenBracket, value: PythonValue) -> 
     if not character:
         cursor.cut(f"the key `{key}`", closable=False)
     else:
-        cursor.flag(say.no_value(cursor.text, Range(cursor.at, cursor.at + 1), key))
+        cursor.flag(say.no_named_value(cursor.text, Range(cursor.at, cursor.at + 1), key))
     frame.members[key], frame.key = None, None
     return _is_closed(cursor, frame)
 

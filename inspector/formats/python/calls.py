@@ -62,18 +62,13 @@ class PythonCallReader(Struct, frozen=True):
             return self._reading(text, start)
         if _JSON.match(inner):
             return _READ_JSON(closed)
+        fences = (fence.span(1), *((ending.span(),) if ending is not None else ()))
+        edits = tuple(Edit(Range(*place).moved(start), "") for place in fences)
         reading = self._reading(inner, start + fence.end())
-        edits = [Edit(Range(*fence.span(1)).moved(start), "")]
-        if ending is not None:
-            edits.append(Edit(Range(*ending.span()).moved(start), ""))
-        fault = say.fenced(text, edits[0].range, edits=tuple(edits))
-        return reading.recovered(fault)
+        return reading.recovered(say.fenced(text, edits[0].range, edits=edits))
 
     def _reading(self, text: str, start: int) -> ParseResult:
-        found = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
-        reading = ParseResult(
-            calls=found.calls, faults=found.faults, complete=found.complete, open_ended=found.is_list_open
-        )
+        reading = read_calls(text, start, namespace=self.namespace, takes_json=self.takes_json)
         has_brackets = not self.is_list or text.lstrip().startswith("[")
         return reading if has_brackets else _without_brackets(reading)
 
@@ -89,15 +84,6 @@ def _without_brackets(reading: ParseResult) -> ParseResult:
     return reading.recovered(fault)
 
 
-class PythonCalls(Struct):
-    """The calls of a text, its faults, whether the last call is whole, and whether its list has no closing bracket."""
-
-    calls: tuple[ToolCall, ...]
-    faults: tuple[Fault, ...]
-    complete: bool
-    is_list_open: bool
-
-
 class _ReadCall(Struct):
     """One call, the cursor's counts after it, and whether its list is not closed: servers parse none of it."""
 
@@ -107,7 +93,7 @@ class _ReadCall(Struct):
     is_list_open: bool = False
 
 
-def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> PythonCalls:
+def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: bool = True) -> ParseResult:
     """All calls in `text`, which begins at `base` in the whole text; all ranges are offsets in the whole text.
 
     There is at least one call, however malformed. `namespace` may precede a tool's name and is not part of it; with a
@@ -140,7 +126,8 @@ def read_calls(text: str, base: int = 0, *, namespace: str = "", takes_json: boo
             cursor.flag(say.only_text(text, call.range))
         found.append(_ReadCall(call.moved(base), cursor.breaks, 1))
     faults = tuple(fault.moved(base) for fault in cursor.found.finished())
-    return PythonCalls(tuple(_with_validity(found)), faults, not cursor.is_cut, found[-1].is_list_open)
+    calls, is_open = tuple(_with_validity(found)), found[-1].is_list_open
+    return ParseResult(calls=calls, faults=faults, complete=not cursor.is_cut, open_ended=is_open)
 
 
 def _with_validity(found: list[_ReadCall]) -> list[ToolCall]:
@@ -187,21 +174,17 @@ def _read_list(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -
         else:
             found.append(_read_call(cursor, match, is_list=is_list))
         if printed is not None:
-            _end_of_print(cursor)
+            end = cursor.at
+            if cursor.skip() == ")":
+                cursor.at += 1
+            elif not cursor.is_cut:
+                cursor.at = end
+                cursor.flag(say.missing_closer(cursor.text, end, ")"))
         _extra_brackets(cursor, is_list=is_list)
         has_next = _has_next_call(cursor, is_list=is_list)
         found[-1].breaks, found[-1].hopeless = cursor.breaks, cursor.hopeless
         if not has_next:
             return
-
-
-def _end_of_print(cursor: PythonCursor) -> None:
-    end = cursor.at
-    if cursor.skip() == ")":
-        cursor.at += 1
-    elif not cursor.is_cut:
-        cursor.at = end
-        cursor.flag(say.missing_closer(cursor.text, end, ")"))
 
 
 def _has_next_call(cursor: PythonCursor, *, is_list: bool) -> bool:
@@ -234,9 +217,9 @@ def _read_call(cursor: PythonCursor, match: re.Match[str], *, is_list: bool) -> 
         arguments.members,
         text[arguments.start : arguments.end],
         valid=True,
-        range=cursor.place(start, cursor.at),
+        range=cursor.since(start).moved(cursor.base),
         name_range=place.moved(cursor.base),
-        arguments_range=cursor.place(arguments.start, arguments.end),
+        arguments_range=Range(arguments.start, arguments.end).moved(cursor.base),
         parameters=tuple(arguments.parameters.values()),
     )
     return _ReadCall(call, cursor.breaks, cursor.hopeless)
@@ -265,12 +248,12 @@ def _no_call(cursor: PythonCursor, found: list[_ReadCall], *, is_list: bool) -> 
     mark = cursor.mark()
     value = read_expression(cursor, mark.at)
     cursor.undo(mark)
-    is_name = bool(_DOTTED.fullmatch(value.range.of(cursor.text)))
+    what = value.range.of(cursor.text)
+    is_name = bool(_DOTTED.fullmatch(what))
     if cursor.is_cut and is_name:
-        cursor.within = f"the name {shown(value.range.of(cursor.text))}"
+        cursor.within = f"the name {shown(what)}"
     else:
         cursor.flag((say.bare_name if is_name else say.only_text)(cursor.text, value.range))
-    what = value.range.of(cursor.text)
     call = ToolCall(None, what, what, valid=False, range=value.range.moved(cursor.base))
     found.append(_ReadCall(call, cursor.breaks, cursor.hopeless))
     return True
@@ -301,7 +284,7 @@ def _after_calls(cursor: PythonCursor, found: list[_ReadCall]) -> None:
     if "\n" in text[start : cursor.at] and _CALLS_BEGIN.match(text, cursor.at):
         return
     if found and cursor.peek() == "[" and _CALLS_BEGIN.match(text, cursor.at):
-        cursor.remark(say.second_list(text, Range(cursor.at, cursor.at + 1)))
+        cursor.found.add(say.second_list(text, Range(cursor.at, cursor.at + 1)))
         return
     following = _NEXT_CALL.search(text, start)
     end = following.start() + 1 if following is not None else len(text)

@@ -8,7 +8,7 @@ value is complete when the last open bracket closes. Each character is read once
 """
 
 from weaklink.inspector.scanning import end_of_repeats, repeated
-from weaklink.inspector.segmenter.events import Payload, read_on
+from weaklink.inspector.segmenter.events import Payload
 
 # The text between brackets, including whole strings.
 _OUTSIDE = repeated(
@@ -123,12 +123,5 @@ class PythonTracker:
         self._is_after_string = True
 
 
-def ends_within_string(text: str) -> bool:
-    """Whether `text`, the beginning of such a payload, ends within a string."""
-    tracker = PythonTracker()
-    read_on(tracker, text)
-    return tracker.in_string
-
-
-PYTHON = Payload(PythonTracker, ends_within_string, ends=")]}")
+PYTHON = Payload(PythonTracker, ends=")]}")
 """A payload with calls in Python's syntax, or with JSON."""

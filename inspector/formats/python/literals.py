@@ -47,7 +47,7 @@ _CODE = lazy_pattern(
 _RUN = {False: lazy_pattern(r"[^'\"()\[\]{},]*+"), True: lazy_pattern(r"[^'\"()\[\]{},:=]*+")}
 _LONGEST_INT = 4300
 _LONGEST_QUOTED = 10_000
-STRING_BEGINS = lazy_pattern(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+_STRING_BEGINS = lazy_pattern(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _PREFIXES = frozenset({"", "r", "u", "b", "br", "rb", "f", "fr", "rf"})
 
 _CONTENT = {
@@ -145,10 +145,6 @@ class PythonCursor:
         self.breaks += 1
         self.hopeless += fault.fix is None and not readable
 
-    def remark(self, fault: Fault) -> None:
-        """Add a fault that leaves the call valid."""
-        self.found.add(fault)
-
     def mark(self) -> CursorMark:
         """The current position and counts, for `undo`."""
         return CursorMark(self.at, self.breaks, self.hopeless)
@@ -164,10 +160,6 @@ class PythonCursor:
         self.within = self.within or within
         self.closers += closer
         self.closable = self.closable and closable
-
-    def place(self, start: int, end: int) -> Range:
-        """A range of this text as one of the whole text."""
-        return Range(start + self.base, end + self.base)
 
     def since(self, start: int) -> Range:
         """The range from `start` to the current position."""
@@ -188,9 +180,10 @@ def read_atom(cursor: PythonCursor, name: str, *, is_key: bool = False) -> Pytho
         cursor.cut(f"the value of `{name}`" if name else "a list of values", closable=not name)
         return None
     if character in ",)]}":
-        cursor.flag(say.no_value(cursor.text, Range(start, start + 1), name))
+        row = say.no_named_value if name else say.no_value
+        cursor.flag(row(cursor.text, Range(start, start + 1), name))
         return None
-    if STRING_BEGINS.match(cursor.text, start) and (text := read_string(cursor)) is not None:
+    if (text := read_string(cursor)) is not None:
         return PythonValue(_joined(cursor, text), cursor.since(start))
     number = _NUMBER.match(cursor.text, start)
     if number is not None:
@@ -239,7 +232,7 @@ def _joined(cursor: PythonCursor, text: str) -> str:
     while not cursor.is_cut:
         end = cursor.at
         cursor.skip()
-        following = read_string(cursor) if STRING_BEGINS.match(cursor.text, cursor.at) else None
+        following = read_string(cursor)
         if following is None:
             cursor.at = end
             break
@@ -297,14 +290,12 @@ def read_string(cursor: PythonCursor) -> str | None:
 
     A string that begins an expression (`'a' + b`) is read up to its quote.
     """
-    begin = STRING_BEGINS.match(cursor.text, cursor.at)
+    begin = _STRING_BEGINS.match(cursor.text, cursor.at)
     if begin is None or begin[1].lower() not in _PREFIXES:
         return None
-    start, quote, prefix = cursor.at, begin[2], begin[1].lower()
-    first = begin.end()
-    last = _end(cursor, first, quote)
-    is_raw = "r" in prefix
-    value = cursor.text[first:last] if is_raw else decoded(cursor, first, last)
+    start, first, prefix = cursor.at, begin.end(), begin[1].lower()
+    last = _end(cursor, first, begin[2])
+    value = cursor.text[first:last] if "r" in prefix else decoded(cursor, first, last)
     if "f" in prefix or "b" in prefix:
         computed = say.bytes_string if "b" in prefix else say.f_string
         cursor.flag(computed(cursor.text, cursor.since(start), repr(value)))
@@ -386,7 +377,9 @@ def decoded(cursor: PythonCursor, first: int, last: int) -> str:
     if text.find("\\", first, last) < 0:
         return text[first:last]
     content = text[first:last]
-    if _is_plain(content):
+    rest = content.replace("\\\\", "")
+    # Short, common escapes Python's own codec decodes without a warning.
+    if rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t"))):
         return content.encode("latin-1", "backslashreplace").decode("unicode_escape")
     pieces: list[str] = []
     at = first
@@ -394,12 +387,6 @@ def decoded(cursor: PythonCursor, first: int, last: int) -> str:
         pieces += (text[at : match.start()], _escaped(cursor, match))
         at = match.end()
     return "".join([*pieces, text[at:last]])
-
-
-def _is_plain(content: str) -> bool:
-    """Whether the content has only short, common escapes, which Python's own codec decodes without a warning."""
-    rest = content.replace("\\\\", "")
-    return rest.count("\\") == sum(map(rest.count, ("\\n", "\\'", '\\"', "\\t")))
 
 
 def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
@@ -421,5 +408,5 @@ def _escaped(cursor: PythonCursor, match: re.Match[str]) -> str:
     if other is None or other in ("x", "u", "U", "N"):
         cursor.flag(say.broken_escape(cursor.text, place, edits=doubled))
     elif other:
-        cursor.remark(say.unknown_escape(cursor.text, place, edits=doubled))
+        cursor.found.add(say.unknown_escape(cursor.text, place, edits=doubled))
     return match[0]

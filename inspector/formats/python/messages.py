@@ -214,12 +214,8 @@ non_finite = FaultMessage(
     repair="None",
 )
 too_deep = FaultMessage(rules.TOO_DEEP, "The value is nested deeper than {value} levels; it is kept as text.")
-_no_value = FaultMessage(rules.MISSING_VALUE, "{here} appears where {value} was expected.")
-
-
-def no_value(text: str, place: Range, name: str) -> Fault:
-    """`a=,`: a name without a value."""
-    return _no_value(text, place, f"the value of {shown(name)}" if name else "a value")
+no_value = FaultMessage(rules.MISSING_VALUE, "{here} appears where a value was expected.")
+no_named_value = FaultMessage(rules.MISSING_VALUE, "{here} appears where the value of {shown} was expected.")
 
 
 # signs between values

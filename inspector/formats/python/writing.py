@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from decimal import Decimal
 
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_finite, is_shallow, json_of
-from weaklink.inspector.json_text import nested_text
+from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow, json_of
+from weaklink.inspector.json_text import nested_text, object_of
 from weaklink.inspector.model import Json, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 
@@ -22,14 +22,15 @@ WriteValue = Callable[[Json], str]
 def write_call(call: ToolCall, write_value: WriteValue | None = None) -> str:
     """The call with its arguments as `name=value`; values are Python literals unless `write_value` writes them."""
     write = write_value or python_value
-    return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in arguments_of(call).items())})"
+    return f"{call.name}({', '.join(f'{name}={write(value)}' for name, value in object_of(call.arguments).items())})"
 
 
 def is_python_call(call: ToolCall) -> bool:
     """Whether Python's syntax can express the call: names that Python allows, finite numbers, no id."""
     if call.id is not None or not call.name or not isinstance(call.arguments, dict):
         return False
-    if not _DOTTED.fullmatch(call.name) or not all(map(_names_argument, call.arguments)):
+    are_names = all(_IDENTIFIER.fullmatch(name) and not keyword.iskeyword(name) for name in call.arguments)
+    if not _DOTTED.fullmatch(call.name) or not are_names:
         return False
     return is_finite(call.arguments) and is_shallow(call.arguments)
 
@@ -61,10 +62,6 @@ def python_value(value: Json) -> str:
 def json_in_dicts(value: Json) -> str:
     """A value as a Python literal, or as JSON if it is a dict, as in LFM2's template."""
     return json_of(value) if isinstance(value, dict) else python_value(value)
-
-
-def _names_argument(name: str) -> bool:
-    return bool(_IDENTIFIER.fullmatch(name)) and not keyword.iskeyword(name)
 
 
 def _scalar(value: float | str | Decimal | None) -> str:

@@ -25,7 +25,7 @@ from itertools import groupby
 from types import MappingProxyType
 
 from weaklink.inspector.formats.json.call_shape import json_of
-from weaklink.inspector.formats.templates.template import CHATML, Turns, contents, openai_tool, turn_template
+from weaklink.inspector.formats.templates.template import CHATML, Turns, bare_tool, contents, openai_tool, turn_template
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult, Turn
 
 _BEFORE_TOOLS = (
@@ -79,25 +79,17 @@ def render_prompt(turns: Sequence[Turn], tools: Sequence[ToolDefinition] = ()) -
     its text.
     """
     system = "\n\n".join(_text(turn) for turn in turns if turn.role is Role.SYSTEM)
-    return "".join([*_system(system, tools), *_messages(turn for turn in turns if turn.role is not Role.SYSTEM)])
+    offered = f"\n{present_tools(tools)}" if tools else ""
+    head = f"<|im_start|>system\n{system}{offered}<|im_end|>" if system or tools else ""
+    return head + "".join(_messages(turn for turn in turns if turn.role is not Role.SYSTEM))
 
 
-def present_tools(tools: Sequence[ToolDefinition]) -> str:
-    """The template's text about the tools in the system turn; it follows the system prompt and a line feed."""
-    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + _SCRATCH_PADS + _CALL_EXAMPLE
+def present_tools(tools: Sequence[ToolDefinition], reasoning: str = _SCRATCH_PADS) -> str:
+    """The template's text about the tools in the system turn; it follows the system prompt and a line feed.
 
-
-def _present_without_scratch_pads(tools: Sequence[ToolDefinition]) -> str:
-    """The same text for answers that reason in `<think>`, as all that weaklink writes do."""
-    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + _CALL_EXAMPLE
-
-
-def _system(text: str, tools: Sequence[ToolDefinition]) -> Iterator[str]:
-    if text or tools:
-        yield f"<|im_start|>system\n{text}"
-        if tools:
-            yield f"\n{present_tools(tools)}"
-        yield "<|im_end|>"
+    `reasoning` is the text about scratch pads.
+    """
+    return _BEFORE_TOOLS + "\n".join(map(_tool, tools)) + _AFTER_TOOLS + reasoning + _CALL_EXAMPLE
 
 
 def _messages(turns: Iterable[Turn]) -> Iterator[str]:
@@ -147,7 +139,7 @@ def tool_responses(results: Sequence[ToolResult]) -> str:
 
 HERMES_TEMPLATE = turn_template(
     Turns(CHATML),
-    tools=_present_without_scratch_pads,
+    tools=lambda tools: present_tools(tools, ""),  # all answers that weaklink writes reason in `<think>`
     results=tool_responses,
     tools_block=_BLOCK_HERMES,
     join=lambda words, tools: f"{words}\n{tools}" if words else tools,
@@ -174,22 +166,15 @@ QWEN_TEMPLATE = turn_template(
 )
 
 
-def calls_schema(tools: Sequence[ToolDefinition]) -> dict[str, Json]:
-    """The JSON Schema of a reply with calls."""
-    return {"type": "array", "minItems": 1, "items": {"type": "object", "anyOf": [_call(tool) for tool in tools]}}
-
-
 def _call(tool: ToolDefinition) -> Json:
-    schema: Json = {"type": "object", "properties": {}} if tool.parameters is None else tool.parameters
-    return {
-        "description": tool.description,
-        "properties": {"name": {"type": "string", "enum": [tool.name]}, "parameters": schema},
-        "required": ["name", "parameters"],
-    }
+    named: Json = {"name": {"type": "string", "enum": [tool.name]}, "parameters": bare_tool(tool)["parameters"]}
+    return {"description": tool.description, "properties": named, "required": ["name", "parameters"]}
 
 
 def _tools_json_schema(tools: Sequence[ToolDefinition]) -> str:
-    return f"Calls are a JSON array that keeps to this schema:\n{json_of(calls_schema(tools))}"
+    items: Json = {"type": "object", "anyOf": [_call(tool) for tool in tools]}
+    schema = json_of({"type": "array", "minItems": 1, "items": items})
+    return f"Calls are a JSON array that keeps to this schema:\n{schema}"
 
 
 JSON_SCHEMA_TEMPLATE = turn_template(

@@ -17,11 +17,11 @@ weaklink's; the system prompt follows it.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
-from weaklink.inspector.json_text import json_or_text, properties_of
+from weaklink.inspector.json_text import json_or_text, list_of, object_of, properties_of, word_of
 from weaklink.inspector.model import Json, ToolDefinition, ToolResult
 
 _DEPTH = 32
@@ -35,11 +35,10 @@ _BLOCK = re.compile(
 
 def outputs(results: Sequence[ToolResult]) -> str:
     """The results as JSON: unchanged if a result is JSON, else an object with its text as `output`."""
-    return "\n".join(_output(result.content) for result in results)
-
-
-def _output(text: str) -> str:
-    return text if isinstance(json_or_text(text), dict | list) else json_of({"output": text})
+    texts = (result.content for result in results)
+    return "\n".join(
+        text if isinstance(json_or_text(text), dict | list) else json_of({"output": text}) for text in texts
+    )
 
 
 def _tools(tools: Sequence[ToolDefinition]) -> str:
@@ -83,10 +82,10 @@ def declaration(tool: ToolDefinition) -> str:
 
 
 def _members(schema: Json, depth: int) -> str:
-    required = schema.get("required") if isinstance(schema, dict) else None
-    required_names = {name for name in required if isinstance(name, str)} if isinstance(required, list) else set()
+    names = list_of(object_of(schema).get("required"))
     return "".join(
-        f"{_comment(_description(member))}{name}{'' if name in required_names else '?'}: {_type(member, depth + 1)},\n"
+        f"{_comment(word_of(object_of(member).get('description')))}{name}{'' if name in names else '?'}: "
+        f"{_type(member, depth + 1)},\n"
         for name, member in properties_of(schema).items()
     )
 
@@ -108,17 +107,8 @@ def _type(schema: Json, depth: int) -> str:
     return _TYPES.get(named, "any") if isinstance(named, str) else "any"
 
 
-def _description(schema: Json) -> str:
-    description = schema.get("description") if isinstance(schema, dict) else None
-    return description if isinstance(description, str) else ""
-
-
 def _comment(text: str) -> str:
-    return "".join(f"// {line}\n" for line in _lines(text))
-
-
-def _lines(text: str) -> Iterator[str]:
-    return (line for line in text.splitlines() if line.strip())
+    return "".join(f"// {line}\n" for line in text.splitlines() if line.strip())
 
 
 def _tools_functionary(tools: Sequence[ToolDefinition]) -> str:

@@ -13,74 +13,50 @@ from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.templates import template
 from weaklink.inspector.formats.templates.chatml import HERMES_TEMPLATE, JSON_SCHEMA_TEMPLATE, QWEN_TEMPLATE
 from weaklink.inspector.formats.templates.llama3 import FUNCTIONARY_TEMPLATE, LLAMA3_TEMPLATE, PYTHONIC_TEMPLATE
-from weaklink.inspector.json_text import object_of, properties_of, word_of
+from weaklink.inspector.json_text import list_of, object_of, properties_of, word_of
 from weaklink.inspector.model import Json, Role, ToolDefinition, ToolResult
 
 _CLAUDE_BLOCK = re.compile(
     r"(?:In this environment|These functions can be called)(?:(?!<functions>)[\s\S])*<functions>[\s\S]*?</functions>"
 )
-_CLAUDE_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("", ""),
-        Role.USER: ("\n\nHuman: ", ""),
-        Role.ASSISTANT: ("\n\nAssistant: ", ""),
-        Role.TOOL: ("\n\nHuman: ", ""),
-    }
-)
+_HUMAN = ("\n\nHuman: ", "")
+_CLAUDE_TURNS = {Role.SYSTEM: ("", ""), Role.USER: _HUMAN, Role.ASSISTANT: ("\n\nAssistant: ", ""), Role.TOOL: _HUMAN}
 _GEMINI_BLOCK = re.compile(r"These Python functions can be called(?:(?!```python\n)[\s\S])*```python\n[\s\S]*?\n```")
 _TYPES = {
     "string": "str", "integer": "int", "number": "float", "boolean": "bool", "array": "list", "object": "dict",
     "null": "None",
 }  # fmt: skip
 _USER = ("<start_of_turn>user\n", "<end_of_turn>\n")
-_GEMINI_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: _USER,
-        Role.USER: _USER,
-        Role.TOOL: _USER,
-        Role.ASSISTANT: ("<start_of_turn>model\n", "<end_of_turn>\n"),
-    }
-)
-_MISTRAL_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
-        Role.USER: ("[INST]", "[/INST]"),
-        Role.ASSISTANT: ("", "</s>"),
-        Role.TOOL: ("", ""),
-    }
-)
+_MODEL = ("<start_of_turn>model\n", "<end_of_turn>\n")
+_GEMINI_TURNS = {role: _MODEL if role is Role.ASSISTANT else _USER for role in Role}
+_MISTRAL_TURNS = {
+    Role.SYSTEM: ("[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
+    Role.USER: ("[INST]", "[/INST]"),
+    Role.ASSISTANT: ("", "</s>"),
+    Role.TOOL: ("", ""),
+}
 _REACT_BLOCK = re.compile(
     r"These tools can be used:\n[\s\S]*?\nFinal Answer: [^\n]*"
     r"|(?:Answer the following questions|You have access to the following tools)(?:(?!\nFinal Answer:)[\s\S])*"
     r"\nFinal Answer: [^\n]*"
 )
-_REACT_TURNS = MappingProxyType(
-    {
-        Role.SYSTEM: ("", "\n\n"),
-        Role.USER: ("Question: ", "\n"),
-        Role.ASSISTANT: ("", "\n"),
-        Role.TOOL: ("Observation: ", "\n"),
-    }
-)
+_REACT_TURNS = {
+    Role.SYSTEM: ("", "\n\n"),
+    Role.USER: ("Question: ", "\n"),
+    Role.ASSISTANT: ("", "\n"),
+    Role.TOOL: ("Observation: ", "\n"),
+}
 
 
 def _claude_tools(tools: Sequence[ToolDefinition]) -> str:
-    listed = "\n".join(f"<function>{json_of(_definition(tool))}</function>" for tool in tools)
+    definitions = ({"description": tool.description, **template.bare_tool(tool)} for tool in tools)
+    listed = "\n".join(f"<function>{json_of(definition)}</function>" for definition in definitions)
     return (
         'These functions can be called, several in one block:\n<function_calls>\n<invoke name="$FUNCTION_NAME">\n'
         '<parameter name="$PARAMETER_NAME">$PARAMETER_VALUE</parameter>\n...\n</invoke>\n</function_calls>\n\n'
         "Strings and scalars stand as they are, lists and objects as JSON.\n\n"
         f"<functions>\n{listed}\n</functions>"
     )
-
-
-def _definition(tool: ToolDefinition) -> dict[str, Json]:
-    return {"description": tool.description, **template.bare_tool(tool)}
-
-
-def _claude_results(results: Sequence[ToolResult]) -> str:
-    listed = "\n".join(map(_claude_result, results))
-    return f"<function_results>\n{listed}\n</function_results>"
 
 
 def _claude_result(result: ToolResult) -> str:
@@ -93,7 +69,7 @@ def _claude_result(result: ToolResult) -> str:
 CLAUDE_TEMPLATE = template.turn_template(
     template.Turns(_CLAUDE_TURNS),
     tools=_claude_tools,
-    results=_claude_results,
+    results=lambda results: "\n".join(("<function_results>", *map(_claude_result, results), "</function_results>")),
     tools_block=_CLAUDE_BLOCK,
     shares_turn=True,
 )
@@ -109,18 +85,13 @@ def _gemini_tools(tools: Sequence[ToolDefinition]) -> str:
 
 def _signature(tool: ToolDefinition) -> str:
     members = properties_of(tool.parameters)
-    required = object_of(tool.parameters).get("required")
-    required_names = required if isinstance(required, list) else []
-    ordered = sorted(members, key=lambda name: name not in required_names)
-    arguments = ", ".join(_argument(name, members[name], required=name in required_names) for name in ordered)
-    body = "\n".join([*_docstring(tool.description, {name: members[name] for name in ordered})])
-    return f"def {tool.name}({arguments}) -> dict:\n{body}"
-
-
-def _argument(name: str, schema: Json, *, required: bool) -> str:
-    kind = _type(schema)
-    shown = f"{name}_" if keyword.iskeyword(name) else name
-    return f"{shown}: {kind}" if required else f"{shown}: {kind} | None = None"
+    names = list_of(object_of(tool.parameters).get("required"))
+    ordered = {name: members[name] for name in sorted(members, key=lambda name: name not in names)}
+    arguments = ", ".join(
+        f"{name}{'_' * keyword.iskeyword(name)}: {_type(schema)}{'' if name in names else ' | None = None'}"
+        for name, schema in ordered.items()
+    )
+    return "\n".join((f"def {tool.name}({arguments}) -> dict:", *_docstring(tool.description, ordered)))
 
 
 def _type(schema: Json) -> str:
@@ -139,47 +110,42 @@ def _docstring(description: str, members: dict[str, Json]) -> Iterator[str]:
         yield f'    """{description}'
         yield "\n    Args:"
         for name, schema in members.items():
-            text = schema.get("description") if isinstance(schema, dict) else None
-            yield f"        {name}: {text if isinstance(text, str) else ''}".rstrip()
+            yield f"        {name}: {word_of(object_of(schema).get('description'))}".rstrip()
         yield '    """'
-
-
-def _gemini_results(results: Sequence[ToolResult]) -> str:
-    return "\n".join(f"```tool_outputs\n{result.content}\n```" for result in results)
 
 
 GEMINI_TEMPLATE = template.turn_template(
     template.Turns(_GEMINI_TURNS, beginning="<bos>", merges_system=True),
     tools=_gemini_tools,
-    results=_gemini_results,
+    results=lambda results: "\n".join(f"```tool_outputs\n{result.content}\n```" for result in results),
     tools_block=_GEMINI_BLOCK,
     shares_turn=True,
 )
 
 
-def _mistral_tools(tools: Sequence[ToolDefinition]) -> str:
-    return f"[AVAILABLE_TOOLS]{json_of([template.openai_tool(tool) for tool in tools])}[/AVAILABLE_TOOLS]"
+def _offered(tools: Sequence[ToolDefinition]) -> Json:
+    return [template.openai_tool(tool) for tool in tools]
 
 
-def _mistral_results(results: Sequence[ToolResult]) -> str:
-    return "".join(f"[TOOL_RESULTS]{_mistral_id(result)}{result.content}[/TOOL_RESULTS]" for result in results)
-
-
-def _mistral_id(result: ToolResult) -> str:
-    return f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
+def _mistral_result(result: ToolResult) -> str:
+    id = f"{result.call_id}[TOOL_CONTENT]" if result.call_id is not None else ""
+    return f"[TOOL_RESULTS]{id}{result.content}[/TOOL_RESULTS]"
 
 
 MISTRAL_TEMPLATE = template.turn_template(
     template.Turns(_MISTRAL_TURNS, beginning="<s>", tools_role=Role.USER, tools_outside=True),
-    tools=_mistral_tools,
-    results=_mistral_results,
+    tools=lambda tools: f"[AVAILABLE_TOOLS]{json_of(_offered(tools))}[/AVAILABLE_TOOLS]",
+    results=lambda results: "".join(map(_mistral_result, results)),
 )
 
 
 def _transcript(messages: Sequence[template.TemplateMessage], tools: Sequence[ToolDefinition], _format: Format) -> str:
     body: dict[str, Json] = {"messages": list(_written(messages))}
     body |= {"tools": _offered(tools)} if tools else {}
-    return json.dumps(body, ensure_ascii=False, indent=1) if _is_plain(body) else json_of(body)
+    try:
+        return json.dumps(body, ensure_ascii=False, indent=1, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return json_of(body)
 
 
 def _written(messages: Sequence[template.TemplateMessage]) -> Iterator[Json]:
@@ -192,22 +158,10 @@ def _written(messages: Sequence[template.TemplateMessage]) -> Iterator[Json]:
             yield message_object(message.role.value, message.text)
 
 
-def _is_plain(body: Json) -> bool:
-    try:
-        json.dumps(body, allow_nan=False)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
-
-
 def _returned(results: Sequence[ToolResult]) -> dict[str, Json]:
     call_id = results[0].call_id if results else None
     named: dict[str, Json] = {"tool_call_id": call_id} if call_id is not None else {}
     return {"role": "tool", **named, "content": template.contents(results)}
-
-
-def _offered(tools: Sequence[ToolDefinition]) -> Json:
-    return [template.openai_tool(tool) for tool in tools]
 
 
 OPENAI_TEMPLATE = template.Template(
@@ -221,7 +175,11 @@ OPENAI_TEMPLATE = template.Template(
 
 
 def _react_tools(tools: Sequence[ToolDefinition]) -> str:
-    listed = "\n".join(f"{tool.name}: {tool.description}, args: {json_of(_arguments(tool))}" for tool in tools)
+    arguments = (object_of(tool.parameters).get("properties", {}) for tool in tools)
+    listed = "\n".join(
+        f"{tool.name}: {tool.description}, args: {json_of(members)}"
+        for tool, members in zip(tools, arguments, strict=True)
+    )
     names = ", ".join(tool.name for tool in tools)
     return (
         f"These tools can be used:\n{listed}\n\nEvery step has these lines:\n\nQuestion: what is asked\n"
@@ -229,10 +187,6 @@ def _react_tools(tools: Sequence[ToolDefinition]) -> str:
         "Observation: what the tool returned\n... (more such steps)\nThought: why the answer is known\n"
         "Final Answer: the answer to the question"
     )
-
-
-def _arguments(tool: ToolDefinition) -> Json:
-    return tool.parameters.get("properties", {}) if isinstance(tool.parameters, dict) else {}
 
 
 REACT_TEMPLATE = template.turn_template(

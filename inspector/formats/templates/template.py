@@ -86,28 +86,18 @@ def turn_template(
     """A Template whose transcripts are consecutive turns."""
 
     def transcript(messages: Sequence[TemplateMessage], offered: Sequence[ToolDefinition], format: Format) -> str:
-        return turns.beginning + "".join(_rendered(template, turns, messages, offered, format))
+        rendered, head = turns.beginning, ""
+        for outside, role, text in _with_tools(template, turns, messages, offered, format):
+            if role is Role.SYSTEM and turns.merges_system:
+                head += f"{text}\n\n"
+                continue
+            before, after = turns.around[role]
+            own_head, head = (head, "") if role is Role.USER else ("", head)
+            rendered += f"{outside}{before}{own_head}{text}{after}"
+        return rendered
 
     template = Template(tools, results, transcript, tools_block, join, shares_turn)
     return template
-
-
-def _rendered(
-    template: Template,
-    turns: Turns,
-    messages: Sequence[TemplateMessage],
-    tools: Sequence[ToolDefinition],
-    format: Format,
-) -> Iterator[str]:
-    with_tools = _with_tools(template, turns, messages, tools, format)
-    head = ""
-    for outside, role, text in with_tools:
-        if role is Role.SYSTEM and turns.merges_system:
-            head += f"{text}\n\n"
-            continue
-        before, after = turns.around[role]
-        own_head, head = (head, "") if role is Role.USER else ("", head)
-        yield f"{outside}{before}{own_head}{text}{after}"
 
 
 def _with_tools(

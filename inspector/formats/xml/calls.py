@@ -119,7 +119,7 @@ class XmlCallReader(Struct, frozen=True):
         calls = (*reading.calls[:-1], msgspec.structs.replace(reading.calls[-1], range=place))
         reading = msgspec.structs.replace(reading, calls=calls, complete=False)
         if names:
-            return reading.recovered(messages.cut_value(names[-1], last, closers).moved(start))
+            return reading.recovered(messages.cut_value(names[-1], last, closers, f"`{closers}` is").moved(start))
         return reading.recovered(messages.cut_tag(text, Range(end, last)).moved(start)) if end < last else reading
 
     def _read(self, text: str, *, is_cut: bool) -> ParseResult:
@@ -128,7 +128,10 @@ class XmlCallReader(Struct, frozen=True):
         if as_json is not None:
             return as_json
         is_named = _names_a_call(walked, text, self.syntax, is_cut=is_cut)
-        if not is_named or (is_cut and _ends_in_header(walked, text)):
+        if is_cut and walked.flaws and walked.flaws[0].flaw is Flaw.CALL_TAG_NOT_CLOSED:
+            # The text may end within the tag that follows the tool's name.
+            is_named = is_named and not _CUT_TAG.fullmatch(text, walked.flaws[0].range.end)
+        if not is_named:
             fault = messages.unreadable(text, self.syntax, is_cut=is_cut)
             return ParseResult(calls=(nameless_call(text),), faults=(fault,))
         faults = [messages.fault_of(flawed, text, self.syntax, walked, is_cut=is_cut) for flawed in walked.flaws]
@@ -183,11 +186,8 @@ class XmlCallReader(Struct, frozen=True):
         if inner is not None:
             return Parameter(found.name, written, place, found.name_range), inner, ()
         if self.nested is not None and self.syntax.in_value.search(written) is not None:
-            return (
-                Parameter(found.name, written, place, found.name_range),
-                written,
-                (messages.unmatched_tags(text, found.tag, found.name),),
-            )
+            fault = messages.unmatched_tags(text, found.tag, found.name)
+            return Parameter(found.name, written, place, found.name_range), written, (fault,)
         is_json = bool(found.kind) and found.kind != self.syntax.text_type
         parameter = Parameter(self.unescape(found.name), written, place, found.name_range, typed=bool(found.kind))
         if not is_json:
@@ -203,14 +203,11 @@ class XmlCallReader(Struct, frozen=True):
     def _json_body(self, closed: SpanClosed) -> ParseResult:
         """Read a JSON object, as other families write calls, within this dialect's markers."""
         text = closed.inner_text
-        at = closed.span.inner.start + len(text) - len(text.lstrip())
-        fault = Fault(
-            rules.MALFORMED_PARAMETERS,
-            Range(at, at + 1),
-            f"The call is written as JSON; this format names the tool with `{self.syntax.shown_call}` and writes "
-            f"each parameter in tags.",
+        at, named = closed.span.inner.start + len(text) - len(text.lstrip()), self.syntax.shown_call
+        message = (
+            f"The call is written as JSON; this format names the tool with `{named}` and writes each parameter in tags."
         )
-        return JsonCallReader()(closed).recovered(fault)
+        return JsonCallReader()(closed).recovered(Fault(rules.MALFORMED_PARAMETERS, Range(at, at + 1), message))
 
 
 def _open_tags(text: str, syntax: XmlSyntax) -> tuple[list[str], int] | None:
@@ -251,14 +248,6 @@ def _names_a_call(walked: XmlWalk, text: str, syntax: XmlSyntax, *, is_cut: bool
     return bool(_BARE_NAME.fullmatch(walked.calls[0].name)) and ("\n" in text or not is_cut)
 
 
-def _ends_in_header(walked: XmlWalk, text: str) -> bool:
-    """Whether the text ends within the tag that follows the tool's name."""
-    first = walked.flaws[0] if walked.flaws else None
-    if first is None or first.flaw is not Flaw.CALL_TAG_NOT_CLOSED:
-        return False
-    return _CUT_TAG.fullmatch(text, first.range.end) is not None
-
-
 def _within(fault: Fault, tag: Range) -> Fault:
     """The fault at its range, or at the parameter's tag if its range is empty.
 
@@ -283,12 +272,13 @@ def _moved(reading: ParseResult, distance: int, span: Range) -> ParseResult:
 
 def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseResult | None:
     """The calls of a tag that contains only JSON and no parameter; None if it contains anything else."""
-    place = _only_json(text, walked)
-    if place is None:
+    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
         return None
-    first = next(iter(read_json(text, place).nodes), None)
-    if first is None:
+    place, is_text = walked.flaws[0].range, walked.flaws[0].flaw is Flaw.STRAY_TEXT
+    nodes = read_json(text, place).nodes if is_text and _BEGINS.match(text, place.start) else ()
+    if not nodes:
         return None
+    first = nodes[0]
     if first.kind is JsonKind.OBJECT and shape_of(first, NATIVE_KEYS, text).name is None:
         reading = _bare_arguments(text, place, first, walked.calls[0])
     else:
@@ -296,16 +286,11 @@ def read_json_arguments(text: str, walked: XmlWalk, syntax: XmlSyntax) -> ParseR
     if reading is None or not any(call.name for call in reading.calls):
         return None
     complete = reading.complete and not walked.open_call
-    return msgspec.structs.replace(reading.recovered(_not_in_tags(place, syntax)), complete=complete)
-
-
-def _only_json(text: str, walked: XmlWalk) -> Range | None:
-    """The range of the JSON that is the whole content of a single call; None if there is other content."""
-    if len(walked.calls) != 1 or walked.calls[0].parameters or len(walked.flaws) != 1:
-        return None
-    flawed = walked.flaws[0]
-    is_json = flawed.flaw is Flaw.STRAY_TEXT and _BEGINS.match(text, flawed.range.start) is not None
-    return flawed.range if is_json else None
+    message = (
+        f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`."
+    )
+    fault = Fault(rules.MALFORMED_PARAMETERS, Range(place.start, place.start + 1), message)
+    return msgspec.structs.replace(reading.recovered(fault), complete=complete)
 
 
 def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText) -> ParseResult | None:
@@ -327,14 +312,6 @@ def _bare_arguments(text: str, place: Range, node: JsonNode, named: XmlCallText)
     )
     complete = not any(fault.rule is rules.TRUNCATED_JSON for fault in reading.faults)
     return ParseResult(calls=(call,), faults=reading.faults, complete=complete)
-
-
-def _not_in_tags(place: Range, syntax: XmlSyntax) -> Fault:
-    return Fault(
-        rules.MALFORMED_PARAMETERS,
-        Range(place.start, place.start + 1),
-        f"The arguments are written as JSON; this format writes each parameter in a tag, `{syntax.shown_parameter}`.",
-    )
 
 
 def regular_call(

@@ -82,7 +82,8 @@ class XmlFollower:
         return found.end()
 
     def _after_value(self, text: str, at: int, stop: int) -> int:
-        at = self._past_space(text, at, stop)
+        space = _SPACE.match(text, at, stop)
+        at = space.end() if space is not None else at
         if at == stop:
             return at
         if text[at] != self._syntax.first:
@@ -135,10 +136,6 @@ class XmlFollower:
         self.in_string = state is _At.VALUE
         if state is not _At.VALUE:
             self._depth = 0
-
-    def _past_space(self, text: str, at: int, stop: int) -> int:
-        match = _SPACE.match(text, at, stop)
-        return match.end() if match is not None else at
 
 
 def xml_payload(syntax: XmlSyntax) -> Payload:

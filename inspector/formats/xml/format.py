@@ -25,11 +25,12 @@ from weaklink.inspector.formats.dialect import (
     table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import arguments_of, is_json_call, json_of, value_text
+from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
 from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
+from weaklink.inspector.json_text import object_of
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.rule import Rule
@@ -112,8 +113,8 @@ class XmlCalls(Struct, frozen=True):
             yield from self._wrapper_states(transitions)
         if self.takes_json:
             ends = (Transition(end, MarkerSplit.BEFORE, "calls", width=0) for end in self._wrapper_ends)
-            call = call_state("json call", (*ends, *transitions.turns), label="json_call", payload=JSON)
-            yield structs.replace(call, then=unmarked("calls", MarkerSplit.AFTER))
+            json_call = call_state("json call", (*ends, *transitions.turns), label="json_call", payload=JSON)
+            yield structs.replace(json_call, then=unmarked("calls", MarkerSplit.AFTER))
 
     @property
     def _call_ends(self) -> tuple[str, ...]:
@@ -228,7 +229,7 @@ class CallTemplate(Struct, frozen=True):
     def _parameters(self, call: ToolCall) -> str:
         written = (
             self.parameter.format(name=name, value=value_text(value), is_text=json_of(isinstance(value, str)))
-            for name, value in arguments_of(call).items()
+            for name, value in object_of(call.arguments).items()
         )
         return "".join(written) or self.empty
 

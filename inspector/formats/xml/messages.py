@@ -3,9 +3,10 @@
 from msgspec import structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
+from weaklink.inspector.formats.json.calls import SECOND_CALL
 from weaklink.inspector.formats.xml.syntax import XmlSyntax
 from weaklink.inspector.formats.xml.walk import Flaw, Flawed, XmlCallText, XmlParameterText, XmlWalk
-from weaklink.inspector.json_scanner.messages import FaultMessage
+from weaklink.inspector.json_scanner.messages import FaultMessage, replaced
 from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MARKER_INSIDE_ARGUMENT
 from weaklink.inspector.rules.rule import Rule
@@ -65,9 +66,7 @@ def fault_of(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlWalk, *, i
         case Flaw.VALUE_NOT_CLOSED:
             return _value_not_closed(flawed, text, syntax, walked, is_cut=is_cut)
         case Flaw.OTHER_NAME_CLOSED:
-            assert flawed.parameter is not None
-            name = flawed.parameter.name
-            return _closed_by_other(name, place, text, syntax.closes_value_of(name), safe=True)
+            return _closed_by_other(flawed, text, syntax, safe=True)
         case Flaw.CALL_NOT_CLOSED:
             return _call_not_closed(place, syntax, at_end=place.end == walked.content_end, is_cut=is_cut)
         case Flaw.BAD_TAG:
@@ -104,21 +103,13 @@ def _wrong_tag(flawed: Flawed, text: str, syntax: XmlSyntax) -> Fault:
     assert found is not None
     match flawed.flaw:
         case Flaw.VALUE_NOT_OPENED:
-            return _inserted(
-                place, place.end, syntax.value_begins, f"is missing before the value of {shown(found.name)}"
-            )
+            tag, fix = syntax.value_begins, replaced(Range(place.end, place.end), syntax.value_begins, safe=False)
+            message = f"`{tag}` is missing before the value of {shown(found.name)}."
+            return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Put `{tag}` there.", fix)
         case Flaw.OTHER_OPENER:
             return _other_opener(found, place, text, syntax)
         case _:
-            closes = syntax.closes_value_of(found.name)
-            message = f"{shown(place.of(text))} closes the value of {shown(found.name)}; expected `{closes}`."
-            fix = Fix((Edit(place, closes),), safe=False)
-            return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Write `{closes}`.", fix)
-
-
-def _inserted(place: Range, at: int, tag: str, problem: str) -> Fault:
-    fix = Fix((Edit(Range(at, at), tag),), safe=False)
-    return Fault(rules.MALFORMED_PARAMETERS, place, f"`{tag}` {problem}.", f"Put `{tag}` there.", fix)
+            return _closed_by_other(flawed, text, syntax, safe=False)
 
 
 def _other_opener(found: XmlParameterText, place: Range, text: str, syntax: XmlSyntax) -> Fault:
@@ -141,33 +132,27 @@ def second_call(first: XmlCallText, second: XmlCallText, text: str, syntax: XmlS
     """The fault of a second call within the markers of the first."""
     gap = Range(first.end, second.start)
     is_whole = text.endswith(syntax.call_end, first.start, first.end) and not gap.of(text).strip()
-    fix = Fix((Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),), safe=True) if is_whole else None
-    return Fault(
-        rules.SEVERAL_OBJECTS_IN_ONE_CALL,
-        Range(second.start, second.end),
-        "A second call appears in the same tag; servers read only the first, the last or none.",
-        "Give each call a separate tag.",
-        fix,
-    )
+    edits = (Edit(gap, f"\n{syntax.closer}\n{syntax.opener}\n"),) if is_whole else ()
+    return SECOND_CALL(text, Range(second.start, second.end), edits=edits)
 
 
 def unreadable(text: str, syntax: XmlSyntax, *, is_cut: bool) -> Fault:
     """The fault of a span in which no call can be found; `text` is not blank."""
-    place = Range(0, len(text)).stripped(text)
-    if is_cut and _begins_call(place.of(text), syntax):
+    place, begins = Range(0, len(text)).stripped(text), syntax.call_begins
+    content = place.of(text)
+    if is_cut and (syntax.call is None or content.startswith(begins) or begins.startswith(content)):
         last = Range(place.end - 1, place.end)
         return Fault(rules.TRUNCATED_PARAMETERS, last, "The payload ends before the tool's name is complete.")
     return _no_call(text, place, syntax.shown_call)
 
 
-def _begins_call(content: str, syntax: XmlSyntax) -> bool:
-    return syntax.call is None or content.startswith(syntax.call_begins) or syntax.call_begins.startswith(content)
-
-
-def _closed_by_other(name: str, place: Range, text: str, closes: str, *, safe: bool) -> Fault:
-    """The fault of a closing tag at `place` that is not the one of the value of this parameter."""
+def _closed_by_other(flawed: Flawed, text: str, syntax: XmlSyntax, *, safe: bool) -> Fault:
+    """The fault of a closing tag that is not the one of the parameter's value."""
+    assert flawed.parameter is not None
+    name, place = flawed.parameter.name, flawed.range
+    closes = syntax.closes_value_of(name)
     message = f"{shown(place.of(text))} closes the value of {shown(name)}; expected `{closes}`."
-    fix = Fix((Edit(place, closes),), safe=safe)
+    fix = replaced(place, closes, safe=safe)
     return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Write `{closes}`.", fix)
 
 
@@ -183,18 +168,15 @@ def _value_not_closed(flawed: Flawed, text: str, syntax: XmlSyntax, walked: XmlW
     tags = " and ".join(f"`{tag}`" for tag in missing)
     verb = "are" if len(missing) > 1 else "is"
     if at_end:
-        place = Range(max(end - 1, 0), end)
-        message = f"The stream ends within the value of {shown(found.name)}; {tags} {verb} missing."
-        return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
+        return cut_value(found.name, end, fix.edits[0].text, f"{tags} {verb}")
     message = f"The value of {shown(found.name)} is not closed: {tags} {verb} missing."
     return Fault(rules.MALFORMED_PARAMETERS, flawed.range, message, f"Close it with `{missing[0]}`.", fix)
 
 
-def cut_value(name: str, end: int, missing: str) -> Fault:
-    """The fault of a stream that ends at `end` within the value of `name`; the closing tags `missing` are missing."""
-    message = f"The stream ends within the value of {shown(name)}; `{missing}` is missing."
-    fix = Fix((Edit(Range(end, end), missing),), safe=False)
-    place = Range(max(end - 1, 0), end)
+def cut_value(name: str, end: int, closers: str, what: str) -> Fault:
+    """The fault of a stream that ends at `end` within the value of `name`; `what` says which of the `closers` lack."""
+    message = f"The stream ends within the value of {shown(name)}; {what} missing."
+    place, fix = Range(max(end - 1, 0), end), replaced(Range(end, end), closers, safe=False)
     return Fault(rules.TRUNCATED_PARAMETERS, place, message, "Request the rest: the value may be incomplete.", fix)
 
 
@@ -213,9 +195,8 @@ def _call_not_closed(place: Range, syntax: XmlSyntax, *, at_end: bool, is_cut: b
 
 
 def _call_tag_not_closed(place: Range, text: str, syntax: XmlSyntax) -> Fault:
-    missing = (
-        '">' if syntax.call_begins.endswith('"') and not text.endswith(('"', "'"), place.start, place.end) else ">"
-    )
+    is_quoted = syntax.call_begins.endswith('"') and not text.endswith(('"', "'"), place.start, place.end)
+    missing = '">' if is_quoted else ">"
     message = f"The tag {shown(place.of(text))} is not closed: `{missing}` is missing; expected `{syntax.shown_call}`."
-    fix = Fix((Edit(Range(place.end, place.end), missing),), safe=False)
+    fix = replaced(Range(place.end, place.end), missing, safe=False)
     return Fault(rules.MALFORMED_PARAMETERS, place, message, f"Close the tag with `{missing}`.", fix)

@@ -208,16 +208,13 @@ class SharedOpenerReader(Struct, frozen=True):
         """See SpanReader."""
         if closed.call is None and closed.span.label == "tool_call":
             for family in self.others:
-                begins = family.begins.match(closed.inner_text)
+                begins, name = family.begins.match(closed.inner_text), family.format
                 if begins is not None:
-                    return self._read_as(family, begins, closed)
+                    place = Range(*begins.span(1)).moved(closed.span.inner.start)
+                    message = f"The call is written as `{name}` writes it; this format expects {self.expected} here."
+                    hint = f"Serve the model with the parser for `{name}`, or with the chat template of this format."
+                    return family.reader(closed).recovered(Fault(FOREIGN_FORMAT, place, message, hint))
         return self.own(closed)
-
-    def _read_as(self, family: _Family, begins: re.Match[str], closed: SpanClosed) -> ParseResult:
-        message = f"The call is written as `{family.format}` writes it; this format expects {self.expected} here."
-        hint = f"Serve the model with the parser for `{family.format}`, or with the chat template of this format."
-        fault = Fault(FOREIGN_FORMAT, Range(*begins.span(1)).moved(closed.span.inner.start), message, hint)
-        return family.reader(closed).recovered(fault)
 
 
 def shared_function_tags(between: str = "\n") -> XmlTags:

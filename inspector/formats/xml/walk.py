@@ -8,6 +8,7 @@ also ends a value if not enough closing tags follow for it.
 import re
 from difflib import SequenceMatcher
 from enum import Enum, auto
+from itertools import accumulate
 
 from msgspec import Struct, field
 
@@ -90,11 +91,8 @@ class XmlWalk(Struct, frozen=True):
 def walk(text: str, syntax: XmlSyntax) -> XmlWalk:
     """The calls in `text`, which begins with the syntax's `lead`."""
     tags = list(syntax.tags.finditer(text))
-    strict = _Walker(text, syntax, tags, is_strict=True)
-    found = strict.read()
-    if not found.flaws:
-        return found
-    return _Walker(text, syntax, tags, is_strict=False).read()
+    found = _Walker(text, syntax, tags, is_strict=True).read()
+    return _Walker(text, syntax, tags, is_strict=False).read() if found.flaws else found
 
 
 class _Walker:
@@ -111,14 +109,9 @@ class _Walker:
         self._depth = 0
         self._read_to = 0
         self._content_end = len(text.rstrip())
-        self._excess = [] if is_strict else self._closing_tags_left()
-
-    def _closing_tags_left(self) -> list[int]:
-        """By how many the closing tags of values outnumber the opening ones, from each tag to the end."""
-        left = [0]
-        for tag in reversed(self._tags):
-            left.append(left[-1] + {"end": 1, "parameter": -1}.get(tag.lastgroup or "", 0))
-        return left[::-1]
+        # By how many the closing tags of values outnumber the opening ones, from each tag to the end.
+        ends = ({"end": 1, "parameter": -1}.get(tag.lastgroup or "", 0) for tag in reversed(tags))
+        self._excess = [] if is_strict else list(accumulate(ends, initial=0))[::-1]
 
     def read(self) -> XmlWalk:
         if self._syntax.call is None:
@@ -163,7 +156,9 @@ class _Walker:
                 or self._is_doubled(at, tag, parameter)
                 or (not self._is_strict and self._excess[at + 1] < 1)
             ):
-                if not self._closes(tag, parameter):
+                end_tag = self._syntax.end_tag
+                named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
+                if named is not None and named[1] != parameter.name:
                     self._flaws.append(Flawed(Flaw.OTHER_NAME_CLOSED, Range(*tag.span()), parameter))
                 self._end_value(tag.start(), tag.end())
                 return
@@ -175,7 +170,11 @@ class _Walker:
             elif self._syntax.anywhere or self._begins_line(tag.start()):
                 self._end_value_unclosed(tag.start(), parameter)
                 self._outside_values(at, tag)
-        elif self._ends_call(tag) and not self._is_strict and self._excess[at + 1] < 1:
+        elif (
+            (kind == "call_end" or (kind == "call" and self._begins_line(tag.start())))
+            and not self._is_strict
+            and self._excess[at + 1] < 1
+        ):
             self._end_value_unclosed(tag.start(), parameter)
             self._outside_values(at, tag)
         elif kind == "call_end" and not self._syntax.lead:
@@ -193,8 +192,7 @@ class _Walker:
         """Flag the tag before a value if the value begins with it too, without a second closing tag."""
         opening = parameter.tag.of(self._text)
         last = opening[opening.rindex(self._syntax.first) :]
-        space = _SPACE.match(self._text, parameter.value.start)
-        start = space.end() if space is not None else parameter.value.start
+        start = self._skipped(parameter.value.start)
         if not self._text.startswith(last, start):
             return
         end = start + len(last)
@@ -203,15 +201,6 @@ class _Walker:
             return
         self._flaw(Flaw.DOUBLED_TAG, start, end)
         parameter.value = Range(end, end)
-
-    def _closes(self, tag: re.Match[str], parameter: XmlParameterText) -> bool:
-        """Whether a closing tag has the parameter's name, if the syntax requires that."""
-        end_tag = self._syntax.end_tag
-        named = end_tag.whole.match(self._text, tag.start()) if end_tag is not None else None
-        return named is None or named[1] == parameter.name
-
-    def _ends_call(self, tag: re.Match[str]) -> bool:
-        return tag.lastgroup == "call_end" or (tag.lastgroup == "call" and self._begins_line(tag.start()))
 
     def _begins_line(self, at: int) -> bool:
         before = self._text[max(at - _INDENT, 0) : at]
@@ -227,19 +216,16 @@ class _Walker:
             is_other = other is not None and other.match(self._text, at) is not None
             return is_other or (not self._is_strict and self._is_cut_closer(at))
         if self._is_strict and tag.lastgroup == "call_end":
-            return self._call_may_follow(tag.end())
+            # If neither the text's end nor another call follows, what closes a call in a value is data.
+            at = self._skipped(tag.end())
+            following = self._syntax.tags.match(self._text, at)
+            return at == len(self._text) or (following is not None and following.lastgroup == "call")
         return tag.lastgroup in ("parameter", "call_end", "call") or (tag.lastgroup == "bad" and not self._is_strict)
 
     def _skipped(self, at: int) -> int:
         """The end of the white space that begins at `at`."""
         space = _SPACE.match(self._text, at)
         return space.end() if space is not None else at
-
-    def _call_may_follow(self, at: int) -> bool:
-        """Whether the text ends at `at`, or another call begins there: what closes a call in a value is data."""
-        at = self._skipped(at)
-        tag = self._syntax.tags.match(self._text, at)
-        return at == len(self._text) or (tag is not None and tag.lastgroup == "call")
 
     def _is_cut_closer(self, at: int) -> bool:
         """Whether the rest of the text from `at` on is the beginning of a closing tag that the end cuts short."""
@@ -293,10 +279,14 @@ class _Walker:
             case "bad_call":
                 self._flaw(Flaw.CALL_TAG_NOT_CLOSED, tag.start(), tag.end())
                 self._begin_call(tag)
-            case "call_end":
-                self._end_call(tag)
+            case "call_end" if self._call is not None:
+                self._call.end, self._call = tag.end(), None
             case "parameter":
-                self._begin_parameter(tag)
+                whole = self._syntax.parameter.whole
+                found = whole.match(self._text, tag.start())
+                assert found is not None
+                kind = found[whole.groups] if self._syntax.text_type else ""
+                self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
                 self._skip_doubled(at, self._parameter)
             case "bad":
@@ -328,8 +318,6 @@ class _Walker:
             name, value = Range(*match.span("key" if match["key"] else "name")), Range(*match.span("value"))
             self._add_parameter(name.of(self._text), name, "", Range(match.start(), value.start))
             self._flaws.append(Flawed(Flaw.OTHER_OPENER, Range(match.start(), value.start), self._parameter))
-            assert self._parameter is not None
-            self._parameter.value = value
             self._end_value(value.end, match.end())
         return True
 
@@ -371,19 +359,6 @@ class _Walker:
         start = end - len(self._text[start:end].lstrip())
         return Range(start, start + len(self._text[start:end].rstrip()))
 
-    def _end_call(self, tag: re.Match[str]) -> None:
-        if self._call is None:
-            self._flaw(Flaw.STRAY_TAG, tag.start(), tag.end())
-            return
-        self._call.end = tag.end()
-        self._call = None
-
-    def _begin_parameter(self, tag: re.Match[str]) -> None:
-        found = self._syntax.parameter.whole.match(self._text, tag.start())
-        assert found is not None
-        kind = found[self._syntax.parameter.whole.groups] if self._syntax.text_type else ""
-        self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
-
     def _begin_badly(self, tag: re.Match[str]) -> None:
         """Begin a parameter at an opening tag that is not whole; its name is the part that is there."""
         if self._begin_without_value_tag(tag):
@@ -404,11 +379,12 @@ class _Walker:
             return False
         next_tag = self._syntax.tags.search(self._text, max(tag.end(), found.end()))
         stray = self._text_before_value(found.end())
+        has_value_tag = self._text.startswith(("<", self._syntax.value_begins[1:5]), found.end())  # a part of it
         if found[2]:
             self._flaw(Flaw.STRAY_TAG, *found.span(2))
         elif stray and not found[3]:
             self._flaw(Flaw.STRAY_TEXT, stray.start, stray.end)
-        elif found[3] or next_tag is None or next_tag.lastgroup != "end" or self._begins_value_tag(found.end()):
+        elif found[3] or next_tag is None or next_tag.lastgroup != "end" or has_value_tag:
             return False
         key, start = Range(*found.span(1)), stray.end + len(self._syntax.value_begins) if stray else found.end()
         self._add_parameter(key.of(self._text), key, "", Range(tag.start(), start))
@@ -419,13 +395,8 @@ class _Walker:
     def _text_before_value(self, start: int) -> Range:
         """The few words between the tags of a name and of its value; empty if there are none."""
         end = self._text.find(self._syntax.value_begins, start, start + _INDENT)
-        return (
-            Range(start, end) if end >= 0 and self._syntax.first not in self._text[start:end] else Range(start, start)
-        )
-
-    def _begins_value_tag(self, at: int) -> bool:
-        """Whether a part of the tag that opens a value is there."""
-        return self._text.startswith(("<", self._syntax.value_begins[1:5]), at)
+        is_text = end >= 0 and self._syntax.first not in self._text[start:end]
+        return Range(start, end if is_text else start)
 
     def _add_parameter(self, name: str, place: Range, kind: str, tag: Range) -> None:
         if self._call is None:

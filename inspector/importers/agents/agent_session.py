@@ -177,13 +177,14 @@ class AgentSession:
         The first of the paths that has a text counts. A later fact replaces an earlier one, except the time. `parent`
         is the session for which this one worked as a sub-agent.
         """
-        self.title = text_at(record, *title.split()) or self.title
-        self.model = text_at(record, *model.split()) or self.model
-        self.version = text_at(record, *version.split()) or self.version
-        self.folder = text_at(record, *folder.split()) or self.folder
-        self.branch = text_at(record, *branch.split()) or self.branch
-        for path in started.split():
-            self.began(member_at(record, path))
+        self.title = (title and text_at(record, *title.split())) or self.title
+        self.model = (model and text_at(record, *model.split())) or self.model
+        self.version = (version and text_at(record, *version.split())) or self.version
+        self.folder = (folder and text_at(record, *folder.split())) or self.folder
+        self.branch = (branch and text_at(record, *branch.split())) or self.branch
+        if self.started is None:
+            for path in started.split():
+                self.began(member_at(record, path))
         self.child_of(text_at(record, *parent.split()))
 
     def child_of(self, parent: str) -> None:

@@ -12,9 +12,10 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.anthropic.messages import CALL_BLOCK, AnthropicUsageShape, read_turns
+from weaklink.inspector.importers.growing_rows import read_growing
 from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
-from weaklink.inspector.importers.records import Row, parse_json_bytes, read_rows
+from weaklink.inspector.importers.records import Row, parse_json_bytes
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import compact_json, objects_of
@@ -84,9 +85,11 @@ class PartialClaudeAnswer(Struct):
     flags: frozenset[TurnFlag] = frozenset()
     was_cut: bool = False
     _known: set[tuple[str, str]] = field(default_factory=set)
+    _turn: Turn | None = None  # of the rows so far, once it was read
 
     def take(self, message: JsonObject, at: Json = None) -> None:
         """Add a row's blocks, and the row's facts about the answer; `at` is when it was written."""
+        self._turn = None
         content = message.get("content")
         for index, block in enumerate(content if isinstance(content, list) else [content or ""]):
             known = _key(block)
@@ -125,6 +128,10 @@ class PartialClaudeAnswer(Struct):
 
         The text of a failure belongs to the error, not to the model.
         """
+        self._turn = self._turn or self._read_turn()
+        return self._turn
+
+    def _read_turn(self) -> Turn:
         (turn,) = read_turns({"role": "assistant", "content": list(self.blocks)})
         if self.error:
             return Turn(Role.ASSISTANT, (Part("text", ""),), "assistant", generation=self._failed(), flags=self.flags)
@@ -276,47 +283,66 @@ class ClaudeCodeImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in the order of their first rows; all rows of a file are in memory, within a bound."""
-        agent = _agent_beside(file.path)
-        sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
-        chains = _Sidechains()
-        titles: list[tuple[str, str]] = []
-        left = RECORD_MEMORY
-        place = place_of(file.path)
-        for row in _rows(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            if _is_agent(row.value):
-                yield Skipped("file", _belongs_to(file.path), is_irrelevant=True)
-                continue
-            left -= estimated_memory(row.raw)
-            if left < 0:
-                yield Skipped(row.record, TOO_MANY_ROWS)
-                break
-            if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
-                titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
-                continue
-            ids = _ids(row.value, chains, place)
-            if ids and ids not in sessions:
-                sessions[ids] = _ClaudeCodeSession(row)
-            if ids and (why := sessions[ids].take(row.value)):
-                yield Skipped(row.record, why)
-        for ids, session in sessions.items():
+        return read_growing(file, _ClaudeCodeReader)
+
+
+class _ClaudeCodeReader:
+    """Reads the rows of a file into its sessions."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.is_full = False
+        self._path = file.path
+        self._place = place_of(file.path)
+        self._sessions: dict[tuple[ExternalId, ...], _ClaudeCodeSession] = {}
+        self._chains = _Sidechains()
+        self._titles: list[tuple[str, str]] = []
+        self._left = RECORD_MEMORY
+
+    def add(self, row: Row | Skipped) -> Iterator[Skipped]:
+        """Add a row, or the rows that it has; what cannot be read."""
+        if isinstance(row, Skipped):
+            yield row
+            return
+        for inner in _rows(row):
+            if not self.is_full:
+                yield from self._add(inner)
+
+    def end(self) -> Iterator[Trace]:
+        """The sessions with turns."""
+        agent = _agent_beside(self._path)
+        for ids, session in self._sessions.items():
             if session.turns:
-                yield session.trace(ids, titles, agent)
+                yield session.trace(ids, self._titles, agent)
+
+    def _add(self, row: Row) -> Iterator[Skipped]:
+        if _is_agent(row.value):
+            yield Skipped("file", _belongs_to(self._path), is_irrelevant=True)
+            return
+        self._left -= estimated_memory(row.raw)
+        if self._left < 0:
+            self.is_full = True
+            yield Skipped(row.record, TOO_MANY_ROWS)
+            return
+        if title := text_of(row.value, _TITLES.get(text_of(row.value, "type"), "")):
+            self._titles.append((text_of(row.value, "leafUuid", "sessionId"), title))
+            return
+        ids = _ids(row.value, self._chains, self._place)
+        if ids and ids not in self._sessions:
+            self._sessions[ids] = _ClaudeCodeSession(row)
+        if ids and (why := self._sessions[ids].take(row.value)):
+            yield Skipped(row.record, why)
 
 
-def _rows(file: SourceFile) -> Iterator[Row | Skipped]:
-    """The rows of a file; a session of Claude Code on the web is one object with its rows as `loglines`.
+def _rows(row: Row) -> Iterator[Row]:
+    """The rows of a row: a session of Claude Code on the web is one object with its rows as `loglines`.
 
     Source: what readers of its sessions API take (simonw/claude-code-transcripts, `parse_session_file`).
     """
-    for row in read_rows(file):
-        if isinstance(row, Skipped) or not isinstance(row.value.get("loglines"), list):
-            yield row
-            continue
-        for number, line in enumerate(objects_of(row.value["loglines"]), 1):
-            yield Row(row.unit, row.number, line, b"", instance=number)
+    if not isinstance(row.value.get("loglines"), list):
+        yield row
+        return
+    for number, line in enumerate(objects_of(row.value["loglines"]), 1):
+        yield Row(row.unit, row.number, line, b"", instance=number)
 
 
 def _is_message(value: JsonObject) -> bool:

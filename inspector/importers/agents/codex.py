@@ -5,17 +5,19 @@ such envelope. Items (`response_item`) become turns. Events (`event_msg`) only a
 and the commands and MCP tools that ran with their own results, and prompts that no item has.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct, field, structs
 
 from weaklink.inspector.apis.openai.responses import API, read_responses_request
+from weaklink.inspector.importers.growing_rows import read_growing
 from weaklink.inspector.importers.identity import instant, place_of, text_of
 from weaklink.inspector.importers.recorded_states import read_state
-from weaklink.inspector.importers.records import Row, read_rows
+from weaklink.inspector.importers.records import Row
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import compact_json, count_of, text_or_json, window_of_tokens
+from weaklink.inspector.memoized import memoized
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
     BodyState,
@@ -95,23 +97,38 @@ class CodexImporter:
 
     def read(self, file: SourceFile) -> Iterator[Trace | Skipped]:
         """The sessions in order; all rows of one session are in memory at once, within `RECORD_MEMORY`."""
-        session: _CodexSession | None = None
-        left = RECORD_MEMORY
-        for row in read_rows(file):
-            if isinstance(row, Skipped):
-                yield row
-                continue
-            if _begins_another(row.value, session):
-                yield from session.traces() if session else ()
-                session, left = None, RECORD_MEMORY
-            left -= estimated_memory(row.raw)
-            if left < 0:
-                yield Skipped(row.record, TOO_MANY_ROWS)
-                break
-            session = session or _CodexSession(row, place_of(file.path))
-            if why := session.take(row.value):
-                yield Skipped(row.record, why)
-        yield from session.traces() if session else ()
+        return read_growing(file, _CodexReader)
+
+
+class _CodexReader:
+    """Reads the rows of a file into its sessions, one after another."""
+
+    def __init__(self, file: SourceFile) -> None:
+        self.is_full = False
+        self._place = place_of(file.path)
+        self._session: _CodexSession | None = None
+        self._left = RECORD_MEMORY
+
+    def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
+        """Add a row; the session before, if another one begins, and what cannot be read."""
+        if isinstance(row, Skipped):
+            yield row
+            return
+        if _begins_another(row.value, self._session):
+            yield from self.end()
+            self._session, self._left = None, RECORD_MEMORY
+        self._left -= estimated_memory(row.raw)
+        if self._left < 0:
+            self.is_full = True
+            yield Skipped(row.record, TOO_MANY_ROWS)
+            return
+        self._session = self._session or _CodexSession(row, self._place)
+        if why := self._session.take(row.value):
+            yield Skipped(row.record, why)
+
+    def end(self) -> Iterator[Trace]:
+        """The last session."""
+        return self._session.traces() if self._session else iter(())
 
 
 def _is_enveloped(value: JsonObject) -> bool:
@@ -190,7 +207,7 @@ class _CodexSession:
             provenance=Provenance(
                 source_version=text_of(self._head, "cli_version"),
                 record=self._first.record,
-                warnings=(_NOT_STORED, *self._rollout.warnings),
+                warnings=(_NOT_STORED, *self._rollout.notes),
             ),
         )
 
@@ -228,8 +245,16 @@ class _CodexAnswer(Struct):
     items: list[Json] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     ended: Json = None
+    _known: tuple[tuple[object, ...], Turn] | None = None  # the turn, and what it was read from
 
     def turn(self) -> Turn:
+        """The assistant's turn, from the items so far; the same object if nothing was added."""
+        facts = (len(self.items), self.usage, self.ended, self.window)
+        if self._known is None or self._known[0] != facts:
+            self._known = facts, self._read_turn()
+        return self._known[1]
+
+    def _read_turn(self) -> Turn:
         (turn,) = read_responses_request({"input": list(self.items)}).turns
         generation = Generation(
             api=API,
@@ -241,13 +266,24 @@ class _CodexAnswer(Struct):
         return structs.replace(turn, generation=generation)
 
 
+@memoized
+def _with_run(turn: Turn, state: RecordedState | None, run: RecordedRun | None) -> Turn:
+    if state is not None and turn.result is not None:
+        turn = structs.replace(turn, result=structs.replace(turn.result, recorded=state))
+    if run is None:
+        return turn
+    text = turn.part("text")
+    if text is not None and _STILL_RUNNING.search(text.text):  # the model read the output up to that time
+        run = structs.replace(run, own_form=(*run.own_form, "result"))
+    return structs.replace(turn, run=run)
+
+
 class Rollout(Struct):
     """The rows of one session, in order. `forked_at_s` is when it was forked from another, None if it was not."""
 
     forked_at_s: float | None = None
     model: str = ""
     outcome: Outcome | None = None
-    warnings: list[str] = field(default_factory=list)
     _window: int | None = None
     _turns: list[Turn | _CodexAnswer] = field(default_factory=list)
     _open: _CodexAnswer | None = None
@@ -341,11 +377,15 @@ class Rollout(Struct):
             summary = Turn(Role.USER, (Part("text", text),), "compacted", flags=_INJECTED, summarises=before)
             self._turns.append(summary)
 
+    @property
+    def notes(self) -> Sequence[str]:
+        """What is unknown of the rows so far."""
+        is_unknown = self.forked_at_s is not None and self._copied is None and self._turns
+        return (_UNKNOWN_FORK,) if is_unknown else ()
+
     def turns(self) -> tuple[Turn, ...]:
         """All turns; those of a fork's history are marked as copied."""
         all_turns = [self._with_run(turn) if isinstance(turn, Turn) else turn.turn() for turn in self._turns]
-        if self.forked_at_s is not None and self._copied is None and all_turns:
-            self.warnings.append(_UNKNOWN_FORK)
         end = self._copied or 0
         return (
             *(structs.replace(turn, flags=turn.flags | {TurnFlag.COPIED_CONTEXT}) for turn in all_turns[:end]),
@@ -356,16 +396,7 @@ class Rollout(Struct):
         header = turn.result
         if header is None:
             return turn
-        state = self._states.get(header.call_id or "")
-        if state is not None:
-            turn = structs.replace(turn, result=structs.replace(header, recorded=state))
-        run = self._runs.get(header.call_id or "")
-        if run is None:
-            return turn
-        text = turn.part("text")
-        if text is not None and _STILL_RUNNING.search(text.text):  # the model read the output up to that time
-            run = structs.replace(run, own_form=(*run.own_form, "result"))
-        return structs.replace(turn, run=run)
+        return _with_run(turn, self._states.get(header.call_id or ""), self._runs.get(header.call_id or ""))
 
     def _count(self, info: Json) -> None:
         total = info.get("total_token_usage") if isinstance(info, dict) else None

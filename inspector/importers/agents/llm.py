@@ -9,6 +9,7 @@ from itertools import groupby
 
 from msgspec import Struct, field, structs
 
+from weaklink.inspector.importers.generations import stored_generation, usage_of
 from weaklink.inspector.importers.identity import instant, text_of
 from weaklink.inspector.importers.source import FileSample, JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import (
@@ -20,7 +21,7 @@ from weaklink.inspector.importers.sqlite_tables import (
     open_tables,
     unread_rest,
 )
-from weaklink.inspector.json_text import compact_json, count_of, object_of, text_or_json
+from weaklink.inspector.json_text import compact_json, count_of, text_or_json
 from weaklink.inspector.model import (
     CallHeader,
     ExternalId,
@@ -36,13 +37,11 @@ from weaklink.inspector.model import (
     ResultHeader,
     Role,
     ToolDefinition,
-    ToolsOrigin,
     Trace,
     Turn,
     TurnFlag,
     Usage,
 )
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 _COLUMNS = (b"tip_message_hash", b"prompt_json")
 ATTACHMENTS = "attachments are left out"
@@ -123,28 +122,26 @@ class LlmTurns(Struct):
         duration_ms = row.get("duration_ms")
         answer = tables.json_object(row, "response_json", record, is_optional=True) or {}
         details = tables.json_object(row, "token_details", record, is_optional=True) or {}
-        finish = text_of(answer, "finish_reason", "stop_reason")
         ended = (
             Instant(began.at_s + duration_ms / 1000, InstantSource.DERIVED)
             if began and isinstance(duration_ms, int | float)
             else None
         )
-        return Generation(
+        counts: JsonObject = {**row, "details": details}
+        return stored_generation(
             requested_model=text_of(row, "model"),
             answered_model=text_of(row, "resolved_model") or text_of(answer, "model"),
             parameters="" if text_of(row, "options_json") == "{}" else text_of(row, "options_json"),
             tools=tools,
-            tools_origin=ToolsOrigin.REQUEST if tools else None,
             started=began,
             ended=ended,
-            usage=Usage(
-                count_of(row.get("input_tokens")),
-                count_of(row.get("output_tokens")),
-                count_of(object_of(details.get("completion_tokens_details")).get("reasoning_tokens")),
-                count_of(object_of(details.get("prompt_tokens_details")).get("cached_tokens")),
+            usage=usage_of(
+                counts,
+                *("input_tokens", "output_tokens"),
+                cached="details.prompt_tokens_details.cached_tokens",
+                reasoning="details.completion_tokens_details.reasoning_tokens",
             ),
-            finish_reason=finish or None,
-            finish=finish_meaning(finish) if finish else None,
+            finish=text_of(answer, "finish_reason", "stop_reason"),
         )
 
 

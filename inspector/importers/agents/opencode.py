@@ -163,7 +163,7 @@ def _call(part: JsonObject) -> Json:
 def _exported(file: SourceFile) -> Iterator[Trace | Skipped]:
     """The exported sessions, then those of which there are events."""
     events: dict[str, list[JsonObject]] = {}
-    for row in rows_of(file, _is_event):
+    for row in rows_of(file, lambda row: "sessionID" in row):
         if isinstance(row, Skipped):
             yield row
         elif _is_export(row.value):

@@ -62,6 +62,11 @@ def _path(leaf: str, parents: dict[str, str]) -> list[str]:
 
 def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentSession:
     """A branch as a session; the first `shared` entries are also those of the main one."""
+    return branch_entries(header, branch, shared).session
+
+
+def branch_entries(header: JsonObject, branch: list[Row], shared: int) -> "BranchEntries":
+    """The same, to which further entries can be added."""
     own = text_of(branch[shared].value, "id") if shared else ""
     session = AgentSession("pi", (("session_id", text_of(header, "id")), ("entry", own)), branch[shared].record, _NOTES)
     session.take_facts(header, folder="cwd", started="timestamp")
@@ -70,14 +75,29 @@ def branch_session(header: JsonObject, branch: list[Row], shared: int) -> AgentS
         session.parent = ParentTrace(session.ids[0], ParentWhy.FORK)
     elif parent := text_of(header, "parentSession"):
         session.parent = _parent(parent)
-    turns_before: dict[str, int] = {}
+    entries = BranchEntries(session)
     for number, row in enumerate(branch):
-        turns_before[text_of(row.value, "id")] = len(session.turns)
-        kept_from = turns_before.get(text_of(row.value, "firstKeptEntryId"), len(session.turns))
-        _take(row.value, session, kept=len(session.turns) - kept_from)
+        entries.add(row)
         if number + 1 == shared:
             session.copied()
-    return session
+    return entries
+
+
+class BranchEntries:
+    """The entries of a branch, in order, as the turns of its session."""
+
+    def __init__(self, session: AgentSession) -> None:
+        self.session = session
+        self.rows: list[Row] = []
+        self._turns_before: dict[str, int] = {}
+
+    def add(self, row: Row) -> None:
+        """Add the next entry."""
+        count = len(self.session.turns)
+        self._turns_before[text_of(row.value, "id")] = count
+        kept_from = self._turns_before.get(text_of(row.value, "firstKeptEntryId"), count)
+        _take(row.value, self.session, kept=count - kept_from)
+        self.rows.append(row)
 
 
 def _parent(path: str) -> ParentTrace:

@@ -15,10 +15,10 @@ from weaklink.inspector.importers.gateways.logged_requests import (
     number_of,
     parsed_object,
 )
+from weaklink.inspector.importers.generations import stored_generation
 from weaklink.inspector.importers.identity import instant, seconds_of, text_of
 from weaklink.inspector.importers.source import JsonObject, Skipped
 from weaklink.inspector.sessions.exchange import Exchange, ExchangeEnd, RequestHead
-from weaklink.inspector.wire.answer_reader import finish_meaning
 
 NO_CHUNKS = "the source stores answers as text: no chunks, tools or calls"
 _FACTS = frozenset({"native_tokens_prompt", "native_tokens_completion", "native_finish_reason", "generation_time"})
@@ -131,11 +131,11 @@ def ended_s(value: JsonObject) -> float | None:
 
 
 def _generation(value: JsonObject) -> model.Generation:
-    ended, reason = ended_s(value), text_of(value, "finish_reason", "native_finish_reason") or None
-    generation = model.Generation(
+    ended = ended_s(value)
+    stored = stored_generation(
         requested_model=text_of(value, "model"),
         answered_model=text_of(value, "model"),
-        started=instant(value.get("created_at")),
+        started=value.get("created_at"),
         ended=None if ended is None else model.Instant(ended, model.InstantSource.DERIVED),
         usage=model.Usage(
             _count(value.get("native_tokens_prompt"), value.get("tokens_prompt")),
@@ -143,10 +143,9 @@ def _generation(value: JsonObject) -> model.Generation:
             _count(value.get("native_tokens_reasoning")),
             _count(value.get("native_tokens_cached")),
         ),
-        finish_reason=reason,
-        finish=finish_meaning(reason) if reason else None,
-        body=model.BodyState.NOT_STORED,
+        finish=text_of(value, "finish_reason", "native_finish_reason"),
     )
+    generation = replace(stored, body=model.BodyState.NOT_STORED)
     if value.get("cancelled") is True:
         message = "The client disconnected before the answer ended."
         return replace(generation, error=model.GenerationError(model.ErrorPhase.CLIENT_ABORT, message))

@@ -294,7 +294,9 @@ def _call(span: otlp_span.OtlpSpan, facts: otlp_span.SpanFacts, messages: otlp_s
     )
     response_id = facts.response_id or (raw.response_id if raw is not None else "")
     turn = structs.replace(answer, generation=_ended(generation, span, facts, answer))
-    return ModelCall(request, turn, response_id, is_rewritten)
+    # Our own export lists the tools where they change.
+    repeats_tools = bool(span.text("weaklink.continues")) and "gen_ai.tool.definitions" not in span.attributes
+    return ModelCall(request, turn, response_id, is_rewritten, repeats_tools)
 
 
 def _request(facts: otlp_span.SpanFacts, messages: otlp_span.Messages) -> DecodedRequest:

@@ -209,6 +209,7 @@ class _PendingRequest(Struct):
     growing: _GrowingSpanTrace
     turn: int
     placement: Placement | None
+    tools: tuple[model.ToolDefinition, ...]
 
 
 class _RequestPlacer:
@@ -222,10 +223,13 @@ class _RequestPlacer:
         self._last: dict[str, _GrowingSpanTrace] = {}
         self._pending: dict[str, _PendingRequest] = {}
         self._answers: set[tuple[bytes, int]] = set()
+        self._tools: dict[str, tuple[model.ToolDefinition, ...]] = {}  # of each request, by the id of its answer
         self.growing: list[_GrowingSpanTrace] = []
 
     def begin_request(self, span: TracedSpan, call: ModelCall) -> None:
         agent = self._agents.around(span)
+        earlier = self._tools.get(call.request.continues, ()) if call.repeats_tools else ()
+        tools = self._tools[call.response_id] = call.request.tools or earlier
         if call.request.turns or call.request.continues:
             growing, placement = self._place(span, call)
         else:
@@ -235,12 +239,13 @@ class _RequestPlacer:
         growing.span_traces.add(span.span_trace)
         growing.turns += (*(placement.turns if placement else ()), None)
         self._last[agent] = growing
-        self._pending[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement)
+        self._pending[span.id] = _PendingRequest(growing, len(growing.turns) - 1, placement, tools)
 
     def end_request(self, span: TracedSpan, call: ModelCall) -> None:
         pending = self._pending.pop(span.id)
         recorded = call.answer.generation or model.Generation()
-        request, placement = call.request.generation(), pending.placement
+        placement = pending.placement
+        request = structs.replace(call.request, tools=pending.tools).generation()
         generation = structs.replace(
             recorded,
             api=recorded.api or request.api,

@@ -47,13 +47,15 @@ class ModelCall(Struct, frozen=True):
 
     `request.turns` is empty if the store did not keep the messages. `answer` is an assistant's turn with a generation;
     it may contain only an empty `text`. `response_id` is the answer's id, `""` if unknown. `is_rewritten` is True if
-    the arguments of calls were parsed and written again: they are not the model's text.
+    the arguments of calls were parsed and written again: they are not the model's text. `repeats_tools` is True if
+    tools are not listed because they are those of the request that this one continues.
     """
 
     request: DecodedRequest
     answer: Turn
     response_id: str = ""
     is_rewritten: bool = False
+    repeats_tools: bool = False
 
 
 class ToolRun(Struct, frozen=True):
@@ -283,7 +285,8 @@ def _filled_call(call: ModelCall, other: ModelCall) -> ModelCall:
         parameters=first.parameters or second.parameters,
         continues=first.continues or second.continues,
     )
-    return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten)
+    repeats_tools = call.repeats_tools and not request.tools
+    return ModelCall(request, answer, call.response_id or other.response_id, is_rewritten, repeats_tools)
 
 
 def _filled_answer(call: ModelCall, other: ModelCall) -> tuple[Turn, bool]:

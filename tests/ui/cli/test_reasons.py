@@ -14,6 +14,7 @@ from weaklink.inspector.chain.endings import abort_words
 from weaklink.inspector.model import (
     BodyState,
     ErrorPhase,
+    ExternalId,
     FinishReason,
     Generation,
     GenerationError,
@@ -22,6 +23,7 @@ from weaklink.inspector.model import (
     Trace,
     Turn,
 )
+from weaklink.inspector.model.trace import RECORDING_ID
 
 _AGENT = """
 import openai
@@ -94,9 +96,10 @@ def test_a_loop_and_other_warnings_show_in_lists(tmp_path: Path) -> None:
     [
         (Generation(error=GenerationError(ErrorPhase.CONNECT, "no\nroute")), "C505 no route"),
         (Generation(error=GenerationError(ErrorPhase.HTTP, "x" * 300, 429)), f"C505 429 {'x' * 190}…"),
+        (Generation(error=GenerationError(ErrorPhase.HTTP, "no answer", 200)), "C512 200 no answer"),
         (Generation(error=GenerationError(ErrorPhase.TRANSPORT, "reset")), "C504 reset"),
         (Generation(error=GenerationError(ErrorPhase.IN_STREAM, "worker died")), "C508 worker died"),
-        (Generation(body=BodyState.TRUNCATED), "C504 the stream ended without an end sign"),
+        (Generation(body=BodyState.TRUNCATED), "C504 the answer ended without an end sign"),
         (Generation(finish=FinishReason.LENGTH), "C503 the output limit was reached"),
         (Generation(finish=FinishReason.FILTER), "a content filter stopped the output"),
         (Generation(finish=FinishReason.STOP), ""),
@@ -109,6 +112,30 @@ def test_the_words_of_an_abort(trace: Generation | Outcome, words: str) -> None:
     whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)), outcome=outcome)
     assert abort_words(whole) == words
     assert bool(words) == (inspect_trace(whole).chain.abort_reason is not None)
+
+
+def test_the_words_of_an_abort_are_those_that_run_wrote() -> None:
+    turns = (Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=Generation(finish=FinishReason.STOP)))
+    stopped = Outcome(completed=False, exit_status="interrupted by SIGINT")
+    recorded = (ExternalId(RECORDING_ID, "r1"),)
+    assert abort_words(Trace(turns, outcome=stopped, external_ids=recorded)) == "interrupted by SIGINT"
+
+
+def test_an_abort_has_the_code_of_its_diagnostic() -> None:
+    """Whatever failed: lists and the trace itself name the same rule."""
+    for phase in ErrorPhase:
+        for status in (None, 200, 302, 500):
+            generation = Generation(error=GenerationError(phase, "it failed", status), finish=FinishReason.ERROR)
+            whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)))
+            (found,) = inspect_trace(whole).diagnostics
+            assert abort_words(whole).split()[0] == found.rule.code
+
+
+def test_words_with_backticks_are_quoted_by_other_marks() -> None:
+    generation = Generation(error=GenerationError(ErrorPhase.TRANSPORT, "The upstream `http://x` did not answer."))
+    whole = Trace((Turn(Role.USER, ()), Turn(Role.ASSISTANT, (), generation=generation)))
+    (found,) = inspect_trace(whole).diagnostics
+    assert found.fault.message == "The connection broke: “The upstream `http://x` did not answer”."
 
 
 def test_a_loop_is_named_behind_the_break_of_a_list(tmp_path: Path) -> None:

@@ -22,9 +22,38 @@ from tests.ui.conftest import ROOT, Run, environment
 from weaklink.inspector.model import BodyState, ErrorPhase, Json, Trace
 from weaklink.inspector.redaction.redactor import texts_of
 from weaklink.storage import open_store
+from weaklink.ui.cli.record import banner
 
 _FINDS_PROCESSES = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 _AGENT = ROOT / "examples" / "agent_loop.py"
+
+
+def test_the_first_lines_name_this_database_and_the_path_of_each_client(tmp_path: Path) -> None:
+    """Two servers behind one proxy, into a database of its own: what is printed is what reaches them."""
+    routes = ("--upstream", "http://127.0.0.1:9", "--upstream", "/anthropic=http://127.0.0.1:10")
+    with recording_process(tmp_path, *routes, "--db", "an other.db") as recording:
+        url = recording.url
+        assert recording.stop() == 0
+    said = "".join(recording.said)
+    assert f"OPENAI_BASE_URL={url}/v1 " in said
+    assert f"ANTHROPIC_BASE_URL={url}/anthropic " in said
+    assert f"weaklink tail --db '{tmp_path / 'an other.db'}'  (" in said
+
+
+@pytest.mark.parametrize(
+    ("upstreams", "client", "path"),
+    [
+        ([("", "http://a")], "anthropic", ""),
+        ([("/a", "http://a"), ("/b", "https://api.anthropic.com")], "anthropic", "/b"),
+        ([("/a", "https://api.anthropic.com"), ("/Anthropic", "http://b")], "anthropic", "/Anthropic"),
+        ([("/anthropic", "http://a"), ("", "http://b")], "ollama", "/anthropic"),
+    ],
+)
+def test_a_client_goes_to_its_own_upstream(upstreams: list[tuple[str, str]], client: str, path: str) -> None:
+    lines = banner("http://p", upstreams, "t.db", "weaklink tail", width=100)
+    said = ["".join(run.text for run in line) for line in lines]
+    variable = {"anthropic": "ANTHROPIC_BASE_URL", "ollama": "OLLAMA_HOST"}[client]
+    assert any(f"{variable}=http://p{path} python" in line for line in said)
 
 
 def test_the_example_agents_story_is_told(tmp_path: Path, weaklink: Run) -> None:

@@ -5,6 +5,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from itertools import count
@@ -60,7 +61,7 @@ class Round:
         while self.live.round(self.reports.extend):
             pass
         self.live.round(self.reports.extend)
-        return [words(line) for line in self.news.lines(report for report in self.reports if self.live.is_new(report))]
+        return [words(line) for line in self.news.lines(self.reports, self.live)]
 
 
 @pytest.fixture
@@ -109,6 +110,50 @@ def test_what_broke_before_is_imported_without_a_line(logs: Path) -> None:
     with rounds(logs) as watch:
         assert watch() == []
         assert [report.counts.traces for report in watch.reports] == [1]
+
+
+def test_a_session_that_broke_before_and_goes_on_is_news_when_it_recovers(logs: Path) -> None:
+    log = logs / "chat.jsonl"
+    log.write_text(USER + MALFORMED, encoding="utf-8")
+    hour_ago_s = time.time() - 3_600
+    os.utime(log, (hour_ago_s, hour_ago_s))
+    with rounds(logs) as watch:
+        assert watch() == []
+        log.write_text(USER + MALFORMED + REFUSAL, encoding="utf-8")
+        assert watch() == []
+        log.write_text(USER + MALFORMED + REFUSAL + SECOND, encoding="utf-8")
+        assert watch() == ["openai-messages  -  trace 1  no longer broken"]
+
+
+@pytest.mark.parametrize("before", [1, 3, 9, 20])
+@pytest.mark.parametrize("age_s", [3_600, 1_000_000])
+def test_of_a_file_that_gets_another_row_only_that_row_is_news(before: int, age_s: float, logs: Path) -> None:
+    """One conversation a line: what broke before the watch does not break again because the file grows."""
+    row = f'{{"messages": [{USER.strip()}, {MALFORMED.strip()}], "n": 0}}\n'
+    log = logs / "rows.jsonl"
+    log.write_text("".join(row.replace("Oslo?", f"Oslo {number}?") for number in range(before)), encoding="utf-8")
+    os.utime(log, (time.time() - age_s,) * 2)
+    with rounds(logs) as watch:
+        assert watch() == []
+        assert sum(report.counts.traces for report in watch.reports) == before
+        with log.open("a", encoding="utf-8") as stream:
+            stream.write(row)
+        assert watch() == [f"openai-messages  -  trace {before + 1}  broken at #1 J102 truncated-json tide"]
+
+
+def test_what_an_earlier_watch_imported_is_no_news_for_the_next_one(logs: Path) -> None:
+    row = f'{{"messages": [{USER.strip()}, {MALFORMED.strip()}], "n": 0}}\n'
+    log = logs / "rows.jsonl"
+    log.write_text(row + row.replace("Oslo", "Bodø"), encoding="utf-8")
+    with rounds(logs) as watch:
+        watch()
+        assert sum(report.counts.traces for report in watch.reports) == 2
+    time.sleep(0.1)  # the clock of files ticks less often than that of the watch
+    with rounds(logs) as again:
+        assert again() == []
+        with log.open("a", encoding="utf-8") as stream:
+            stream.write(row.replace("Oslo", "Bergen"))
+        assert again() == ["openai-messages  -  trace 3  broken at #1 J102 truncated-json tide"]
 
 
 def test_two_watchers_print_the_same_and_the_database_has_one_trace(logs: Path) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from weaklink.inspector.memoized import is_memoizing, memoized, memoizing
+from weaklink.inspector.memoized import forget_unused, is_memoizing, memoized, memoizing
 from weaklink.storage import Store, open_store, tables
 from weaklink.ui.cli import watch as watching
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.watch import LiveImport
 from weaklink.ui.importing.file_places import PlacedFile
+from weaklink.ui.importing.files import _known_sessions
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.reports.import_report import FileReport
 
@@ -65,7 +66,9 @@ class Watched:
         database, reports = self.database.with_name("once.db"), list[FileReport]()
         database.unlink(missing_ok=True)
         with open_store(database) as store:
-            LiveImport(store, lambda: [str(self.log)], ImportOptions()).round(reports.extend)
+            import_round(
+                store, [PlacedFile(str(self.log))], ImportOptions(), 1, lambda _, report: reports.append(report)
+            )
         return rows(database), reports[0]
 
     def close(self) -> None:
@@ -166,3 +169,39 @@ def test_many_recent_files_are_imported_together_and_not_remembered(
         paths[0].write_bytes(paths[0].read_bytes() * 2)
         live.round(lambda _: None)
     assert rounds == [(12, False), (1, True)]
+
+
+@pytest.mark.parametrize(("bound", "remembered"), [(4.5, "abab"), (1.5, "aa"), (0.5, "aa")])
+def test_of_sessions_that_grow_in_turn_those_within_the_bound_are_remembered(
+    bound: float, remembered: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = (CASES / "claude-code/session.jsonl").read_bytes().splitlines(keepends=True)
+    logs = {name: tmp_path / name for name in "ab"}
+    rounds: list[str] = []
+
+    def noted_round(store: Store, files: list[PlacedFile], *rest: Any, **options: Any) -> None:
+        before = known_turns(files[0].path)
+        import_round(store, files, *rest, **options)
+        if before and before is known_turns(files[0].path):
+            rounds.append(Path(files[0].path).name)
+
+    def known_turns(path: str) -> object:
+        """The first turn of a session as it is remembered."""
+        session = next((_known_sessions.get(key) for key in keys if path in key), None)
+        return None if session is None else session.record.turns[0]
+
+    forget_unused()
+    forget_unused()  # what other tests left
+    keys: list[tuple[object, ...]] = []
+    put = _known_sessions.put
+    monkeypatch.setattr(_known_sessions, "put", lambda key, value: (keys.append(key), put(key, value)))
+    monkeypatch.setattr(watching, "import_round", noted_round)
+    monkeypatch.setattr(watching, "_MAX_REMEMBERED_BYTES", int(bound * sum(map(len, lines))))
+    with open_store(tmp_path / "t.db") as store:
+        clock = count(0, 0.1).__next__
+        live = LiveImport(store, lambda: map(str, logs.values()), ImportOptions(), 1, clock=clock)
+        for number in (-4, -3, -2):
+            for name, log in logs.items():
+                log.write_bytes(b"".join(lines[:number]).replace(b"tide", b"tide-" + name.encode()))
+                live.round(lambda _: None)
+    assert "".join(rounds) == remembered
