@@ -28,44 +28,28 @@ def _is_header(row: JsonObject) -> bool:
     return row.get("type") == "session" and isinstance(row.get("cwd"), str) and isinstance(row.get("id"), str)
 
 
-class _PiReader:
-    """Reads the rows of a file into its sessions, one after another."""
+class _PiLog:
+    """The rows of one session."""
 
-    def __init__(self, _: SourceFile) -> None:
-        self.is_full = False
-        self._begin()
+    def __init__(self) -> None:
+        self.id = ""
+        self.left = RECORD_MEMORY
+        self._header: JsonObject = {}
+        self._entries: list[Row] = []
+        self._main: BranchEntries | None = None
 
-    def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
-        """Add a row; the session before, if another one begins, and what cannot be read."""
-        if isinstance(row, Skipped):
-            yield row
-            return
-        id_ = text_of(row.value, "id") if _is_header(row.value) else ""
-        if id_ and self._id and id_ != self._id:
-            yield from self.end()
-            self._begin()
-        self._id = id_ or self._id
-        self._left -= estimated_memory(row.raw)
-        if self._left < 0:
-            self.is_full = True
-            yield Skipped(row.record, TOO_MANY_ROWS)
-        elif row.value.get("type") != "session":
+    def add(self, row: Row) -> None:
+        """Add a row."""
+        if row.value.get("type") != "session":
             self._entries.append(row)
         elif not self._header:
             self._header, self._main = row.value, None
 
-    def end(self) -> Iterator[Trace | Skipped]:
+    def traces(self) -> Iterator[Trace | Skipped]:
         """The branch of the last line first, then the others in the order of their ends."""
         for number, (branch, shared) in enumerate(entry_branches(self._entries)):
             session = branch_session(self._header, branch, shared) if number else self._main_session(branch)
             yield session.trace()
-
-    def _begin(self) -> None:
-        self._id = ""
-        self._header: JsonObject = {}
-        self._entries: list[Row] = []
-        self._main: BranchEntries | None = None
-        self._left = RECORD_MEMORY
 
     def _main_session(self, branch: list[Row]) -> AgentSession:
         """The main branch; if it only grew, its known turns stay."""
@@ -76,6 +60,35 @@ class _PiReader:
         for row in branch[len(known.rows) :]:
             known.add(row)
         return known.session
+
+
+class _PiReader:
+    """Reads the rows of a file into its sessions, one after another."""
+
+    def __init__(self, _: SourceFile) -> None:
+        self.is_full = False
+        self._log = _PiLog()
+
+    def add(self, row: Row | Skipped) -> Iterator[Trace | Skipped]:
+        """Add a row; the session before, if another one begins, and what cannot be read."""
+        if isinstance(row, Skipped):
+            yield row
+            return
+        named = text_of(row.value, "id") if _is_header(row.value) else ""
+        if named and self._log.id and named != self._log.id:
+            yield from self.end()
+            self._log = _PiLog()
+        self._log.id = named or self._log.id
+        self._log.left -= estimated_memory(row.raw)
+        if self._log.left < 0:
+            self.is_full = True
+            yield Skipped(row.record, TOO_MANY_ROWS)
+        else:
+            self._log.add(row)
+
+    def end(self) -> Iterator[Trace | Skipped]:
+        """The traces of the last session."""
+        return self._log.traces()
 
 
 PI = LogSource(

@@ -194,7 +194,12 @@ def test_of_sessions_that_grow_in_turn_those_within_the_bound_are_remembered(
     forget_unused()  # what other tests left
     keys: list[tuple[object, ...]] = []
     put = _known_sessions.put
-    monkeypatch.setattr(_known_sessions, "put", lambda key, value: (keys.append(key), put(key, value)))
+
+    def noted_put(key: tuple[object, ...], value: Any) -> None:
+        keys.append(key)
+        put(key, value)
+
+    monkeypatch.setattr(_known_sessions, "put", noted_put)
     monkeypatch.setattr(watching, "import_round", noted_round)
     monkeypatch.setattr(watching, "_MAX_REMEMBERED_BYTES", int(bound * sum(map(len, lines))))
     with open_store(tmp_path / "t.db") as store:
