@@ -23,6 +23,10 @@ _CLOCK = re.compile(
     r"\d\d?:\d\d(?::\d\d)?|\d{4}-\d\d(?:-\d\d)?|\d\d?[./]\d\d?[./]\d{2}|\b\d{10,13}\b|(?i:\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)"
     r"|(?i:\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* \d)"
 )
+_ALIKE = (
+    "No name of a tool, setting or message differs here; the tools' schemas, and whether the answer is to be streamed, "
+    "are not compared."
+)
 
 
 def context_lines(trace: Trace, turn: int, *, width: int) -> Iterator[Line]:
@@ -87,12 +91,14 @@ def request_pair_lines(
 ) -> Iterator[Line]:
     """The requests of a turn of each trace (0: the last recorded one) side by side, in `width` cells.
 
-    A run of equal lines is folded into one line unless `whole`. If a request was not recorded, the turns before its
-    answer are shown instead, and the first line contains a note.
+    A run of equal lines is folded into one line unless `whole`; a sentence says so if all are equal. If a request was
+    not recorded, the turns before its answer are shown instead, and the first line contains a note.
     """
     sides = [_request_side(tuple(trace.turns), turn, (width - 3) // 2 - 2) for trace, turn in (first, second)]
     (left, left_lines), (right, right_lines) = sides
     yield (*padded((Run(left, Style.STRONG),), (width - 3) // 2), Run(" │ ", Style.GUTTER), Run(right, Style.STRONG))
+    if [key for key, _ in left_lines] == [key for key, _ in right_lines]:
+        yield from wrapped((Run(_ALIKE, Style.DIM),), width)
     yield from side_by_side(left_lines, right_lines, width, whole=whole)
 
 

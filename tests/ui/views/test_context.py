@@ -138,6 +138,14 @@ def test_two_requests_are_side_by_side_with_what_both_have_folded() -> None:
     assert any(line.count("order 4711 was shipp[cut]") == 2 for line in whole)
 
 
+def test_two_equal_requests_are_said_to_be_equal_and_what_was_not_compared() -> None:
+    """A replay diverges for `stream`, which no request keeps: equal lines alone look as if nothing had differed."""
+    words = " ".join(text(list(request_pair_lines((TRACE, 6), (TRACE, 6), 81)))).split()
+    assert "No name of a tool, setting or message differs here;" in " ".join(words)
+    other = Trace((said(Role.USER, "Where is it now?"), *TRACE.turns[1:]))
+    assert "differs here" not in " ".join(text(list(request_pair_lines((TRACE, 6), (other, 6), 81))))
+
+
 def test_what_is_before_an_answer_stands_for_a_request_that_was_not_recorded() -> None:
     lines = text(list(request_pair_lines((TRACE, 7), (Trace(()), 0), 121, whole=True)))
     assert "Turn 7: request not recorded; earlier turns" in lines[0]
