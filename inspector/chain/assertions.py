@@ -305,7 +305,7 @@ _DONE = folded_pattern(
     r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
     r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
-    r"maintenant|\w{2,}ée?s?|está\w*|"
+    r"maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|"
     r"\w{3,}(?<!metad)(?:at|it|ut|unt|ert|olt|ost|ess)[oa]|"
     r"fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|готов\w*|"
     r"\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|"

@@ -272,11 +272,12 @@ class FailedCall(Struct, frozen=True):
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
         return not self.named_since.isdisjoint(_tokens(text))
 
-    def states_cause(self, text: str) -> bool:
+    def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
         result = self.step.result.content if self.step.result is not None else ""
         known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}".casefold()
-        causes = causes_in(f"{(self.step.error or '')[:400]} {result[:600]}", text[:_READ_CHARS])
+        error = f"{(self.step.error or '')[:400]} {result[:600]}"
+        causes = causes_in(error, text[:_READ_CHARS], only_faults=only_faults)
         return any(word not in known for word in causes)
 
     def names_line(self, text: str) -> bool:

@@ -160,7 +160,14 @@ def _kinds_of(error: str) -> tuple[int, ...]:
     return tuple(number for number, (signs, _) in enumerate(_TABLE) if any(sign in folded for sign in signs))
 
 
-def causes_in(error: str, sentence: str) -> Iterator[str]:
-    """The words of a sentence that tell a cause which an error states, in lower case."""
+def causes_in(error: str, sentence: str, *, only_faults: bool = False) -> Iterator[str]:
+    """The words of a sentence that tell a cause which an error states, in lower case.
+
+    `only_faults` leaves out what may be well, too: "the team has access", not "the branch is protected".
+    """
     for number in _kinds_of(error):
-        yield from (match[0].casefold() for match in _SENTENCES[number].finditer(sentence))
+        if not only_faults or _TABLE[number][0][0] in _FAULTS:
+            yield from (match[0].casefold() for match in _SENTENCES[number].finditer(sentence))
+
+
+_FAULTS = ("protected", "read-only")

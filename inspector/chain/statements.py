@@ -388,7 +388,7 @@ class Statements:
             return (
                 failed.is_only or failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
             )
-        if failed.is_lost and any(_may_state_cause(clause) and failed.states_cause(clause.text) for clause in clauses):
+        if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
@@ -469,15 +469,19 @@ _BLOCKING = frozenset(
     ("block", "lock", "freeze", "ban", "suspend", "stop", "reject", "decline", "deny", "refuse", "disable")
 )
 _DIGIT = lazy_pattern(r"\d")
-_ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 
 
-def _may_state_cause(clause: Clause) -> bool:
-    """Whether a clause may state a cause by its noun: "the team has access" says in English that all is well."""
-    is_well = (
-        clause.is_done and not clause.denies and _ENGLISH.search(clause.text) is not None and "only" not in clause.text
-    )
-    return not clause.supposes and not is_well
+def _states_cause(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause states the cause of a failure by its noun, and not that all is well: "the team has access"."""
+    is_well = clause.is_done and not clause.denies and _ONLY.search(clause.text) is None
+    return not clause.supposes and failed.states_cause(clause.text, only_faults=is_well)
+
+
+_ONLY = lazy_pattern(
+    r"\b(?:only|nur|solo|sólo|seul\w*|só|apenas|только|лише|tylko|jen|pouze|bara|endast|kun|alleen|sadece|doar|csak|"
+    r"vain|μόνο|hanya|chỉ)\b|[只仅]|のみ|だけ|만",
+    re.IGNORECASE,
+)
 
 
 def _only_counts(clause: Clause) -> bool:
