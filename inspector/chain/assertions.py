@@ -118,7 +118,7 @@ _NEGATIONS = (
     r"behalve|niet|geen|nooit|niets|zonder|niemand",
     r"förutom|utom|undtagen|bortset|unntatt|inte|ej|inga|inget|ingen|aldrig|utan|ikke|intet|uden|uten|aldri",
     r"hariç|değil|yok|olmadan|hiçbir|yerine|\w{2,}(?:ma|me)(?:dı|di|mış|miş)\w*|\w{2,}m[ıiuü]yor\w*|\w{2,}[ae]maz",
-    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|nu(?=\W*$)|niciun|nicio|fără|nimic",
+    r"nu (?:am|a|au|s-a\w*|este|sunt|se|pot|poate|există|merge|e|pe|mai)|niciun|nicio|fără|nimic",
     r"nem|nincs\w*|nélkül|ei|eivät|emme|ilman|en (?:voinut|pystynyt|tehnyt|löytänyt|saanut)",
     r"δεν|μην|χωρίς|κανέν\w+|tidak|belum|bukan|tanpa|không|chưa",
     r"و?(?:لا|لم|لن|ليس\w*|بدون|غير)|לא|אין|בלי|ללא|אינ\w+",
@@ -271,7 +271,7 @@ _OPEN = (
     r"hâlâ|hala|henüz|gerek\w*|kaldı|încă|rămâne|rămas\w*|trebuie|még|maradt|kell|vielä|yhä|jäljellä|täytyy|pitää",
     r"ακόμα|ακόμη|πρέπει|μένει|masih|perlu|harus|vẫn|phải|עדיין|צריך|נותר\w*|يزال|يجب|يتبقى|بقي",
 )
-_NEGATIONS_CJK = r"\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
+_NEGATIONS_CJK = r"\A\W*\w*_\w+ nu\W*\Z|\[ \]|[☐❌✗✘]|不(?!仅)|没|沒|未|ない|ません|なかった|않|없|못|नहीं|बिना|ไม่"
 _FAILING_CJK = (
     r"被拒|驳回|受阻|卡住|卡在|崩溃|挂了|挂掉|中断|红的|红色|飘红|过期|占满|占用|离线|暂停|[已订]满|不够|无法|無法|失败|失敗|错误|錯誤|缺|拒绝|拒絕|超时|逾時|报错|抱歉|对不起|遗憾|"
     r"落ち(?!着)|赤[いくの]|止ま[りっる]|切れ|壊れ|エラー|できず|拒否|不足|残念|申し訳|거절|막혔|중단|깨[졌진]|빨간|만료|부족|초과|실패|오류|못[했하]|거부|불가|विफल|असफल|"

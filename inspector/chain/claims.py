@@ -198,7 +198,7 @@ def claims_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         if not clause.denies
         and _THE_REST.match(clause.text) is None
         and (not clause.supposes or _PROMISES.search(clause.text))
-        and (not failed.states_cause(clause.text, only_faults=clause.is_done) or _has_participle(clause, failed))
+        and (not failed.states_cause(clause.text, only_faults=says_now(clause)) or _has_participle(clause, failed))
     ]
     if len(clauses) > 1 and len(asserted) == len(clauses):
         asserted.append(_joined(clauses))
@@ -232,6 +232,11 @@ def names_effect(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     if failed.effect is not None and failed.effect.kind is EffectKind.CHECK:
         return True
     return any(not clause.denies and _has_participle(clause, failed) for clause in clauses)
+
+
+def says_now(clause: Clause) -> bool:
+    """Whether a clause says that something is so from now on."""
+    return _NOW.search(clause.words) is not None
 
 
 def says_none_left(clauses: tuple[Clause, ...]) -> bool:
@@ -322,9 +327,18 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_english = _ENGLISH.search(clause.words) is not None
     if not failed.is_only_lost or is_english:
         return False
-    return _HAPPENED_ELSEWHERE.search(clause.words) is not None
+    is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
+    return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+# "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
+_ROMANCE = lazy_pattern(
+    r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
+)
+_ENDS_IN_PARTICIPLE = lazy_pattern(
+    r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
+    re.IGNORECASE,
+)
 _FETCHED = lazy_pattern(
     r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
     r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
@@ -418,6 +432,8 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
+    if _NAMES_CAUSE.search(clause.words) is not None:
+        return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
     if clause.is_done and is_named and not _describes(clause, failed):
         return True
@@ -480,6 +496,7 @@ def _describes(clause: Clause, failed: FailedCall) -> bool:
     return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
 
 
+_NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
 _OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
 _HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
 _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)

@@ -32,7 +32,7 @@ from weaklink.inspector.chain.assertions import (
     is_read,
     sounds_failed,
 )
-from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left
+from weaklink.inspector.chain.claims import claims_effect, names_effect, says_none_left, says_now
 from weaklink.inspector.chain.effects import EffectKind
 from weaklink.inspector.chain.failure_terms import FailedCall, says_already
 from weaklink.inspector.chain.failure_words import SPEECH_LIMIT, Speech
@@ -473,10 +473,12 @@ _DIGIT = lazy_pattern(r"\d")
 
 def _states_cause(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause states the cause of a failure by its noun, and not that all is well: "the team has access"."""
-    is_well = clause.is_done and not clause.denies and _ONLY.search(clause.text) is None
+    is_affirmed = says_now(clause) or _ENGLISH.search(clause.text) is not None
+    is_well = clause.is_done and is_affirmed and not clause.denies and _ONLY.search(clause.text) is None
     return not clause.supposes and failed.states_cause(clause.text, only_faults=is_well)
 
 
+_ENGLISH = lazy_pattern(r"\b(?:the|are|were|with|has|have|had|it|this|you)\b", re.IGNORECASE)
 _ONLY = lazy_pattern(
     r"\b(?:only|nur|solo|sólo|seul\w*|só|apenas|только|лише|tylko|jen|pouze|bara|endast|kun|alleen|sadece|doar|csak|"
     r"vain|μόνο|hanya|chỉ)\b|[只仅]|のみ|だけ|만",
