@@ -81,7 +81,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 198),
         (_segment, 145),
-        (_check, 355),
+        (_check, 356),
         (_list, 142),
     ],
 )
