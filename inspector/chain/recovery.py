@@ -178,11 +178,14 @@ class RecoveryAnalysis:
 
     def _is_id_of(self, word: str, failed: Step, later: Step) -> bool:
         """Whether a later call has the value for a word: one that a result gives (`"work": "A2"`), a date, a number."""
-        values = {str(value).casefold() for _, value in leaves(later.call.arguments)}
-        results = (step.result.content for step in self._steps[: later.number - 1] if step.result is not None)
-        before = {str(value).casefold() for _, value in leaves(failed.call.arguments)}
-        if word in before and any(_DATE_OR_NUMBER.fullmatch(value) for value in values - before):
+        before, after = (
+            {path: str(value).casefold() for path, value in leaves(step.call.arguments)} for step in (failed, later)
+        )
+        replaced = (value for path, value in after.items() if before.get(path, word) == word)
+        if word in before.values() and any(map(_DATE_OR_NUMBER.fullmatch, replaced)):
             return True  # "tomorrow" as a date
+        values = set(after.values())
+        results = (step.result.content for step in self._steps[: later.number - 1] if step.result is not None)
         given = re.compile(rf"{re.escape(word)}[\"'`]?\s?[:=]\s?[\"'`]?([\w.-]+)", re.IGNORECASE)
         return any(match[1].casefold() in values for text in results for match in given.finditer(text[:MAX_READ_CHARS]))
 

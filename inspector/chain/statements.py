@@ -16,7 +16,7 @@ failure. A report in the final statement outweighs a claim, a claim outweighs an
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice, pairwise
 
 import msgspec
@@ -263,7 +263,8 @@ class Statements:
         self._speeches = [*others, *([final] if final is not None and final.text.strip() else [])]
         self._turns = [speech.turn for speech in self._speeches]
         self._final, self._asked = final, asked
-        self._asked_words = f" {' '.join(_WORD.findall(asked))} "
+        self._asked_words = _WORD.findall(asked)
+        self._unquoted: dict[str, str] = {}
 
     def about(self, failed: FailedCall, known: int) -> Judged:
         """What the agent said of a failed call after turn `known`."""
@@ -445,20 +446,30 @@ class Statements:
         rest = " ".join(word for word in clause.words.split() if word not in deeds)
         return clause if denies(rest) else structs.replace(clause, denies=False, admits=False)
 
+    @cached_property
+    def _asked_runs(self) -> frozenset[tuple[str, ...]]:
+        """What the user said, each time so many words in sequence as make a quotation."""
+        return frozenset(zip(*(self._asked_words[start:] for start in range(_QUOTED_WORDS)), strict=False))
+
     def _without_quotation(self, sentence: str) -> str:
         """A sentence without a long run of the user's own words that denies: "they want a quote by Friday"."""
-        words = list(_WORD.finditer(sentence))
-        folded = [word[0].casefold() for word in words]
+        if sentence not in self._unquoted:  # every failed call is compared with it
+            self._unquoted[sentence] = self._remove_quotation(sentence)
+        return self._unquoted[sentence]
+
+    def _remove_quotation(self, sentence: str) -> str:
+        matches = list(_WORD.finditer(sentence))
+        words = [match[0].casefold() for match in matches]
         start = 0
         while start + _QUOTED_WORDS <= len(words):
             end = start
-            while end < len(words) and f" {' '.join(folded[start : end + 1])} " in self._asked_words:
+            while tuple(words[end : end + _QUOTED_WORDS]) in self._asked_runs:
                 end += 1
-            if end - start >= _QUOTED_WORDS:
-                first, last = words[start].start(), words[end - 1].end()
+            if end > start:
+                first, last = matches[start].start(), matches[end + _QUOTED_WORDS - 2].end()
                 if denies(sentence[first:last]):
                     return f"{sentence[:first]}\u2022{sentence[last:]}"
-            start = max(end, start + 1)
+            start = end + 1
         return sentence
 
 

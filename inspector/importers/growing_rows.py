@@ -87,10 +87,9 @@ def _read_on(known: _ReadRows, lines: "_HashedLines", place: Hashable) -> Iterat
 
 
 def _completed(reader: RowReader, rows: Iterable[Row | Skipped]) -> Iterator[Trace | Skipped]:
-    for row in rows:
+    rows = iter(rows)
+    while not reader.is_full and (row := next(rows, None)) is not None:
         yield from reader.add(row)
-        if reader.is_full:
-            return
 
 
 def _may_grow(file: SourceFile) -> bool:

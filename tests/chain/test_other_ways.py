@@ -293,3 +293,24 @@ def test_another_value_than_the_wanted_one_repairs_nothing_if_it_is_claimed(
         f"say: {answer}",
     )
     assert (chain.status, chain.steps[0].said) == (status, said)
+
+
+@pytest.mark.parametrize(
+    ("later", "status"),
+    [
+        ('{"colour": "red", "quantity": 3}', "broken"),
+        ('{"colour": "red", "quantity": 2}', "broken"),
+        ('{"colour": 7, "quantity": 2}', "recovered"),
+        ('{"colour_id": 7, "quantity": 2}', "recovered"),
+    ],
+)
+def test_a_number_replaces_a_word_only_as_the_same_argument_or_a_new_one(later: str, status: str) -> None:
+    chain = chain_of(
+        "user: Order 2 blue shirts.",
+        'call a: order_shirts {"colour": "blue", "quantity": 2}',
+        "result a!: Error: unknown colour 'blue'",
+        f"call b: order_shirts {later}",
+        "result b: ok",
+        "say: The blue shirts are ordered.",
+    )
+    assert chain.status == status

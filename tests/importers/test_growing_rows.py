@@ -2,12 +2,15 @@
 
 import random
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from weaklink.inspector.importers.agents import claude_code, codex, pi
 from weaklink.inspector.importers.reading import read_source
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.memoized import memoizing
+from weaklink.inspector.memory import TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import Trace
 
 CASES = Path(__file__).parents[1] / "cases" / "importers"
@@ -58,3 +61,20 @@ def test_a_file_whose_beginning_changed_is_read_from_the_beginning(tmp_path: Pat
             grown = records(log)
             with memoizing(is_on=False):
                 assert grown == records(log)
+
+
+@pytest.mark.parametrize("module", [claude_code, codex, pi])
+def test_a_session_that_takes_too_much_memory_is_reported_once_while_it_grows(
+    module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = {claude_code: "claude-code/session", codex: "codex/rollout", pi: "pi/branches"}[module]
+    source = case.partition("/")[0]
+    lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
+    monkeypatch.setattr(module, "RECORD_MEMORY", sum(map(estimated_memory, lines[:6])))
+    log = tmp_path / "log.jsonl"
+    for number in range(5, len(lines) + 1):
+        log.write_bytes(b"".join(lines[:number]))
+        with memoizing():
+            grown = records(log, source)
+        assert grown == records(log, source)
+    assert [record.reason for record in grown if isinstance(record, Skipped)].count(TOO_MANY_ROWS) == 1
