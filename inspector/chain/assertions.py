@@ -137,7 +137,9 @@ _FAILING = (
         r"impossible|sorry|afraid|too late|apolog\w+|regret\w*|conflict\w*|(?:is|are|was|were|be|"
         r"been) (?:\w+ )?down(?! to\b)|"
         r"only (?:local\w*|on (?:this|your|my|the local) \w+)|(?:local\w*|(?:this|your|my) \w+) only|"
-        r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|few)|"
+        r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|"
+        r"few|slow|early|heavy|tight|"
+        r"strict|narrow|wide|deep|expensive)|"
         r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
         r"bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
@@ -475,7 +477,7 @@ def counts_all(words: str, total: int) -> bool:
     """Whether some words count all of a number of things: "all three", "alle 3", "both"."""
     match = _ALL_OF.search(words)
     if match is None:
-        return _BOTH.search(words) is not None and total == len(("one", "other"))
+        return total == 2 and _BOTH.search(words) is not None
     count = match["count"].casefold()
     return (int(count) if count.isdecimal() else _NUMBER_WORDS.get(count, 0)) == total
 

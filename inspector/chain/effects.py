@@ -109,7 +109,7 @@ _CHECKERS = _words(
         "prettier biome stylelint standard xo oxlint shellcheck shfmt hadolint golangci-lint gofmt rubocop yamllint "
         "markdownlint actionlint checkstyle ktlint swiftlint clang-tidy clang-format jsonlint codespell sqlfluff "
         "pip-audit safety trivy grype osv-scanner semgrep gitleaks trufflehog detect-secrets "
-        "phpcs phpstan credo knip dprint"
+        "phpcs phpstan credo knip dprint size-limit bundlesize bundlewatch"
     ),
     types="tsc mypy pyright basedpyright pyre pytype flow vue-tsc svelte-check ty sorbet",
     build=(
@@ -394,6 +394,8 @@ def _kind_of_program(command: ShellCommand) -> EffectKind | None:
     program, words = command.program, command.words
     if program == ">" or (program in _IN_PLACE and any(word.startswith(("-i", "-pi")) for word in words)):
         return EffectKind.WRITE
+    if program == "curl" and asks_for_status(words):
+        return EffectKind.PROBE
     if program in ("curl", "wget", "http") and _sends(words):
         return EffectKind.RUN
     if program == "wget" and not _PRINTS.search(" ".join(words)):
@@ -435,6 +437,15 @@ def _kind_of_subcommand(command: ShellCommand) -> tuple[EffectKind, str]:
 _PRINTS = lazy_pattern(r"--spider|(?:^| )-\w*O ?-(?: |$)|--output-document=?-|/dev/null")
 
 
+def asks_for_status(words: tuple[str, ...]) -> bool:
+    """Whether `curl` prints only the status of an answer: `curl -o /dev/null -w '%{http_code}' URL`."""
+    is_status = any("%{http_code}" in word or "%{response_code}" in word for word in words)
+    return is_status and not _NOWHERE.isdisjoint(words)
+
+
+_NOWHERE = frozenset(("/dev/null", "-o/dev/null", "-so/dev/null"))
+
+
 def _sends(words: tuple[str, ...]) -> bool:
     sends = ("-d", "--data", "-F", "--form", "-T", "-o", "-O", "--output", "--json", "--data-raw")
     posts = any(word in ("-X", "--request") and following != "GET" for word, following in pairwise(words))
@@ -459,6 +470,11 @@ def _script(command: ShellCommand) -> str | None:
 
 # Scripts of frameworks whose first word is the task: Laravel, Symfony, Django, Rails, Nextcloud, Craft.
 _CONSOLES = frozenset(("artisan", "console", "manage.py", "rails", "occ", "craft"))
+
+
+def runs_task(program: str) -> bool:
+    """Whether a program runs named tasks of a project: `make`, `npm`."""
+    return program in _TASK_RUNNERS
 
 
 def inline_code(words: tuple[str, ...]) -> str | None:

@@ -62,7 +62,10 @@ _NOTHING_TO_DO = lazy_pattern(
     r"\b(?:everything|already) up[ -]to[ -]date\b",
     re.IGNORECASE,
 )
-_GONE = lazy_pattern(r"no such|not found|does not exist|doesn't exist|no process|no matching", re.IGNORECASE)
+_GONE = lazy_pattern(
+    r"no such|not found|does not exist|doesn't exist|no longer exists|no process|no matching|not installed|not loaded",
+    re.IGNORECASE,
+)
 
 
 _SPOKEN = {"mr": "merge", "pr": "pull", "db": "database", "env": "environment", "repo": "repository", "cfg": "config"}
@@ -122,8 +125,7 @@ class Necessity:
         if effect is None or failed.result is None:
             return False
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
-        removes = bare_name(failed.call.name or "").partition("_")[0] in ("delete", "remove", "uninstall")
-        if removes and _GONE.search(text) is not None and judged.said is Said.REPORTED:
+        if judged.said is Said.REPORTED and _removes_what_is_gone(failed, effect, text):
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
             return True
@@ -238,6 +240,24 @@ def aims_at_what_is(failed: Step) -> bool:
     return effect.subject in _MAKERS and _EXISTS.search(text) is not None
 
 
+def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
+    """Whether a tool or a subcommand was to remove something that is not there: `git push origin --delete spike`."""
+    gone = _GONE.search(text)
+    if gone is None:
+        return False
+    if effect.command is None:
+        return bare_name(failed.call.name or "").partition("_")[0] in ("delete", "remove", "uninstall")
+    words = [word.casefold() for word in effect.command.words]
+    line = text[text.rfind("\n", 0, gone.start()) + 1 :].partition("\n")[0].casefold()
+    removes = not _TAKING_AWAY.isdisjoint(words[:4]) or (words[:1] in (["branch"], ["tag"]) and words[1:2] == ["-d"])
+    operands = effect.command.operands[1:]
+    is_named = any(word.casefold() in line for word in operands[-1:]) and not line.startswith(("namespace", "context"))
+    return removes and is_named and "-f" not in words
+
+
+_TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "uninstall", "drop", "unset", "destroy"))
+
+
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
     r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
@@ -251,8 +271,18 @@ _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
 # What a user begins with who no longer wants it.
 _WAIVES = lazy_pattern(
-    r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет)\W+)*"
-    r"(?:never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
+    r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет|nie|nee|nej|"
+    r"then|well|in that case|dann|na|alors|dans ce cas|entonces|en ese caso|então|nesse caso|allora|in tal caso|тогда|"
+    r"dan|då|så|wtedy|tak|hmm+|gut)\W+)*"
+    # ... in the first person: "I'll leave it", "dann lasse ich es", "alors je laisse"
+    r"(?:i(?:['’]ll| will|['’]d rather| would rather)? (?:just )?(?:leave (?:it|that|this|things)\b|"
+    r"keep (?:it|that|things)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|"
+    r"lass(?:e|en)? (?:ich|wir)\b|(?:ich|wir) (?:lasse?n?|"
+    r"warte[nt]?|verzichte[n]?)\b|(?:warte|verzichte)n? (?:ich|wir)\b|"
+    r"(?:je|on) (?:laisse|attends|renonce)\b|lo (?:dejo|dejamos)\b|prefiero (?:dejarlo|"
+    r"esperar)|(?:eu )?deixo\b|prefiro (?:deixar|esperar)|lascio\b|preferisco (?:lasciar|aspettar)|(?:я )?(?:оставлю|"
+    r"подожду)\b|(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|"
+    r"never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
     r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
     r"(?:(?:yes|yeah|sure|fine|go ahead|go on|do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|"
     r"mach\w*|weiter|oui|alors|d['’]accord|sí|vale|entonces|sim|então|va bene|allora|да|хорошо|тогда|"

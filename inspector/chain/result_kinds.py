@@ -14,6 +14,7 @@ that could not run at all, such as `No module named pytest`, is a `failure`.
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from itertools import pairwise
@@ -25,11 +26,13 @@ from weaklink.inspector.chain.effects import (
     PROBE_OPTIONS,
     Effect,
     EffectKind,
+    asks_for_status,
     edits_by_command,
     effects_of,
     finds_in_words,
     inline_code,
     main_effect,
+    runs_task,
 )
 from weaklink.inspector.chain.failure_words import error_line, first_line, last_line
 from weaklink.inspector.chain.reader_messages import (
@@ -381,7 +384,7 @@ def _kind(
         return ResultKind.FAILURE, VerdictRule.FAILED_CALL
     if failed.kind is EffectKind.CHECK:
         return _of_check(failed, text, failure), VerdictRule.CHECK
-    if _reports_located_faults(failed, body_of(text)):
+    if _reports_located_faults(failed, body_of(text)) or _measures_too_much(failed, body_of(text)):
         return ResultKind.FINDING, VerdictRule.LOCATED_FAULTS
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
@@ -403,11 +406,28 @@ def _of_probe(
     is_missing = code == 3 or _MISSING.search(text[:_HEAD]) is not None or _asks_for_programs(effect)
     if _is_refused(text) or _could_not_ask(effect, text):
         return ResultKind.FAILURE
+    if is_its_own and _says_no_of_target(effect, text):
+        return ResultKind.PROBE
     if code in (None, 1, 2, 3, 127, 128) and is_missing:
         return _of_missing(effect, is_named)
     if code == 2 and finds_in_words(effect) and _has_hits(text):
         return ResultKind.PROBE
     return ResultKind.PROBE if code == 1 and is_its_own else ResultKind.FAILURE
+
+
+def _says_no_of_target(effect: Effect, text: str) -> bool:
+    """Whether all that a program which asks printed is that its operand is not so: `/mnt/x is not a mountpoint`."""
+    line = body_of(text).strip()
+    name = effect.command.operands[-1] if effect.command is not None and effect.command.operands else ""
+    denial = _IS_NOT.fullmatch(line) if len(line) <= _LONGEST_NO else None
+    return bool(name) and denial is not None and name.casefold() in denial["subject"].casefold()
+
+
+_IS_NOT = lazy_pattern(
+    r"(?P<subject>[^\n]{1,120}?)(?::| -| is) (?:is )?(?:not (?:an? |in |active|mounted|enabled|installed|"
+    r"running|listening|set\b|loaded|present)|inactive\b|disabled\b|stopped\b)[^\n]{0,80}",
+    re.IGNORECASE,
+)
 
 
 def _could_not_ask(effect: Effect, text: str) -> bool:
@@ -481,6 +501,37 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
     return _LOCATED.search(text[:_HEAD]) is not None and _OWN_COMPLAINT.search(text[:_HEAD]) is None
+
+
+def _measures_too_much(effect: Effect, text: str) -> bool:
+    """Whether a task or script of the project compares what it measured with its limit: 181 kB with 150 kB.
+
+    One that sends something, or that ran into a limit of a service or of the machine, has failed.
+    """
+    if effect.kind is not EffectKind.RUN or effect.command is None or len(text) > _TAIL:
+        return False
+    if not (runs_task(effect.command.program) or "." in effect.subject):
+        return False
+    acts = any(kind_of(word) is ToolKind.WRITES for word in (effect.subject, *effect.command.operands[:2]))
+    if acts or _BEYOND.search(text) is None or _LIMIT_OF_OTHERS.search(text) is not None:
+        return False
+    measures = {(unit.casefold(), value) for value, unit in _MEASURE.findall(text) if unit or "." in value}
+    return max(Counter(unit for unit, _ in measures).values(), default=0) > 1
+
+
+_BEYOND = lazy_pattern(
+    r"\b(?:limit|budget|threshold|allowed|allowance|minimum|maximum|required|target)\b[^\n]{0,80}\b(?:exceed\w*|not met|"
+    r"missed|over|above|below|under)\b|\b(?:exceed\w*|over|above|below|under|(?:less|more|greater|lower|higher|larger|"
+    r"slower) than|does not meet|not meet)\b[^\n]{0,80}\b(?:limit|budget|threshold|allowed|minimum|maximum|required|"
+    r"target)\b",
+    re.IGNORECASE,
+)
+_LIMIT_OF_OTHERS = lazy_pattern(
+    r"rate.?limit|quota|too many requests|payload|upload|request|heap|out of memory|disk|time.?limit|timed? ?out|"
+    r"\b4\d\d\b",
+    re.IGNORECASE,
+)
+_MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|points?)?(?![\w.]*\w)", re.IGNORECASE)
 
 
 _LOADERS = frozenset(("sqlite", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client", "mongoimport", "sqlcmd"))
@@ -654,7 +705,8 @@ def _answer_no(
         is_no = _NO_ENTRIES.fullmatch(text[:_LONGEST_NO]) is not None or _NOTHING_FOUND.match(text[:400]) is not None
         is_check = bare_name(call.name or "").partition("_")[0] in _ASKING_VERBS
         is_no = is_no or (is_check and _NO_WITH_REASON.fullmatch(text[:_LONGEST_NO]) is not None)
-    if _asks_for_status(effect) and _BAD_STATUS.fullmatch(body_of(text).strip()) is not None:
+    is_status = effect.command is not None and effect.subject == "curl" and asks_for_status(effect.command.words)
+    if is_status and _BAD_STATUS.fullmatch(body_of(text).strip()) is not None:
         is_asked = is_no = True
     if _prints_verdict(effects) and body_of(text).strip().casefold() in _NO_VALUES:
         is_asked = is_no = True
@@ -683,12 +735,6 @@ _NO_VALUES = frozenset(("false", "none", "no"))
 
 # No answer, or of a server that is not ready; any other status may be what was to be seen.
 _BAD_STATUS = lazy_pattern(r"(?:HTTP\D{0,8})?(?:000|50[234])")
-
-
-def _asks_for_status(effect: Effect) -> bool:
-    """Whether a command prints only the status of an answer: `curl -o /dev/null -w '%{http_code}'`."""
-    words = effect.command.words if effect.command is not None and effect.subject == "curl" else ()
-    return any("%{http_code}" in word or "%{response_code}" in word for word in words) and "/dev/null" in words
 
 
 def _prints_verdict(effects: tuple[Effect, ...]) -> bool:

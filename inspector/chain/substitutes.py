@@ -47,7 +47,15 @@ from weaklink.inspector.chain.session_facts import (
 from weaklink.inspector.chain.similar_calls import Intent, IntentValue
 from weaklink.inspector.chain.statements import Judged
 from weaklink.inspector.chain.steps import Recovery, ResultKind, Said, Step
-from weaklink.inspector.chain.tool_kinds import ToolKind, bare_name, ends_run, is_terminal, kind_of, subjects_of
+from weaklink.inspector.chain.tool_kinds import (
+    ToolKind,
+    bare_name,
+    ends_run,
+    is_interpreter,
+    is_terminal,
+    kind_of,
+    subjects_of,
+)
 from weaklink.inspector.chain.verdict_rules import VerdictRule
 from weaklink.inspector.memoized import is_memoizing, memoized
 from weaklink.inspector.scanning import lazy_pattern
@@ -85,6 +93,8 @@ class Substitutes:
             return alike
         if (elsewhere := self._elsewhere(failed)) is not None:
             return Recovered(Recovery.WORKED_AROUND, VerdictRule.WRITTEN_ELSEWHERE, elsewhere)
+        if (rewritten := self._rewritten(failed)) is not None:
+            return Recovered(Recovery.WORKED_AROUND, VerdictRule.TARGET_REACHED, rewritten)
         made = _made_by(failed)  # what reads such a file later reads what was there before
         for value in (value for value in intent.sought if value.text not in made):
             for number in self._holding(value, failed):
@@ -168,6 +178,19 @@ class Substitutes:
         names = set(step_files(failed))
         for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
             if step.is_good and _written_text(step) == text and not names.isdisjoint(step_files(step)):
+                return step.number
+        return None
+
+    def _rewritten(self, failed: Step) -> int | None:
+        """The next step whose own code does with the same files what took a command too long, or too much memory."""
+        mine = main_effect(effects_of(failed.call))
+        if mine is None or mine.kind is not EffectKind.RUN or _EXHAUSTED.search(failed.error or "") is None:
+            return None
+        names = _files_in_code(failed).union(*map(_operand_names, effects_of(failed.call)))
+        used = frozenset(name for name in names if len(name) > 2 and name.isidentifier())
+        for step in islice(self._steps, failed.number, failed.number + _MAX_CANDIDATES):
+            is_later = step.is_good and step.location.turn > known_turn(failed)
+            if is_later and _runs_code(step) and not used.isdisjoint(_files_in_code(step) | _imports_of(step)):
                 return step.number
         return None
 
@@ -332,10 +355,7 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
         return None
     match mine.kind:
         case EffectKind.READ | EffectKind.PROBE:
-            is_held = later.kind is not EffectKind.WRITE and (
-                "://" not in mine.targets[0] or mine.targets[0] in arguments
-            )
-            return Recovery.WORKED_AROUND if is_held else None
+            return Recovery.WORKED_AROUND if _is_looked_at(mine, later, arguments) else None
         case EffectKind.WRITE:
             is_held = target in (" ".join(later.targets) if later.command is None else arguments)
             writes = is_held and later.kind in (EffectKind.RUN, EffectKind.WRITE)
@@ -357,6 +377,14 @@ def _serves_effect(step: Step, mine: Effect, target: str) -> Recovery | None:
             return None
 
 
+def _is_looked_at(mine: Effect, later: Effect, arguments: str) -> bool:
+    """Whether a later call looks at what `mine` was to look at; the status of a page is not the page."""
+    if "://" in mine.targets[0]:
+        is_status = mine.kind is EffectKind.READ and later.kind is EffectKind.PROBE
+        return later.kind is not EffectKind.WRITE and not is_status and mine.targets[0] in arguments
+    return later.kind is not EffectKind.WRITE
+
+
 def _operand_names(effect: Effect) -> frozenset[str]:
     """The names, without folder and suffix, of what a command is given."""
     if effect.command is None:
@@ -366,6 +394,34 @@ def _operand_names(effect: Effect) -> frozenset[str]:
     return frozenset(word.rsplit("/", 1)[-1].partition(".")[0].casefold() for word in operands) - {""}
 
 
+def _runs_code(step: Step) -> bool:
+    """Whether a call runs code that it brings itself: `python - <<EOF`, or a tool that runs code."""
+    commands = (effect.command for effect in effects_of(step.call) if effect.kind is EffectKind.RUN)
+    own = (command is None or is_interpreter(command.program) for command in commands)
+    return any(own)
+
+
+def _files_in_code(step: Step) -> frozenset[str]:
+    """The names, without folder and suffix, of the files in a call's code."""
+    files = _FILE_IN_CODE.findall(_code_of(step).casefold())
+    return frozenset(file.rsplit("/", 1)[-1].partition(".")[0] for file in files)
+
+
+def _imports_of(step: Step) -> frozenset[str]:
+    """The modules that a call's code imports."""
+    return frozenset(match[1] or match[2] for match in _IMPORTED.finditer(_code_of(step).casefold()))
+
+
+def _code_of(step: Step) -> str:
+    texts = (value for _, value in leaves(step.call.arguments) if isinstance(value, str))
+    return "\n".join(texts)[:MAX_READ_CHARS]
+
+
+_IMPORTED = lazy_pattern(r"(?:^|[;\n])\s*(?:from|import) (\w+)|require\(['\"](?:\./)?(\w+)")
+_EXHAUSTED = lazy_pattern(
+    r"timed? ?out|time ?limit|deadline exceeded|out of memory|memoryerror|oomkilled|\bkilled\b|heap limit",
+    re.IGNORECASE,
+)
 _FILE_IN_CODE = lazy_pattern(r"['\"]([^'\"\s]{1,200}\.[a-z]\w{0,5})['\"]")
 
 
