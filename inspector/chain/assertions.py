@@ -304,7 +304,8 @@ _SUPPOSES = folded_pattern(
 KOREAN_PAST = f"[{''.join(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠'))}]습니다"
 """Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
-    r"\b(?:now|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
+    r"\b(?:now|ora|adesso|si trov\w+|"
+    r"is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|sent|built|ran|run|"
     r"runs|live|up|"
     r"ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|verwendet|est|sont|été|ai|"
     r"maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|"
@@ -341,14 +342,32 @@ class Clause(Struct, frozen=True):
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
     """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
     plain = _EMPHASIS.sub("", sentence)
-    is_condition, pieces = _CONDITION.match(plain) is not None, tuple(_pieces(plain))
+    homographs = tuple(word for language, word in _HOMOGRAPHS if word.search(plain) and language.search(plain))
+    is_condition = _CONDITION.match(_without_words(plain, homographs)) is not None
+    pieces = tuple(_pieces(plain))
     asks = plain.rstrip().endswith(("?", "？"))
     return tuple(
-        _clause(text, is_condition=is_condition or (asks and number == len(pieces)))
+        _clause(text, homographs, is_condition=is_condition or (asks and number == len(pieces)))
         for number, text in enumerate(pieces, 1)
     )
 
 
+# What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
+# Romanian "mai", Spanish "red", English "cap" and "sense".
+_PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|num|numa|esse|essa|isso)\b"
+_SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
+_HOMOGRAPHS = tuple(
+    (lazy_pattern(language, re.IGNORECASE), lazy_pattern(word, re.IGNORECASE))
+    for language, word in (
+        (_PORTUGUESE, r"(?<!\w)no(?= [^\W\d_])"),
+        (r"\b(?:está|fica) no\b", r"(?<=está )no\b|(?<=fica )no\b"),
+        (_SCANDINAVIAN, r"\bsin\b"),
+        (r"\b(?:gli|sono|dell[aoe]|degli|dei|nel|nell[ao]|nei|ora|adesso|trova(?:no)?|è)\b", r"\bsi\b"),
+        (r"[șță]|\b(?:este|sunt|și|fost|acum)\b", r"(?<!nu )\bmai\b"),
+        (r"[ñ¿áéíóú]|\b(?:el|los|las|está|una|con|por|es)\b", r"\b(?:la|una|de|en la|de la) red\b"),
+        (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
+    )
+)
 _CONDITION = lazy_pattern(
     r"\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|如果)\b",
     re.IGNORECASE,
@@ -388,6 +407,9 @@ _NUMBER_TABLE = (
     "two three four five six seven eight nine ten eleven twelve",
     "zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
     "deux trois quatre cinq six sept huit neuf dix onze douze",
+    "dois três quatro cinco seis sete oito nove dez onze doze",
+    "due tre quattro cinque sei sette otto nove dieci undici dodici",
+    "twee drie vier vijf zes zeven acht negen tien elf twaalf",
     "dos tres cuatro cinco seis siete ocho nueve diez once doce",
 )
 _ONE = dict.fromkeys(("only one", "only got one", "just one", "nur eine", "nur einer", "solo una", "solo uno"), 1)
@@ -399,8 +421,9 @@ _PARTIAL_IN_WORDS = lazy_pattern(
 )
 
 
-def _clause(text: str, *, is_condition: bool) -> Clause:
+def _clause(text: str, homographs: tuple[re.Pattern[str], ...], *, is_condition: bool) -> Clause:
     spoken = folded(_ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
+    spoken = _without_words(spoken, homographs)
     words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))
     return Clause(
@@ -411,6 +434,13 @@ def _clause(text: str, *, is_condition: bool) -> Clause:
         is_condition or _SUPPOSES.search(spoken) is not None,
         _DONE.search(words) is not None,
     )
+
+
+def _without_words(text: str, words: tuple[re.Pattern[str], ...]) -> str:
+    """A text with a preposition that denies nothing for each of some words: Portuguese "na" for "no"."""
+    for word in words:
+        text = word.sub("na", text)
+    return text
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -483,7 +513,9 @@ def counts_all(words: str, total: int) -> bool:
 
 
 _ALL_OF = lazy_pattern(
-    rf"\b(?:all|alle|tous les|toutes les|los|las|tutt[ie] e|todos os|все|всі|wszystkie|všechn\w+|alla|kaikki) "
+    rf"\b(?:all|alle|tous les|toutes les|los|las|tutt[ie] e|todos os|todas as|"
+    r"[oa]s(?= (?:dois|tr[eê]s|quatro|cinco|seis|sete|oito|nove|dez)\b)|"
+    rf"все|всі|wszystkie|všechn\w+|alla|kaikki) "
     rf"(?:the |die |of the )?(?P<count>\d{{1,3}}|{_COUNTS})\b",
     re.IGNORECASE,
 )

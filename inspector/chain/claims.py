@@ -78,7 +78,9 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
 )
 _PASSES = (
     r"(?:pass(?:es|ed|ing)?|agree|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
-    r"i ordning|i orden|kunnossa|rendben|verified|green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
+    r"i ordning|i orden|kunnossa|rendben|verified|"
+    r"type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
+    r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
     r"ok|"
     r"no (?:errors?|failures?|"
     r"issues?|warnings?)|"
@@ -158,7 +160,10 @@ _IRREGULAR = MappingProxyType(
 _TRANSLATED = MappingProxyType(
     {
         "commit": r"committet|eingecheckt|commit[eé]\w*|comit\w+|confirmad\w+|коммит\w*|закоммич\w+",
-        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*",
+        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*|"
+        r"(?:auf|im|beim|sur|au|en|en el|al|no|na|nel|sul|на|в|w|na|på|op) "
+        r"(?:(?:dem|den|le|la|el|il|o|het|de|d\w) )?"
+        r"(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|сервер\w*|remoto|dépôt distant|zdaln\w+)",
         "publish": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "release": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "upgrade": r"auf dem neuesten stand|à jour|al día|aggiornat\w+|atualizad\w+|обновл\w+|\w*aktualn?i\w+",

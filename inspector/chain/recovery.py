@@ -18,6 +18,7 @@ from functools import cached_property
 from msgspec import structs
 
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
+from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
 from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
@@ -88,6 +89,7 @@ class RecoveryAnalysis:
             return Judged(None)
         is_aside = is_not_installed(failed) and facts.first_good_change > 0
         is_wanted = not is_aside or self._necessity.is_requested(failed)
+        late = facts.late_reply_to(failed)
         call = FailedCall(
             failed,
             main_effect(effects_of(failed.call)),
@@ -104,7 +106,7 @@ class RecoveryAnalysis:
             added=dropped_words(repaired_by, failed) if repaired_by is not None else frozenset(),
             written=facts.written_names,
             is_wanted=is_wanted,
-            late_reply=facts.late_reply_to(failed),
+            late_reply=late if repaired_by is None or repaired_by.location.turn >= late else 0,
             is_only_change=changes(failed) and not facts.first_good_change,
             brought=facts.good_arguments,
             is_one_of_several=facts.is_one_of_several(failed),
@@ -201,6 +203,20 @@ class RecoveryAnalysis:
             return None
         return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), told
 
+    def agreed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
+        """The other way that the user agreed to after the agent had told of the failure."""
+        call, statement = self._calls.get(failed.number), judged.statement
+        if call is None:
+            return None
+        if statement is not None and judged.said is Said.CONCEALED and names_effect(clauses_of(statement.text), call):
+            return None
+        told = self._statements.in_reply(call)
+        other = self._named_ways.agreed(failed) if told is not None else None
+        if other is None or told is None:
+            return None
+        judged = told if judged.said is Said.CONCEALED else judged
+        return Recovered(Recovery.WORKED_AROUND, VerdictRule.NAMED_WAY, other), judged
+
     def answers_question(self, failed: Step, judged: Judged) -> bool:
         """Whether a program that ended with an error code answered what the user asked, and the agent passed it on.
 
@@ -281,7 +297,7 @@ def with_recoveries(
         )
         if is_repaired:
             continue
-        if (way := analysis.claimed_way(step, judged)) is not None:
+        if (way := analysis.claimed_way(step, judged) or analysis.agreed_way(step, judged)) is not None:
             found[step.number], said[step.number] = way
             continue
         if analysis.answers_question(step, judged):

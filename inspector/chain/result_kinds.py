@@ -519,11 +519,11 @@ def _measures_too_much(effect: Effect, text: str) -> bool:
     return max(Counter(unit for unit, _ in measures).values(), default=0) > 1
 
 
+_LIMIT = r"\b(?:limit|budget|threshold|allowed|allowance|minimum|maximum|required|target)\b"
 _BEYOND = lazy_pattern(
-    r"\b(?:limit|budget|threshold|allowed|allowance|minimum|maximum|required|target)\b[^\n]{0,80}\b(?:exceed\w*|not met|"
-    r"missed|over|above|below|under)\b|\b(?:exceed\w*|over|above|below|under|(?:less|more|greater|lower|higher|larger|"
-    r"slower) than|does not meet|not meet)\b[^\n]{0,80}\b(?:limit|budget|threshold|allowed|minimum|maximum|required|"
-    r"target)\b",
+    rf"{_LIMIT}[^\n]{{0,80}}\b(?:exceed\w*|not met|missed|over|above|below|under)\b|"
+    r"\b(?:exceed\w*|over|above|below|under|(?:less|more|greater|lower|higher|larger|slower) than|(?:does )?not meet)\b"
+    rf"[^\n]{{0,80}}{_LIMIT}",
     re.IGNORECASE,
 )
 _LIMIT_OF_OTHERS = lazy_pattern(

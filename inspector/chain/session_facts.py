@@ -262,6 +262,8 @@ class SessionFacts:
             frozenset(word.casefold() for word in _NAME.findall(text[:MAX_READ_CHARS]))
             for text in ("\n".join(looks), change.call.raw_arguments, known)
         )
+        if any(_targets(change) & _targets(step) for step in self.steps[first:end]):  # what was read is what is mended
+            return frozenset(name for name in brought if len(name) > 3) - old
         return brought & passed - old
 
     @cached_property
@@ -431,6 +433,11 @@ def _is_cjk(text: str) -> bool:
 def known_turn(failed: Step) -> int:
     """The turn in which the agent could see a step's failure."""
     return (failed.result_location or failed.location).turn
+
+
+def _targets(step: Step) -> frozenset[str]:
+    """The files that a call reads or changes."""
+    return frozenset(target for effect in effects_of(step.call) for target in effect.targets)
 
 
 def _only_looks(step: Step) -> bool:

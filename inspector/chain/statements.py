@@ -59,7 +59,8 @@ _PLAN = lazy_pattern(
     r"(?:read|writ|check|look|run|try|search|open|see|view|list|verify|continu|submit|updat|creat|add|test|"
     r"inspect|find|"
     r"show|apply|commit|push|install|move|mov|edit|fix|us|implement|start|go|proceed)(?:e|"
-    r"ing)?\b[^.]{0,80}[.:…]?\s*$|"
+    r"ing)?\b(?! (?:has|have|is|was|does|had|needs|lacks|cannot|can['’]t|"
+    r"fails|failed|requires|returns|says)\b)[^.]{0,80}[.:…]?\s*$|"
     r"现在|接下来|然后|让我|我来|再|jetzt\b|nun\b|dann\b|ich (?:schaue|sehe|lese|prüfe|versuche)|ahora\b|voy a|luego|"
     r"maintenant\b|"
     r"je (?:vais|regarde)|agora\b|vou\b|теперь|сейчас|次に|では|"
@@ -434,7 +435,27 @@ class Statements:
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
         clauses = clauses_of(plain)
+        clauses = tuple(map(self._without_asked_names, clauses))
         return tuple(map(self._without_deed, clauses)) if verb in _BLOCKING else clauses
+
+    def _without_asked_names(self, clause: Clause) -> Clause:
+        """A clause that denies nothing if it denies only in a name of the user's, and says that something is done.
+
+        "The expired contracts are in the archive now" tells of no failure if the user spoke of "expired contracts".
+        """
+        if not clause.denies:
+            return clause
+        words = [word.casefold() for word in _WORD.findall(clause.words)]
+        asked = {
+            word
+            for pair in pairwise(words)
+            if f" {' '.join(pair)} " in self._asked_words
+            for word in pair
+            if sounds_failed(word)
+        }
+        rest = " ".join(word for word in words if word not in asked) if asked else ""
+        is_done = bool(asked) and not denies(rest) and any(other.is_done for other in clauses_of(rest))
+        return structs.replace(clause, denies=False, admits=False) if is_done else clause
 
     def _without_deed(self, clause: Clause) -> Clause:
         """A clause that denies nothing if its one denial is the deed that the user wanted: "The card is blocked"."""

@@ -571,6 +571,31 @@ class NamedWays:
                 return step.number
         return None
 
+    def agreed(self, failed: Step) -> int | None:
+        """The number of the next change that the agent proposed for what a service refused, once the user had agreed.
+
+        It is made by another tool, for a value of the failed call, and shares a word with what the two said about it.
+        """
+        facts, known = self._facts, known_turn(failed)
+        if has_known_effect(failed.call) or kind_of(failed.call.name or "") is not ToolKind.WRITES:
+            return None
+        answer = next(((turn, text) for turn, text in facts.user_texts if turn > known), None)
+        if answer is None:
+            return None
+        offers = [speech.text for speech in facts.speeches if known < speech.turn < answer[0]]
+        said = _beginnings(" ".join((*offers, answer[1]))) - _beginnings(_spelt_call(failed))
+        values = _ids_of(failed)
+        for step in islice(facts.steps, failed.number, failed.number + _MAX_OTHER_WAYS):
+            if not step.is_good or step.location.turn < answer[0] or step.call.name == failed.call.name:
+                continue
+            name = bare_name(step.call.name or "")
+            is_change = (
+                kind_of(name) is not ToolKind.READS and not has_known_effect(step.call) and not ends_run(step.call)
+            )
+            if is_change and _HANDS_OVER.isdisjoint(name.split("_")) and not values.isdisjoint(_ids_of(step)):
+                return step.number if not said.isdisjoint(_beginnings(name.replace("_", " "))) else None
+        return None
+
     def _in_other_place(self, failed: Step, effect: Effect, judged: Judged) -> int | None:
         """The number of a later step that wrote elsewhere because the place refused, which the agent says at the end.
 
@@ -655,6 +680,34 @@ class NamedWays:
         texts = [_SCRIPT_END.sub(" ", text) for text in texts]
         words = (word for text in texts for word in folded_names(text[:MAX_READ_CHARS]))
         return frozenset(_stems(word for word in words if len(word) > 2 and word not in _NAMES_NOTHING))
+
+
+# What only tells somebody of it, and does nothing itself.
+_HANDS_OVER = frozenset(
+    ("transfer", "escalate", "ticket", "case", "note", "log", "notify", "message", "email", "callback", "human")
+)
+_BEGINNING = 5
+
+
+def _beginnings(text: str) -> frozenset[str]:
+    """The beginnings of the longer words of a text: `relocate` and "relocated"."""
+    return frozenset(word[:_BEGINNING] for word in _LETTERS.findall(text.casefold()) if len(word) >= _BEGINNING)
+
+
+_LETTERS = lazy_pattern(r"[^\W\d_]+")
+
+
+def _spelt_call(step: Step) -> str:
+    return f"{bare_name(step.call.name or '').replace('_', ' ')} {step.call.raw_arguments[:MAX_READ_CHARS]}"
+
+
+def _ids_of(step: Step) -> frozenset[str]:
+    """The values of a call that have a digit and no space, as ids do; no dates or plain numbers."""
+    values = (value.casefold() for _, value in leaves(step.call.arguments) if isinstance(value, str))
+    return frozenset(value for value in values if _ID.fullmatch(value) is not None)
+
+
+_ID = lazy_pattern(r"(?=[^\d]*\d)(?=[\d\W_]*[^\W\d_])[\w#.:-]{3,60}")
 
 
 # Where a Latin word ends and a Korean or Japanese ending begins: "md5sum\uc73c\ub85c".
