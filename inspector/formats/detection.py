@@ -89,68 +89,38 @@ def _against_name(
 
 def _by_text(text: str) -> tuple[Format, float]:
     """The format that the text most resembles (the first of several), and the confidence."""
-    return _pattern_index(formats()).most_like(text) if text else (fallback(), 0.0)
+    known = formats() if text else ()
+    matches = (
+        each for each in _patterns(known) if any(map(text.__contains__, each.literals)) and each.pattern.search(text)
+    )
+    first = next(matches, None)
+    order, best = (first.order, first.weight) if first is not None else (-1, 0.0)
+    for position, candidate in enumerate(known):
+        score = 0.0 if isinstance(candidate.confidence, DetectionPatterns) else candidate.confidence(text)
+        if score > best or (score == best and score > 0 and position < order):
+            order, best = position, score
+    return (known[order] if best else fallback()), best
 
 
 class _WeightedPattern(Struct, frozen=True):
-    """One pattern of a format: the weight of a match, and literals, of which every match contains one."""
+    """One pattern of a format, the weight of a match, and literals, of which every match contains one."""
 
     weight: float
     order: int
-    format: Format
     literals: tuple[str, ...]
     pattern: re.Pattern[str]
 
 
-class _PatternIndex:
-    """The detection patterns of all formats, highest weight first.
-
-    Many literals share their first two characters: a text is searched for the beginnings whose first character it has,
-    and then only for the patterns whose beginnings were found.
-    """
-
-    def __init__(self, known: tuple[Format, ...]) -> None:
-        numbered = [(order, known_format, known_format.confidence) for order, known_format in enumerate(known)]
-        self._patterns = sorted(
-            (
-                _WeightedPattern(weight, order, known_format, literals, pattern)
-                for order, known_format, confidence in numbered
-                if isinstance(confidence, DetectionPatterns)
-                for weight, literals, pattern in confidence.patterns
-            ),
-            key=lambda weighted: (-weighted.weight, weighted.order),
-        )
-        self._others = [
-            (order, known_format, confidence)
-            for order, known_format, confidence in numbered
-            if not isinstance(confidence, DetectionPatterns)
-        ]
-        self._by_beginning: dict[str, dict[str, set[int]]] = {}
-        for number, weighted in enumerate(self._patterns):
-            for literal in weighted.literals:
-                self._by_beginning.setdefault(literal[:1], {}).setdefault(literal[:2], set()).add(number)
-
-    def most_like(self, text: str) -> tuple[Format, float]:
-        """The format that the text most resembles (the first of several), and the confidence."""
-        candidates: set[int] = set()
-        for first, beginnings in self._by_beginning.items():  # a pattern without a literal begins with ""
-            if first in text:
-                for beginning, numbers in beginnings.items():
-                    if beginning in text:
-                        candidates |= numbers
-        order, found, best = len(self._patterns), fallback(), 0.0
-        for weighted in map(self._patterns.__getitem__, sorted(candidates)):
-            if any(literal in text for literal in weighted.literals) and weighted.pattern.search(text):
-                order, found, best = weighted.order, weighted.format, weighted.weight
-                break
-        for position, candidate, confidence in self._others:
-            score = confidence(text)
-            if score > best or (score == best and score > 0 and position < order):
-                order, found, best = position, candidate, score
-        return found, best
-
-
-_pattern_index = lru_cache(maxsize=4)(_PatternIndex)
+@lru_cache(maxsize=4)
+def _patterns(known: tuple[Format, ...]) -> list[_WeightedPattern]:
+    """The detection patterns of all formats, highest weight first."""
+    weighted = (
+        _WeightedPattern(weight, order, literals, pattern)
+        for order, confidence in enumerate(each.confidence for each in known)
+        if isinstance(confidence, DetectionPatterns)
+        for weight, literals, pattern in confidence.patterns
+    )
+    return sorted(weighted, key=lambda each: (-each.weight, each.order))
 
 
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:

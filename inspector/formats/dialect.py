@@ -1,4 +1,4 @@
-"""Builds a dialect's table from its own markers: those of calls, results, reasoning and tool lists.
+"""Builds a dialect's Format, with its table from its own markers: those of calls, results, reasoning and tool lists.
 
 The rest is common to all chat models: the turns of the roles, lists of tools in a system prompt, results that the model
 must not write itself, closing markers that close nothing.
@@ -6,16 +6,19 @@ must not write itself, closing markers that close nothing.
 Sources: the chat templates and reasoning parsers of the families (vllm:vllm/reasoning, llama.cpp:models/templates).
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Required, TypedDict
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.formats import chat_turns
-from weaklink.inspector.formats.format import NewParser
-from weaklink.inspector.model import Role, SpanKind
+from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.span_readers import read_definitions, read_result, reader_table
+from weaklink.inspector.model import Role, SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
-from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload
+from weaklink.inspector.segmenter.events import JSON, FormatParser, Payload, SpanReader
 from weaklink.inspector.segmenter.machine import Machine
 from weaklink.inspector.segmenter.table import (
     HERE,
@@ -150,48 +153,89 @@ def opener_again(opener: str, *between: LookaheadPiece, expects: str = "") -> Tr
     return Transition(opener, MarkerSplit.BEFORE, "marker", rules.MALFORMED_HEADER, ahead=ahead, expects=expects)
 
 
-def table_parser(table: Table) -> NewParser:
-    """A function that creates parsers over a table."""
+class DialectParts(TypedDict, total=False):
+    """What the builders of formats hand on to `dialect_format` as it is."""
 
-    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
-        return Machine(table, role=role.value, prompt=prompt)
+    name: Required[str]
+    summary: Required[str]
+    models: Required[Iterable[str]]
+    signs: Required[DetectionPatterns]
+    aliases: Iterable[str]
+    ids: bool
+    builtin_tools: frozenset[str]
+    near_calls: tuple[tuple[re.Pattern[str], str], ...]
+    calls_only: bool
+    results: Iterable[Enclosed]
+    reasoning: Iterable[ReasoningTag]
+    definitions: Iterable[Enclosed]
+    turns: Iterable[Transition]
+    turn_states: Iterable[State]
+    special_tokens: Iterable[str]
+    homes: Mapping[str, str]
+    default_home: str
+    tails: Mapping[str, str]
+    cut_openers: Iterable[str]
+    read_results: SpanReader
+    read_tools: SpanReader
+    read_text: SpanReader
 
-    return new_parser
 
-
-def dialect_table(
+def dialect_format(
+    reader: SpanReader,
+    drafts: SpanReader,
     *,
-    calls: Iterable[Transition],
-    call_states: Callable[[Transitions], Iterable[State]],
+    name: str,
+    summary: str,
+    models: Iterable[str],
+    signs: DetectionPatterns,
+    write_calls: Callable[[Sequence[ToolCall]], str],
+    expresses: Callable[[ToolCall], bool],
+    aliases: Iterable[str] = (),
+    ids: bool = False,
+    builtin_tools: frozenset[str] = frozenset(),
+    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
+    calls_only: bool = False,
+    calls: Iterable[Transition] = (),
+    call_states: Callable[[Transitions], Iterable[State]] = lambda _: (),
     call_closers: Iterable[str] = (),
     results: Iterable[Enclosed] = (),
+    into_results: Iterable[Transition] = (),
     reasoning: Iterable[ReasoningTag] = THINK_TAGS,
     definitions: Iterable[Enclosed] = (),
-    turns: Iterable[Transition] = chat_turns.TURN_TRANSITIONS,
+    turns: Iterable[Transition] = (),
+    turn_states: Iterable[State] = (),
+    has_common_turns: bool = True,
     special_tokens: Iterable[str] = (),
-    turn_states: Iterable[State] = chat_turns.TURN_STATES,
-    homes: dict[str, str] = chat_turns.ROLE_HOMES,
+    homes: Mapping[str, str] = chat_turns.ROLE_HOMES,
     default_home: str = "text",
     headless: str = "",
     tails: Mapping[str, str] = MappingProxyType({}),
     cut_openers: Iterable[str] = (),
-) -> Table:
-    """Build a dialect's table.
+    read_results: SpanReader = read_result,
+    read_tools: SpanReader = read_definitions,
+    read_text: SpanReader | None = None,
+) -> Format:
+    """The Format of a dialect whose calls `reader` reads, and `drafts` in reasoning; with its table.
 
     `calls` are the transitions into its call states; `call_states` builds those states (and any others that the dialect
     has) from all transitions. `call_closers` are the closing markers of calls, which are stray in a text. `results`
     become states named `result OPENER`, `reasoning` states named `reasoning OPENER`, `definitions` states named
-    `definitions OPENER`. The model's own turn is in state `text`, those of others are `system`, `user` and `tool`.
-    `special_tokens` are those among `turns` that this model's tokenizer knows; they are reported if they are text.
-    `homes`, `default_home`, `headless`, `tails` and `cut_openers` are as in Table. The states are built when the table
-    is first used, which raises ValueError if the table is inconsistent.
+    `definitions OPENER`; `into_results` are transitions into results whose states `call_states` builds. The model's own
+    turn is in state `text`, those of others are `system`, `user` and `tool`. `turns` and `turn_states` are those of the
+    dialect's own tokens, in addition to those that all chat models have if it `has_common_turns`; `special_tokens` are
+    tokens of turns that this model's tokenizer knows, which are reported if they are text.
+    `homes`, `default_home`, `headless`, `tails` and `cut_openers` are as in Table, the other parts as in Format. The
+    states are built when the table is first used, which raises ValueError if the table is inconsistent.
     """
-    calls, call_closers, tags, turn_states = tuple(calls), tuple(call_closers), tuple(reasoning), tuple(turn_states)
+    common_turns, common_states = (
+        (chat_turns.TURN_TRANSITIONS, chat_turns.TURN_STATES) if has_common_turns else ((), ())
+    )
+    turns, turn_states = (*common_turns, *turns), (*common_states, *turn_states)
+    calls, call_closers, tags = tuple(calls), tuple(call_closers), tuple(reasoning)
     results, definitions, special_tokens = tuple(results), tuple(definitions), tuple(special_tokens)
-    turns = tuple(turns)
+    into_results = (*into_results, *(opening(result.opener, f"result {result.opener}") for result in results))
 
     def all_transitions(turns: tuple[Transition, ...]) -> Transitions:
-        into_results = tuple(opening(result.opener, f"result {result.opener}") for result in results)
         invented = tuple(structs.replace(transition, rule=rules.INVENTED_RESULT) for transition in into_results)
         closes = {tag.closer: f"reasoning {tag.opener}" for tag in reversed(tags)}
         closers = (closer for tag in tags for closer in (tag.closer, *tag.other_closers))
@@ -229,7 +273,26 @@ def dialect_table(
             *turn_states,
         )
 
-    return Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
+    table = Table(states, homes, default_home, headless=headless, tails=tails, cut_openers=tuple(cut_openers))
+
+    def new_parser(prompt: str = "", role: Role = Role.ASSISTANT) -> FormatParser:
+        return Machine(table, role=role.value, prompt=prompt)
+
+    return Format(
+        name=name,
+        summary=summary,
+        aliases=tuple(aliases),
+        models=tuple(models),
+        confidence=signs,
+        new_parser=new_parser,
+        readers=reader_table(reader, drafts, results=read_results, definitions=read_tools, text=read_text),
+        write_calls=write_calls,
+        expresses=expresses,
+        ids=ids,
+        builtin_tools=builtin_tools,
+        near_calls=near_calls,
+        calls_only=calls_only,
+    )
 
 
 def _into_reasoning(tag: ReasoningTag) -> Transition:

@@ -24,7 +24,7 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Literal, TypedDict
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, structs
@@ -33,35 +33,31 @@ from weaklink.inspector.errors import FormatTableError
 from weaklink.inspector.formats import chat_turns
 from weaklink.inspector.formats.dialect import (
     THINK_TAGS,
+    DialectParts,
     Enclosed,
     ReasoningTag,
     Transitions,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     inside,
     opening,
-    table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.json.call_shape import CallKeys, is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import CALL_END, json_format
 from weaklink.inspector.formats.json.named_calls import NamedCallReader
-from weaklink.inspector.formats.python import PYTHON, PythonCallReader, is_python_call, write_call
+from weaklink.inspector.formats.python.calls import PythonCallReader
+from weaklink.inspector.formats.python.follower import PYTHON
+from weaklink.inspector.formats.python.writing import is_python_call, write_call
 from weaklink.inspector.formats.registry import find_format, register_format
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.formats.xml.format import CallTemplate, XmlCall, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, QUOTED_NAME, XmlSyntax
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.segmenter.events import JSON, Payload, SpanReader
-from weaklink.inspector.segmenter.table import (
-    Lookahead,
-    LookaheadPiece,
-    Repeat,
-    State,
-    Transition,
-)
+from weaklink.inspector.segmenter.table import Lookahead, LookaheadPiece, Repeat, State
 
 _MARKER_CHARS = 200
 _registered: dict[str, "FormatTable"] = {}
@@ -225,21 +221,13 @@ def _problems(table: FormatTable) -> Iterator[str]:
 # What all kinds share.
 
 
-class _Shared(TypedDict):
-    """The arguments of `json_format`, `xml_format` and `dialect_table` that all kinds share."""
+def _shared(table: FormatTable, syntax: str, *taken: str, opener: str = "", ids: bool = False) -> DialectParts:
+    """What formats of all kinds have: `syntax` is that of the calls, `opener` begins one that has no markers.
 
-    results: tuple[Enclosed, ...]
-    reasoning: tuple[ReasoningTag, ...]
-    turns: tuple[Transition, ...]
-    turn_states: tuple[State, ...]
-
-
-def _shared(table: FormatTable, *taken: str) -> _Shared:
-    """The transitions are those of the table's own turn tokens and, for kinds without wrappers, the section's markers.
-
-    The state of each header leads to the home of its role.
+    The transitions are those of the table's own turn tokens and, for kinds without wrappers, the section's markers. The
+    state of each header leads to the home of its role.
     """
-    opener, closer = table.reasoning.opener, table.reasoning.closer
+    begins, ends = table.reasoning.opener, table.reasoning.closer
     pairs = (table.reasoning, table.results, _call_marks(table.calls))
     own = {marker for pair in pairs for marker in (pair.opener, pair.closer)}
     known = own | {transition.marker for transition in chat_turns.TURN_TRANSITIONS}
@@ -247,14 +235,19 @@ def _shared(table: FormatTable, *taken: str) -> _Shared:
     roles = {role: header for role, header in structs.asdict(table.roles).items() if header}
     headers = [opening(header, f"header of {role}") for role, header in roles.items() if header not in known]
     known.update(header.marker for header in headers)
-    ends = chat_turns.turn_ends(*(token for token in tokens if token and token not in known))
+    turn_ends = chat_turns.turn_ends(*(token for token in tokens if token and token not in known))
     homes = {role: chat_turns.ROLE_HOMES[role] for role in roles}
     states = (chat_turns.markup_state(f"header of {role}", "turn_header", home) for role, home in homes.items())
-    return _Shared(
+    return DialectParts(
+        name=table.name,
+        summary=f"{syntax}, derived from {table.template or 'a table'}",
+        models=table.models,
+        signs=DetectionPatterns(calls={re.escape(_call_marks(table.calls).opener or opener): 0.9}),
         results=(table.results,) if table.results.opener else (),
-        reasoning=(ReasoningTag("think", opener, closer),) if opener and closer else THINK_TAGS,
-        turns=(*headers, *ends),
+        reasoning=(ReasoningTag("think", begins, ends),) if begins and ends else THINK_TAGS,
+        turns=(*headers, *turn_ends),
         turn_states=tuple(states),
+        ids=ids,
     )
 
 
@@ -266,10 +259,6 @@ def _section_marks(calls: CallTable) -> tuple[str, ...]:
 def _call_marks(calls: CallTable) -> Enclosed:
     """The markers of a call span: its own, or the section's if one span has all calls."""
     return Enclosed(calls.opener, calls.closer) if calls.opener else calls.section
-
-
-def _patterns(calls: CallTable, opener: str = "") -> DetectionPatterns:
-    return DetectionPatterns(calls={re.escape(_call_marks(calls).opener or opener): 0.9})
 
 
 def _joined(calls: CallTable, texts: Sequence[str]) -> str:
@@ -291,17 +280,12 @@ def _json(table: FormatTable) -> Format:
         return f'{{"{keys.name}": {json_of(call.name)}, "{keys.arguments}": {json_of(call.arguments)}{identity}}}'
 
     return json_format(
-        name=table.name,
-        summary=f"JSON, derived from {table.template or 'a table'}",
-        models=table.models,
         calls=(_call_marks(calls),),
-        **_shared(table, *_section_marks(calls)),
-        signs=_patterns(calls),
         reader=JsonCallReader(
             keys, is_array=calls.is_array, is_row=not calls.opener and not calls.is_array, has_ids=bool(calls.keys.id)
         ),
         write_calls=lambda group: _joined(calls, [written(call) for call in group]) if group else "",
-        ids=True,
+        **_shared(table, "JSON", *_section_marks(calls), ids=True),
     )
 
 
@@ -325,8 +309,9 @@ def _named(table: FormatTable) -> Format:
     def write_calls(group: Sequence[ToolCall]) -> str:
         return _joined(calls, [written(index, call) for index, call in enumerate(group)]) if group else ""
 
-    format = _between_markers(table, "a header and JSON", reader, JSON, write_calls=write_calls, expresses=expresses)
-    return structs.replace(format, ids=has_ids)
+    return _between_markers(
+        table, "a header and JSON", reader, JSON, write_calls=write_calls, expresses=expresses, ids=has_ids
+    )
 
 
 def _between_markers(
@@ -337,6 +322,7 @@ def _between_markers(
     *,
     write_calls: Callable[[Sequence[ToolCall]], str],
     expresses: Callable[[ToolCall], bool],
+    ids: bool = False,
 ) -> Format:
     """The format of calls in this syntax between markers, or with the opening one alone."""
     marks, has_header = _call_marks(table.calls), table.calls.kind == "named"
@@ -353,26 +339,15 @@ def _between_markers(
         if then:
             yield CALL_END
 
-    shared = _shared(table, *(_section_marks(table.calls) if has_header else ()))
-    parsed = dialect_table(
+    return dialect_format(
+        reader,
+        ReasoningReader((marks.opener,), closers),
         calls=(opening(marks.opener, "call"),),
         call_states=states,
         call_closers=closers,
-        results=shared["results"],
-        reasoning=shared["reasoning"],
-        turns=(*chat_turns.TURN_TRANSITIONS, *shared["turns"]),
-        turn_states=(*chat_turns.TURN_STATES, *shared["turn_states"]),
-    )
-    return Format(
-        name=table.name,
-        summary=f"{syntax}, derived from {table.template or 'a table'}",
-        aliases=(),
-        models=table.models,
-        confidence=_patterns(table.calls),
-        new_parser=table_parser(parsed),
-        readers=reader_table(reader, ReasoningReader((marks.opener,), closers)),
         write_calls=write_calls,
         expresses=expresses,
+        **_shared(table, syntax, *(_section_marks(table.calls) if has_header else ()), ids=ids),
     )
 
 
@@ -413,14 +388,8 @@ def _tags(table: FormatTable) -> Format:
         calls.between,
         wrapper,
     )
-    return xml_format(
-        table.name,
-        f"parameters in tags, derived from {table.template or 'a table'}",
-        XmlTags.of(call, wrapper, writer),
-        models=table.models,
-        signs=_patterns(calls, opener),
-        **_shared(table),
-    )
+    parts = _shared(table, "parameters in tags", opener=opener)
+    return xml_format(XmlTags.of(call, wrapper, writer), **parts)
 
 
 def _syntax(calls: CallTable, tags: CallTags) -> XmlSyntax:

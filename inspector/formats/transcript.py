@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES
-from weaklink.inspector.formats.dialects.deepseek import DEEPSEEK_TABLE
-from weaklink.inspector.formats.dialects.functionary import FUNCTIONARY_TABLE
-from weaklink.inspector.formats.dialects.harmony import HARMONY_TABLE
-from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
+from weaklink.inspector.formats.dialects.deepseek import DEEPSEEK_V3
+from weaklink.inspector.formats.dialects.functionary import FUNCTIONARY
+from weaklink.inspector.formats.dialects.harmony import HARMONY
+from weaklink.inspector.formats.dialects.hermes import HERMES
+from weaklink.inspector.formats.format import Format
 from weaklink.inspector.model import Generation, Part, Role, SpanKind, Trace, Turn
 from weaklink.inspector.scanning import lazy_pattern
-from weaklink.inspector.segmenter.events import ParseEvent, SpanClosed
-from weaklink.inspector.segmenter.machine import Machine
-from weaklink.inspector.segmenter.table import Table
+from weaklink.inspector.segmenter.events import FormatParser, ParseEvent, SpanClosed
 from weaklink.inspector.text import Range
 
 _ROLES = {"system": Role.SYSTEM, "user": Role.USER, "tool": Role.TOOL, "text": Role.ASSISTANT}
@@ -22,24 +21,24 @@ _WRITTEN_BY_MODEL = (SpanKind.TEXT, SpanKind.REASONING, SpanKind.TOOL_CALL)
 
 
 class _Template(Struct, frozen=True):
-    """A family of chat templates: the pattern of its first header, and the table that finds all headers.
+    """A family of chat templates: the pattern of its first header, and a format that finds all headers.
 
     `messages` says that a reply may be several messages, each with a header, and that results have no turn header.
     `unheaded` says that the system prompt has none either: it comes before the first header.
     """
 
     first_header: re.Pattern[str]
-    table: Table
+    format: Format
     messages: bool = True
     unheaded: bool = False
 
 
 _TEMPLATES = (
-    _Template(lazy_pattern(r"<\|start\|>(?:system|developer|user|assistant)(?:<\|| to=)"), HARMONY_TABLE),
-    _Template(lazy_pattern(r"<｜(?:User|Assistant|System)｜>"), DEEPSEEK_TABLE, unheaded=True),
-    _Template(lazy_pattern(r"<\|from\|>[^\n<]{1,80}\n<\|recipient\|>|<\|END_OF_(?:SYSTEM|USER)\|>"), FUNCTIONARY_TABLE),
+    _Template(lazy_pattern(r"<\|start\|>(?:system|developer|user|assistant)(?:<\|| to=)"), HARMONY),
+    _Template(lazy_pattern(r"<｜(?:User|Assistant|System)｜>"), DEEPSEEK_V3, unheaded=True),
+    _Template(lazy_pattern(r"<\|from\|>[^\n<]{1,80}\n<\|recipient\|>|<\|END_OF_(?:SYSTEM|USER)\|>"), FUNCTIONARY),
 )
-_USUAL = _Template(lazy_pattern(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES_TABLE, messages=False)
+_USUAL = _Template(lazy_pattern(r"<\|im_start\|>|<\|start_header_id\|>|<start_of_turn>"), HERMES, messages=False)
 _BEGINNING = lazy_pattern(r"<｜begin▁of▁sentence｜>")
 _PIECE = 1 << 16
 _OPENING_TAG = lazy_pattern(r"\s*<\|(?:start|from)\|>([A-Za-z_]+)")
@@ -104,10 +103,10 @@ def _template(text: str) -> _Template:
 
 def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
     """The position where each turn begins, and the template's word for its role."""
-    machine = Machine(template.table)
+    parser = template.format.new_parser()
     within_results = False
     opened_at: int | None = None
-    for event in _events(machine, text):
+    for event in _events(parser, text):
         if not isinstance(event, SpanClosed):
             continue
         span = event.span
@@ -124,11 +123,11 @@ def _headers(text: str, template: _Template) -> Iterator[tuple[int, str]]:
         opened_at = span.range.start if span.label == "results" else None
 
 
-def _events(machine: Machine, text: str) -> Iterator[ParseEvent]:
-    """The machine's events, one chunk at a time: all events together are many times as large as the text."""
+def _events(parser: FormatParser, text: str) -> Iterator[ParseEvent]:
+    """The parser's events, one chunk at a time: all events together are many times as large as the text."""
     for start in range(0, len(text), _PIECE):
-        yield from machine.feed(text[start : start + _PIECE])
-    yield from machine.close()
+        yield from parser.feed(text[start : start + _PIECE])
+    yield from parser.close()
 
 
 def _role_word(event: SpanClosed, text: str) -> str:

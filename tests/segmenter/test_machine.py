@@ -5,8 +5,8 @@ import weakref
 
 import pytest
 
-from weaklink.inspector.formats.dialects.hermes import HERMES_TABLE
-from weaklink.inspector.model import SpanKind
+from weaklink.inspector.formats.dialects.hermes import HERMES
+from weaklink.inspector.model import Role, SpanKind
 from weaklink.inspector.segmentation import Segmenter
 from weaklink.inspector.segmenter import events as doubt
 from weaklink.inspector.segmenter.events import Flagged, ParseEvent, SpanClosed, SpanExtended
@@ -15,7 +15,7 @@ from weaklink.inspector.segmenter.table import HOME, MarkerSplit, State, Table, 
 
 
 def events(text: str, size: int, prompt: str = "", role: str = "assistant") -> list[ParseEvent]:
-    reader = Machine(HERMES_TABLE, prompt=prompt, role=role)
+    reader = HERMES.new_parser(prompt, Role(role))
     told: list[ParseEvent] = []
     for start in range(0, len(text), size):
         told += reader.feed(text[start : start + size])

@@ -175,7 +175,7 @@ GENERIC_JSON = json_format(
         hints={rf'\A\s*\{{\s*"{_RESPONSE}"\s*:\s*"': 0.5},
     ),
     reader=_read_calls,
-    text_reader=_read_text,
+    read_text=_read_text,
     write_calls=_write_calls,
     ids=True,
     calls_only=True,

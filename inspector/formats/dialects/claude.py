@@ -111,9 +111,9 @@ _READER = LabelledReader(
     }
 )
 _TEXT_SIDE = xml_format(
-    "claude",
-    "<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
     XmlTags(_CALLS, _READER, _TAGS.writer),
+    name="claude",
+    summary="<invoke name=NAME> with <parameter name=KEY> tags, in <function_calls> tags",
     aliases=("anthropic",),
     models=("*claude*",),
     signs=DetectionPatterns(

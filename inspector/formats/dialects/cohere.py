@@ -20,15 +20,7 @@ from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmenter.events import ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import (
-    HOME,
-    SECTION,
-    Lookahead,
-    MarkerSplit,
-    Repeat,
-    State,
-    Transition,
-)
+from weaklink.inspector.segmenter.table import HOME, SECTION, Lookahead, MarkerSplit, Repeat, State, Transition
 
 _OPENER, _CLOSER = "<|START_ACTION|>", "<|END_ACTION|>"
 _FENCED = tuple(Enclosed(f"Action:{space}```json", "```") for space in (" ", "\n", ""))

@@ -16,6 +16,7 @@ vllm:vllm/parser/deepseek_v41.py (a space after each second bar), sglang's detec
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec.structs import replace
 
@@ -25,7 +26,6 @@ from weaklink.inspector.formats.dialect import (
     Enclosed,
     Transitions,
     closing,
-    dialect_table,
     enclosed_state,
     opening,
     tool_turn,
@@ -121,24 +121,22 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield enclosed_state("result", SpanKind.TOOL_RESULT, Enclosed(_RESULT, _RESULT_END), leaving, target="results")
 
 
-DEEPSEEK_TABLE = dialect_table(
-    calls=(*SECTION.calls, *_INVENTED),
-    call_states=_states,
-    call_closers=(SECTION.call_closer, _RESULT_END, _RESULTS_END),
+_section_format = partial(
+    section_format,
+    SECTION,
+    invented=_INVENTED,
+    states=_states,
+    closers=(_RESULT_END, _RESULTS_END),
+    has_common_turns=False,
     turns=_TURNS,
     turn_states=TURN_STATES,
     homes=TOOL_TURN_HOMES,
-    tails=SECTION.tails,
 )
-"""The table of V3 and V3.1: they differ only within a call's header, which is read once the call is closed."""
-
-
-DEEPSEEK_V3 = section_format(
-    "deepseek_v3",
-    "DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
-    SECTION,
+"""V3 and V3.1 differ only within a call's header, which is read once the call is closed."""
+DEEPSEEK_V3 = _section_format(
     _CALL,
-    DEEPSEEK_TABLE,
+    name="deepseek_v3",
+    summary="DeepSeek V3 and R1: special tokens, the name, then JSON in a fence",
     call=f"function{SEPARATOR}{{name}}\n```json\n{{arguments}}\n```",
     aliases=("deepseek", "deepseekv3", "deepseek_r1", "deepseekr1"),
     models=("*deepseek-v3*", "*deepseek-r1*", "*deepseek*"),
@@ -148,12 +146,10 @@ DEEPSEEK_V3 = section_format(
     ),
     between="\n",
 )
-DEEPSEEK_V31 = section_format(
-    "deepseek_v31",
-    "DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
-    SECTION,
+DEEPSEEK_V31 = _section_format(
     _CALL_DEEPSEEK_V31,
-    DEEPSEEK_TABLE,
+    name="deepseek_v31",
+    summary="DeepSeek V3.1: special tokens, the name, a separator, bare JSON",
     call=f"{{name}}{SEPARATOR}{{arguments}}",
     aliases=("deepseekv31", "deepseek_v3.1", "deepseek-v3.1"),
     models=("*deepseek-v3.1*", "*deepseek-v31*", "*deepseek-v3.2-exp*"),
@@ -190,9 +186,9 @@ def _dsml(
         own.writer,
     )
     return xml_format(
-        name,
-        f"<{prefix}invoke> with typed parameters, in <{prefix}{block}> tags",
         tags,
+        name=name,
+        summary=f"<{prefix}invoke> with typed parameters, in <{prefix}{block}> tags",
         aliases=aliases,
         models=models,
         signs=DetectionPatterns(

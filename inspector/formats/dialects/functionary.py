@@ -12,7 +12,7 @@ from string import ascii_letters
 from msgspec.structs import replace
 
 from weaklink.inspector.diagnostics import Fault
-from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, markup_state
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
     TOOL_TURN_HOMES,
     Enclosed,
@@ -20,20 +20,19 @@ from weaklink.inspector.formats.dialect import (
     call_end,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     inside,
     opener_again,
     opening,
-    table_parser,
     text_state,
     tool_turn,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from weaklink.inspector.formats.python.writing import is_python_code
-from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, read_result
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL
@@ -105,7 +104,6 @@ def _bare_names(target: str, *after: LookaheadPiece) -> Iterator[Transition]:
 
 
 _TURNS = (
-    *TURN_TRANSITIONS,
     *(opening(f"{line}{_RECIPIENT}", "sent") for line in ("\n", "")),
     *(
         Transition(f"{line}{FROM}{role}\n", MarkerSplit.BEFORE, "sent by others", width=len(f"{line}{FROM}"))
@@ -184,17 +182,6 @@ def _result_states(transitions: Transitions) -> Iterator[State]:
     yield State("sent by others", SpanKind.MARKUP, (closing(CONTENT, ROLE), *transitions.turns), "turn_header")
 
 
-FUNCTIONARY_TABLE = dialect_table(
-    calls=(*_CALLS, *_INVENTED),
-    call_states=_call_states,
-    call_closers=(FUNCTION_END, V1_CALL_END, V1_RESULT_END),
-    turns=_TURNS,
-    turn_states=TURN_STATES,
-    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
-    tails={ARROWS: "recipient", "<|recipient|>": "sent", "\nassistant:": "text"},
-)
-
-
 def _read_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. After `<|python_tag|>` there is no header, only code."""
     text, span = closed.inner_text, closed.span
@@ -219,12 +206,14 @@ def _expresses(call: ToolCall) -> bool:
     return named and call.id is None and is_json_call(call)
 
 
-FUNCTIONARY = Format(
+FUNCTIONARY = dialect_format(
+    _read_call,
+    ReasoningReader((">>>", "<function=", "<|reserved_special_token_249|>"), ("</function>",)),
     name="functionary",
     summary=">>>recipient before the content (v3); v1, v2, v2.llama3 and v3.1 too",
     aliases=("functionary_v1", "functionary_v2", "functionary_v3", "functionary_v3.1", "functionary_v3.2"),
     models=("*functionary*",),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={
             rf">>>(?:all|{_NAME}\n\s*\{{)": 0.85,
             rf"(?:<\|recipient\|>|\A){_NAME}\n<\|content\|>": 0.95,
@@ -234,12 +223,13 @@ FUNCTIONARY = Format(
         },
         hints={r"\A(?:all\n|[A-Za-z_]\w{0,63}\n\{)": 0.4},
     ),
-    new_parser=table_parser(FUNCTIONARY_TABLE),
-    readers=reader_table(
-        _read_call,
-        ReasoningReader((">>>", "<function=", "<|reserved_special_token_249|>"), ("</function>",)),
-        results=_read_result,
-    ),
+    calls=(*_CALLS, *_INVENTED),
+    call_states=_call_states,
+    call_closers=(FUNCTION_END, V1_CALL_END, V1_RESULT_END),
+    turns=_TURNS,
+    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
+    tails={ARROWS: "recipient", "<|recipient|>": "sent", "\nassistant:": "text"},
+    read_results=_read_result,
     write_calls=lambda calls: "".join(f"{ARROWS}{call.name}\n{json_of(call.arguments)}" for call in calls),
     near_calls=(
         (lazy_pattern(r"(?:>>[ \t]?>?|>[ \t]>>?)(?:[A-Za-z_][\w.-]{0,63})(?=\n\{)"), ">>>NAME"),

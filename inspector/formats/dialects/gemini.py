@@ -11,16 +11,15 @@ from msgspec.structs import replace
 
 from weaklink.inspector.apis.gemini import GeminiShapes
 from weaklink.inspector.formats.api.parser import api_or_text
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_TRANSITIONS, last_words
-from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_table, enclosed_state, table_parser
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.chat_turns import last_words
+from weaklink.inspector.formats.dialect import Enclosed, Transitions, dialect_format, enclosed_state
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, write_call
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.model import SpanKind, ToolCall
-from weaklink.inspector.rules.markers import INVENTED_RESULT
-from weaklink.inspector.segmenter.table import Lookahead, MarkerSplit, Repeat, State, Table, Transition
+from weaklink.inspector.segmenter.table import Lookahead, MarkerSplit, Repeat, State, Transition
 
 _FENCE, _NAMESPACE = "```", "default_api."
 CALL_OPENER = "```tool_code"
@@ -28,7 +27,6 @@ CALL_OPENER = "```tool_code"
 
 _CALL, _RESULT = Enclosed(CALL_OPENER, _FENCE), Enclosed("```tool_outputs", _FENCE)
 _LINE_ENDS = Lookahead(Repeat(r"[ \t]"), ("\n", "\r\n"))
-_INTO_RESULT = Transition(_RESULT.opener, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS)
 
 
 def _call_states(transitions: Transitions) -> Iterator[State]:
@@ -37,43 +35,24 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
     yield enclosed_state("result", SpanKind.TOOL_RESULT, _RESULT, transitions.turns)
 
 
-_PLAIN_TABLE = dialect_table(
-    calls=(
-        Transition(CALL_OPENER, MarkerSplit.BEFORE, "call", ahead=_LINE_ENDS),
-        replace(_INTO_RESULT, rule=INVENTED_RESULT),
-    ),
-    call_states=_call_states,
-    turns=(*TURN_TRANSITIONS, *last_words("<eos>")),
-)
-
-
-def _states() -> tuple[State, ...]:
-    return tuple(
-        replace(state, transitions=(_INTO_RESULT, *state.transitions))
-        if state.name in ("user", "tool", "bare_result")
-        else state
-        for state in _PLAIN_TABLE.states
-    )
-
-
-GEMINI_TABLE = Table(_states, ROLE_HOMES, "text")
-
-
 def _expresses(call: ToolCall) -> bool:
     """Whether a fence of `tool_code` can express the call: `print` is a wrapper there, not a tool."""
     return is_python_call(call) and call.name != "print" and not (call.name or "").startswith(_NAMESPACE)
 
 
-GEMINI = Format(
+_TEXT_SIDE = dialect_format(
+    PythonCallReader(namespace=_NAMESPACE),
+    ReasoningReader((CALL_OPENER,), (_FENCE,)),
     name="gemini",
     summary="calls in fences of `tool_code`, in Python's syntax or JSON; or the Gemini API's JSON",
     aliases=("gemma3", "tool_code"),
     models=("*gemini*", "*gemma-3-*", "*gemma3*"),
-    confidence=DetectionPatterns(
-        calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}
-    ),
-    new_parser=api_or_text(GeminiShapes, table_parser(GEMINI_TABLE)),
-    readers=reader_table(PythonCallReader(namespace=_NAMESPACE), ReasoningReader((CALL_OPENER,), (_FENCE,))),
+    signs=DetectionPatterns(calls={r"```tool_code[ \t]*\r?\n": 0.95}, hints={r"```tool_outputs|default_api\.": 0.6}),
+    calls=(Transition(CALL_OPENER, MarkerSplit.BEFORE, "call", ahead=_LINE_ENDS),),
+    call_states=_call_states,
+    into_results=(Transition(_RESULT.opener, MarkerSplit.BEFORE, "result", ahead=_LINE_ENDS),),
+    turns=last_words("<eos>"),
     write_calls=lambda calls: "\n".join((CALL_OPENER, *map(write_call, calls), _FENCE)),
     expresses=_expresses,
 )
+GEMINI = replace(_TEXT_SIDE, new_parser=api_or_text(GeminiShapes, _TEXT_SIDE.new_parser))

@@ -9,17 +9,17 @@ vllm:examples/tool_chat_template_functiongemma.jinja.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Unpack
 
-from weaklink.inspector.formats.chat_turns import TURN_STATES, TURN_TRANSITIONS, last_words
+from weaklink.inspector.formats.chat_turns import last_words
 from weaklink.inspector.formats.dialect import (
-    THINK_TAGS,
+    DialectParts,
     Enclosed,
     ReasoningTag,
     Transitions,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     opening,
-    table_parser,
 )
 from weaklink.inspector.formats.format import DetectionPatterns, Format
 from weaklink.inspector.formats.gemma.calls import (
@@ -30,25 +30,13 @@ from weaklink.inspector.formats.gemma.calls import (
     read_gemma_result,
 )
 from weaklink.inspector.formats.gemma.dicts import gemma_payload
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.segmenter.table import State
 
-_TURNS = (*TURN_TRANSITIONS, *last_words("<eos>"), opening("<|turn>", "turn_header"), opening("<turn|>", "turn_end"))
-
 
 def _format(
-    name: str,
-    summary: str,
-    *,
-    aliases: tuple[str, ...],
-    models: tuple[str, ...],
-    patterns: DetectionPatterns,
-    call: Enclosed,
-    result: Enclosed,
-    declaration: Enclosed,
-    delimiter: str,
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
+    call: Enclosed, result: Enclosed, declaration: Enclosed, delimiter: str, **parts: Unpack[DialectParts]
 ) -> Format:
     """The Format of a model with these markers and this delimiter of strings.
 
@@ -64,40 +52,31 @@ def _format(
         written = (f"call:{tool_call.name}{gemma_text(tool_call.arguments, delimiter)}" for tool_call in calls)
         return "".join(f"{call.opener}{text}{call.closer}" for text in written)
 
-    table = dialect_table(
+    parts |= {
+        "definitions": (declaration,),
+        "turns": (*last_words("<eos>"), opening("<|turn>", "turn_header"), opening("<turn|>", "turn_end")),
+        "special_tokens": ("<bos>",),
+        "read_results": read_gemma_result,
+        "read_tools": GemmaDefinitionReader(delimiter),
+    }
+    return dialect_format(
+        GemmaCallReader(delimiter),
+        ReasoningReader((call.opener,), (call.closer,)),
         calls=(opening(call.opener, "call"), opening(result.opener, "result")),
         call_states=call_states,
         call_closers=(call.closer, result.closer),
-        reasoning=reasoning,
-        definitions=(declaration,),
-        turns=_TURNS,
-        special_tokens=("<bos>",),
-        turn_states=TURN_STATES,
-    )
-    return Format(
-        name=name,
-        summary=summary,
-        aliases=aliases,
-        models=models,
-        confidence=patterns,
-        new_parser=table_parser(table),
-        readers=reader_table(
-            GemmaCallReader(delimiter),
-            ReasoningReader((call.opener,), (call.closer,)),
-            results=read_gemma_result,
-            definitions=GemmaDefinitionReader(delimiter),
-        ),
         write_calls=write_calls,
         expresses=lambda tool_call: is_gemma_call(tool_call, delimiter),
+        **parts,
     )
 
 
 FUNCTIONGEMMA = _format(
-    "functiongemma",
-    "<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
+    name="functiongemma",
+    summary="<start_function_call>call:f{k:<escape>v<escape>}<end_function_call>",
     aliases=("function_gemma",),
     models=("*functiongemma*", "*function-gemma*"),
-    patterns=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={r"<start_function_call>\s*call:": 0.95}, hints={r"<(?:start|end)_function_\w+>|<escape>": 0.7}
     ),
     call=Enclosed("<start_function_call>", "<end_function_call>"),
@@ -106,11 +85,11 @@ FUNCTIONGEMMA = _format(
     delimiter="<escape>",
 )
 GEMMA4 = _format(
-    "gemma4",
-    '<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
+    name="gemma4",
+    summary='<|tool_call>call:f{k:<|"|>v<|"|>}<tool_call|>: Gemma 4',
     aliases=("gemma-4",),
     models=("*gemma-4*", "*gemma4*", "*diffusiongemma*"),
-    patterns=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={r"<\|tool_call>\s*call:": 0.95},
         hints={r"<\|tool_call>|<tool_call\|>": 0.7, r"<\|turn>|<\|channel>thought": 0.5},
     ),

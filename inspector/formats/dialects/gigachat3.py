@@ -10,20 +10,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_IS_OVER, TURN_STATES, markup_state
-from weaklink.inspector.formats.dialect import (
-    Transitions,
-    call_end,
-    call_state,
-    closing,
-    dialect_table,
-    opening,
-    table_parser,
-)
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.chat_turns import TURN_IS_OVER, TURN_STATES, markup_state
+from weaklink.inspector.formats.dialect import Transitions, call_end, call_state, closing, dialect_format, opening
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import call_object, is_call_without_id
 from weaklink.inspector.formats.json.calls import JsonCallReader
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import JSON
@@ -74,27 +66,23 @@ def _states(transitions: Transitions) -> Iterator[State]:
 
 
 _INVENTED = Transition(_RESULT, MarkerSplit.BEFORE, "result", INVENTED_RESULT)
-_TABLE = dialect_table(
-    calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
-    call_states=_states,
-    turns=_TURNS,
-    special_tokens=("<s>", "</s>"),
-    turn_states=TURN_STATES,
-    homes=ROLE_HOMES,
-)
-
-
-GIGACHAT3 = Format(
+GIGACHAT3 = dialect_format(
+    JsonCallReader(),
+    ReasoningReader((_CALL, _CALL_TOKEN)),
     name="gigachat3",
     summary="GigaChat 3: a message `function call` with one JSON object",
     aliases=("gigachat",),
     models=("*gigachat3*", "*gigachat-3*", "*gigachat*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={r"<\|function_call\|>\s*\{": 0.95, r"function call(?:<\|role_sep\|>\n)\s*\{": 0.97},
         hints={r"<\|message_sep\|>": 0.8},
     ),
-    new_parser=table_parser(_TABLE),
-    readers=reader_table(JsonCallReader(), ReasoningReader((_CALL, _CALL_TOKEN))),
+    calls=(opening(_CALL, "call"), opening(_CALL_TOKEN, "call"), _BARE, _INVENTED),
+    call_states=_states,
+    has_common_turns=False,
+    turns=_TURNS,
+    special_tokens=("<s>", "</s>"),
+    turn_states=TURN_STATES,
     write_calls=lambda calls: "".join(f"{_END}\n\n{_CALL}\n{call_object(call)}" for call in calls),
     near_calls=((re.compile(r"\bfunc\w{0,8}[ _]?\w{0,8}<([|｜‖¦│∣]{1,3})role_sep\1>(?=\s{0,8}\{)"), _CALL),),
     expresses=is_call_without_id,

@@ -13,11 +13,9 @@ vllm:vllm/reasoning/granite_reasoning_parser.py.
 vllm:vllm/tool_parsers/granite_20b_fc_tool_parser.py.
 """
 
-from msgspec.structs import replace
-
 from weaklink.inspector.formats.chat_turns import markup_state
-from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, closing, opening, table_parser
-from weaklink.inspector.formats.dialects.hermes import HERMES, hermes_table
+from weaklink.inspector.formats.dialect import THINK_TAGS, Enclosed, ReasoningTag, closing, opening
+from weaklink.inspector.formats.dialects.hermes import PATTERNS, hermes_format
 from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import call_object
 from weaklink.inspector.formats.json.calls import JsonCallReader
@@ -32,7 +30,6 @@ GRANITE_STATES = (markup_state("role_header", "turn_header", ROLE, r"[^A-Za-z0-9
 """The states of a turn header."""
 
 _RESPONSES = ("Here is my response:", "Here's my response:")
-_TABLE = hermes_table(turns=GRANITE_TURNS, turn_states=GRANITE_STATES)
 
 _PROSE_REASONING = tuple(
     ReasoningTag("think", f"{here} my thought process:", _RESPONSES[0], other_closers=_RESPONSES[1:])
@@ -53,13 +50,13 @@ GRANITE = json_format(
 )
 
 
-GRANITE4 = replace(
-    HERMES,
+GRANITE4 = hermes_format(
     name="granite4",
     summary="the Hermes syntax in Granite's turns",
-    aliases=(),
     models=("*granite-4*", "*granite4*"),
-    new_parser=table_parser(_TABLE),
+    signs=PATTERNS,
+    turns=GRANITE_TURNS,
+    turn_states=GRANITE_STATES,
 )
 
 GRANITE_20B_FC = json_format(

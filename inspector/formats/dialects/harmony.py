@@ -18,23 +18,16 @@ from weaklink.inspector.formats.dialect import (
     Transitions,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     inside,
     opening,
-    table_parser,
     text_state,
     tool_turn,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import (
-    HeadedResultReader,
-    LabelledReader,
-    ReasoningReader,
-    read_result,
-    reader_table,
-)
+from weaklink.inspector.formats.span_readers import HeadedResultReader, LabelledReader, ReasoningReader, read_result
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules import markers as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
@@ -220,17 +213,6 @@ def _header(
     return replace(state, unfinished=MESSAGE, other=r"\S", other_transition=other, otherwise=otherwise)
 
 
-HARMONY_TABLE = dialect_table(
-    calls=(*_INVENTED, _NO_START, _IN_CONTENT),
-    call_states=_states,
-    reasoning=(),
-    turns=_TURNS,
-    turn_states=(),
-    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
-    tails={f"{START}assistant": "assistant", CHANNEL: "channel", f"{CHANNEL}analysis{MESSAGE}": "analysis"},
-)
-
-
 def _read_call(closed: SpanClosed) -> ParseResult:
     """See SpanReader. A call of a user's tool belongs on the channel `commentary`."""
     reading = _CALL(closed)
@@ -257,12 +239,14 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and _NAME.fullmatch(call.name or "") is not None and is_json_call(call)
 
 
-HARMONY = Format(
+HARMONY = dialect_format(
+    _read_call,
+    ReasoningReader(("to=functions.",)),
     name="harmony",
     summary="gpt-oss: channels, the recipient in a message's header",
     aliases=("gpt-oss", "gpt_oss", "openai-harmony"),
     models=("*gpt-oss*", "*gptoss*", "*llm-jp-4.1*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={
             r"\bto=(?:functions\.)?[\w.\-]{1,80}[^{\n]{0,60}<\|message\|>": 0.97,
             r"<\|channel\|>(?:commentary|analysis) to=": 0.97,
@@ -270,8 +254,14 @@ HARMONY = Format(
         },
         hints={r"<\|channel\|>(?:analysis|commentary|final)": 0.95, r"<\|start\|>(?:assistant|user|system)": 0.8},
     ),
-    new_parser=table_parser(HARMONY_TABLE),
-    readers=reader_table(_read_call, ReasoningReader(("to=functions.",)), results=_READ_RESULT),
+    calls=(*_INVENTED, _NO_START, _IN_CONTENT),
+    call_states=_states,
+    reasoning=(),
+    has_common_turns=False,
+    turns=_TURNS,
+    homes={**TOOL_TURN_HOMES, "assistant": "start", "model": "start"},
+    tails={f"{START}assistant": "assistant", CHANNEL: "channel", f"{CHANNEL}analysis{MESSAGE}": "analysis"},
+    read_results=_READ_RESULT,
     write_calls=_write_calls,
     expresses=_expresses,
     near_calls=((_OTHER_BARS, CHANNEL), (_STRIPPED, f"{START}assistant{CHANNEL}commentary")),

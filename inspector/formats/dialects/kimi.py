@@ -20,19 +20,11 @@ import msgspec
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, turn_ends
-from weaklink.inspector.formats.dialect import (
-    Enclosed,
-    ReasoningTag,
-    Transitions,
-    closing,
-    dialect_table,
-    opening,
-    table_parser,
-)
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.dialect import Enclosed, ReasoningTag, Transitions, closing, dialect_format, opening
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader, Section
-from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.format import XmlCall, XmlCalls, XmlTags, xml_format
 from weaklink.inspector.formats.xml.syntax import NAME, XmlSyntax
@@ -82,17 +74,6 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield State("speaker", SpanKind.MARKUP, (closing("<|im_middle|>", ROLE),), "turn_header")
 
 
-_TABLE = dialect_table(
-    calls=_SECTION.calls,
-    call_states=_states,
-    call_closers=(_SECTION.call_closer,),
-    turns=_TURNS,
-    turn_states=TURN_STATES,
-    homes={**ROLE_HOMES, "tool_declare": "list_intro"},
-    tails=_SECTION.tails,
-)
-
-
 def _write_k2(calls: Sequence[ToolCall]) -> str:
     written = "".join(
         f"{_SECTION.call_opener}{call.id or f'functions.{call.name}:{index}'}{_ARGUMENTS}{json_of(call.arguments)}"
@@ -109,17 +90,26 @@ def _expresses(call: ToolCall) -> bool:
     return named and (call.id is None or (of_id is not None and of_id[1] == call.name)) and is_json_call(call)
 
 
-KIMI_K2 = Format(
+KIMI_K2 = dialect_format(
+    _K2_CALL,
+    ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)),
     name="kimi_k2",
     summary="Kimi K2: special tokens, an id that contains the name, JSON",
     aliases=("kimi", "kimi-k2"),
     models=("*kimi-k2*", "*kimi-latest*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={r"<\|tool_call_begin\|>\s*(?:functions\.)?[^\s<{]+:\d+": 0.98},
         hints={r"<\|tool_calls?_section_(?:begin|end)\|>": 0.9, r"<\|im_middle\|>": 0.7},
     ),
-    new_parser=table_parser(_TABLE),
-    readers=reader_table(_K2_CALL, ReasoningReader((_SECTION.call_opener,), (_SECTION.call_closer,)), results=_RESULTS),
+    calls=_SECTION.calls,
+    call_states=_states,
+    call_closers=(_SECTION.call_closer,),
+    has_common_turns=False,
+    turns=_TURNS,
+    turn_states=TURN_STATES,
+    homes={**ROLE_HOMES, "tool_declare": "list_intro"},
+    tails=_SECTION.tails,
+    read_results=_RESULTS,
     write_calls=_write_k2,
     expresses=_expresses,
     ids=True,
@@ -231,9 +221,9 @@ def _write_call(call: ToolCall, index: int) -> str:
 
 
 KIMI_K3 = xml_format(
-    "kimi_k3",
-    '<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
     XmlTags(_CALLS, _read_call, _write_k3),
+    name="kimi_k3",
+    summary='<|open|>call tool="NAME"<|sep|> with typed arguments, in <|open|>tools<|sep|>',
     models=("*kimi-k3*",),
     signs=DetectionPatterns(calls={r'<\|open\|>call tool="': 0.95}, hints={r"<\|(?:open|close)\|>\w+<\|sep\|>": 0.7}),
     results=(),

@@ -19,19 +19,18 @@ from weaklink.inspector.formats.dialect import (
     call_end,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     inside,
     opening,
-    table_parser,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import CALLS_WITHOUT_NAME, CallKeys, call_object, is_json_call
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
 from weaklink.inspector.formats.python.calls import read_calls
 from weaklink.inspector.formats.python.follower import PythonTracker
 from weaklink.inspector.formats.python.writing import is_python_code
-from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.model import ToolCall
 from weaklink.inspector.rules.json_syntax import NOT_A_CALL, TRUNCATED_JSON
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
@@ -103,6 +102,7 @@ CALL_BEGINS = Lookahead(*_FIRST_KEYS)
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
+    # Calls joined by `;` are separate spans, with the separator between them as markup.
     others = tuple(transition for transition in transitions.out_of_call if transition.marker != "{")
     next_call = replace(opening(";", "separator"), ahead=Lookahead(_SPACE, "{", *_FIRST_KEYS))
     yield call_state("call", (next_call, *others), payload=JSON, then="call end")
@@ -117,20 +117,6 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield call_state("function", (inside("{", "function arguments", width=0), *leaving), *marks, label="function")
     yield call_state("function arguments", leaving, *marks, label="function", payload=JSON)
 
-
-LLAMA3_TABLE = dialect_table(
-    calls=(
-        Transition("{", MarkerSplit.BEFORE, "call", width=0, ahead=CALL_BEGINS),
-        opening(TAG, "tag"),
-        Transition(
-            FUNCTION, MarkerSplit.BEFORE, "function", ahead=Lookahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))
-        ),
-    ),
-    call_states=_states,
-    call_closers=(FUNCTION_CLOSER,),
-    special_tokens=("<|begin_of_text|>", HEADER_END),
-)
-"""Calls joined by `;` are separate spans, with the separator between them as markup."""
 
 _BARE = (BareCall(re.compile(r"\{" + CALL_BEGINS.expression), JSON),)
 
@@ -200,20 +186,30 @@ def _expresses(call: ToolCall) -> bool:
     return call.id is None and is_json_call(call) and len(name) <= 96 and not re.search(r'["\\\x00-\x1f]', name)
 
 
-LLAMA3 = Format(
+LLAMA3 = dialect_format(
+    _read_calls,
+    ReasoningReader((TAG, FUNCTION), bare=_BARE),
     name="llama3",
     summary='bare JSON {"name", "parameters"}, <|python_tag|> for built-in tools',
     aliases=("llama", "llama3_json", "llama3.1", "llama31"),
     models=("*llama-3*", "*llama3*", "*llama-guard*", "*llama*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={
             r"<\|python_tag\|>": 0.9,
             r'\{\s*"name"\s*:\s*"[^"\\\n]{1,96}"\s*,\s*"parameters"\s*:\s*\{': 0.7,
         },
         hints={r"<\|eom_id\|>": 0.7, r"<\|start_header_id\|>": 0.4, r"<\|eot_id\|>": 0.4},
     ),
-    new_parser=table_parser(LLAMA3_TABLE),
-    readers=reader_table(_read_calls, ReasoningReader((TAG, FUNCTION), bare=_BARE)),
+    calls=(
+        Transition("{", MarkerSplit.BEFORE, "call", width=0, ahead=CALL_BEGINS),
+        opening(TAG, "tag"),
+        Transition(
+            FUNCTION, MarkerSplit.BEFORE, "function", ahead=Lookahead(Repeat(r"[A-Za-z0-9_.\-]", 1, 64), (">", "{"))
+        ),
+    ),
+    call_states=_states,
+    call_closers=(FUNCTION_CLOSER,),
+    special_tokens=("<|begin_of_text|>", HEADER_END),
     write_calls=lambda calls: "; ".join(call_object(call, key="parameters") for call in calls),
     near_calls=CALLS_WITHOUT_NAME,
     expresses=_expresses,

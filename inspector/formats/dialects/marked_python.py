@@ -13,7 +13,7 @@ argument as JSON), vllm:tests/tool_parsers/test_olmo3_tool_parser.py. The tags a
 span. Claude's older prompts use the same tags around `<invoke>`: that is not a call here.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 
 from msgspec.structs import replace
@@ -24,20 +24,18 @@ from weaklink.inspector.formats.dialect import (
     Transitions,
     call_end,
     call_state,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     opening,
-    table_parser,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import json_of
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, json_in_dicts, write_call
-from weaklink.inspector.formats.span_readers import ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.rules.markers import MALFORMED_HEADER
-from weaklink.inspector.segmenter.events import SpanReader
 from weaklink.inspector.segmenter.table import (
     HERE,
     HOME,
@@ -50,45 +48,29 @@ from weaklink.inspector.segmenter.table import (
     unmarked,
 )
 
-_LFM2_OPENER, _LFM2_CLOSER = "<|tool_call_start|>", "<|tool_call_end|>"
-_LFM2_CALL = Enclosed(_LFM2_OPENER, _LFM2_CLOSER)
-_LFM2_PATTERNS = DetectionPatterns(
-    calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
-)
+_LFM2_CALL = Enclosed("<|tool_call_start|>", "<|tool_call_end|>")
 _write_lfm2_call = partial(write_call, write_value=json_in_dicts)
 _OLMO_OPENER, _OLMO_CLOSER = "<function_calls>", "</function_calls>"
 _CALL_BEGINS = Lookahead(Repeat(r"[^\W\d]", 1, 1), Repeat(r"[\w.]", 0, 127), "(")
-_OLMO_PATTERNS = DetectionPatterns(
-    calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
-    hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
-)
 _write_olmo_call = partial(write_call, write_value=json_of)
-
-
-def _readers(opener: str, closer: str, *, is_list: bool = False) -> Mapping[SpanKind, SpanReader]:
-    return reader_table(PythonCallReader(takes_json=True, is_list=is_list), ReasoningReader((opener,), (closer,)))
-
-
-_LFM2_TABLE = dialect_table(
-    calls=(opening(_LFM2_OPENER, "call"),),
-    call_states=lambda transitions: (
-        enclosed_state("call", SpanKind.TOOL_CALL, _LFM2_CALL, transitions.out_of_call, PYTHON),
-    ),
-    call_closers=(_LFM2_CLOSER,),
-    results=(Enclosed("<|tool_response_start|>", "<|tool_response_end|>"),),
-    definitions=(Enclosed("<|tool_list_start|>", "<|tool_list_end|>"),),
-)
-
-
-LFM2 = Format(
+LFM2 = dialect_format(
+    PythonCallReader(takes_json=True, is_list=True),
+    ReasoningReader((_LFM2_CALL.opener,), (_LFM2_CALL.closer,)),
     name="lfm2",
     summary="<|tool_call_start|>[f(a=1)]<|tool_call_end|>: calls in Python's syntax, or JSON",
     aliases=("liquid",),
     models=("*lfm2*", "*lfm-2*"),
-    confidence=_LFM2_PATTERNS,
-    new_parser=table_parser(_LFM2_TABLE),
-    readers=_readers(_LFM2_OPENER, _LFM2_CLOSER, is_list=True),
-    write_calls=lambda calls: f"{_LFM2_OPENER}[{', '.join(map(_write_lfm2_call, calls))}]{_LFM2_CLOSER}",
+    signs=DetectionPatterns(
+        calls={r"<\|tool_call_start\|>": 0.95}, hints={r"<\|tool_(?:call_end|list_start|response_start)\|>": 0.7}
+    ),
+    calls=(opening(_LFM2_CALL.opener, "call"),),
+    call_states=lambda transitions: (
+        enclosed_state("call", SpanKind.TOOL_CALL, _LFM2_CALL, transitions.out_of_call, PYTHON),
+    ),
+    call_closers=(_LFM2_CALL.closer,),
+    results=(Enclosed("<|tool_response_start|>", "<|tool_response_end|>"),),
+    definitions=(Enclosed("<|tool_list_start|>", "<|tool_list_end|>"),),
+    write_calls=lambda calls: f"{_LFM2_CALL.opener}[{', '.join(map(_write_lfm2_call, calls))}]{_LFM2_CALL.closer}",
     expresses=is_python_call,
 )
 
@@ -114,23 +96,22 @@ def _olmo_states(transitions: Transitions) -> Iterator[State]:
     yield replace(end, other=r"[^\])}\s]", other_transition=unmarked("between", MarkerSplit.AFTER))
 
 
-_OLMO_TABLE = dialect_table(
+OLMO3_PYTHONIC = dialect_format(
+    PythonCallReader(takes_json=True),
+    ReasoningReader((_OLMO_OPENER,), (_OLMO_CLOSER,)),
+    name="olmo3_pythonic",
+    summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one per line",
+    aliases=("olmo3", "olmo"),
+    models=("*olmo-3*", "*olmo3*"),
+    signs=DetectionPatterns(
+        calls={r"<function_calls>\s*\[?\s*[^\W\d][\w.]*\(": 0.95},
+        hints={r"</?function_calls>|<\|im_start\|>environment": 0.3},
+    ),
     calls=(opening(_OLMO_OPENER, "block"),),
     call_states=_olmo_states,
     call_closers=(_OLMO_CLOSER,),
     definitions=(Enclosed("<functions>", "</functions>"),),
     homes={**ROLE_HOMES, "environment": "tool"},
-)
-
-
-OLMO3_PYTHONIC = Format(
-    name="olmo3_pythonic",
-    summary="<function_calls>f(a=1)</function_calls>: calls in Python's syntax, one per line",
-    aliases=("olmo3", "olmo"),
-    models=("*olmo-3*", "*olmo3*"),
-    confidence=_OLMO_PATTERNS,
-    new_parser=table_parser(_OLMO_TABLE),
-    readers=_readers(_OLMO_OPENER, _OLMO_CLOSER),
     write_calls=lambda calls: _OLMO_OPENER + "\n".join(map(_write_olmo_call, calls)) + _OLMO_CLOSER,
     expresses=is_python_call,
 )

@@ -34,9 +34,9 @@ from weaklink.inspector.segmenter.table import Lookahead, Repeat
 
 _TURNS = (opening("]~b]", "turn_header"), *turn_ends("]~!b[", "[e~["))
 MINIMAX_M2 = xml_format(
-    "minimax_m2",
-    "<invoke name=NAME> with <parameter name=KEY> tags, in <minimax:tool_call> tags",
     invoke_tags(Enclosed("<minimax:tool_call>", "</minimax:tool_call>")),
+    name="minimax_m2",
+    summary="<invoke name=NAME> with <parameter name=KEY> tags, in <minimax:tool_call> tags",
     aliases=("minimax",),
     models=("*minimax-m2*",),
     signs=DetectionPatterns(
@@ -131,9 +131,9 @@ def _write_value(value: Json) -> str:
 
 
 MINIMAX_M3 = xml_format(
-    "minimax_m3",
-    "<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
     XmlTags(_CALLS, XmlCallReader(_SYNTAX, nested=_nested), _write_calls),
+    name="minimax_m3",
+    summary="<invoke name=NAME> around a tag for each parameter, every tag after ]<]minimax[>[",
     models=("*minimax-m3*",),
     signs=DetectionPatterns(
         calls={re.escape(f"{_TOKEN}<tool_call>"): 0.95, re.escape(f'{_TOKEN}<invoke name="'): 0.9},

@@ -23,18 +23,17 @@ from weaklink.inspector.formats.dialect import (
     Transitions,
     call_end,
     call_state,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     inside,
     opening,
-    table_parser,
     text_state,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of
 from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.json.named_calls import LooseHeader, NamedCallReader
-from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import HeadedResultReader, ReasoningReader
 from weaklink.inspector.json_scanner import JsonKind, read_json
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.conversation import MALFORMED_CALL_ID
@@ -91,6 +90,7 @@ _TURNS = (
 
 
 def _states(transitions: Transitions) -> Iterator[State]:
+    # A call without its marker is recognized only at the beginning of the answer; elsewhere it is text.
     leaving = transitions.out_of_call
     lost = Transition(
         "(a call)", MarkerSplit.BEFORE, "lost marker", WRONG_OPENER, width=0, ahead=_LOST_MARKER, expects=OPENER
@@ -114,20 +114,6 @@ def _states(transitions: Transitions) -> Iterator[State]:
     yield State("user words", SpanKind.TEXT, transitions.turns, by_model=False)
     turns = (transition for transition in transitions.turns if transition.marker != _TOOLS.opener)
     yield enclosed_state("tools offered", SpanKind.TOOL_DEFINITIONS, _TOOLS, turns, target="between turns")
-
-
-MISTRAL_TABLE = dialect_table(
-    calls=(opening(OPENER, "call"),),
-    call_states=_states,
-    results=(_RESULT,),
-    reasoning=(ReasoningTag("think", "[THINK]", "[/THINK]"), *THINK_TAGS),
-    turns=_TURNS,
-    special_tokens=("<s>", _END),
-    turn_states=TURN_STATES,
-    homes=BARE_HOMES,
-    default_home="start",
-)
-"""A call without its marker is recognized only at the beginning of the answer; elsewhere it is text."""
 
 
 def _read_calls(closed: SpanClosed) -> ParseResult:
@@ -191,7 +177,9 @@ def _expresses(call: ToolCall) -> bool:
     return is_named and is_json_call(call) and (call.id is None or _ID.fullmatch(call.id) is not None)
 
 
-MISTRAL = Format(
+MISTRAL = dialect_format(
+    _read_calls,
+    ReasoningReader((OPENER,)),
     name="mistral",
     summary="[TOOL_CALLS] before an array, or before NAME[ARGS]{...}",
     aliases=("mistral_v3", "mistral_v11", "mistral_v13"),
@@ -199,12 +187,21 @@ MISTRAL = Format(
         *("*mistral*", "*mixtral*", "*ministral*", "*magistral*", "*devstral*", "*codestral*", "*pixtral*"),
         *("*voxtral*", "*mathstral*"),
     ),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={r"\[TOOL_CALLS\]": 0.95},
         hints={r"\[ARGS\]\s*\{": 0.8, r"\[TOOL_RESULTS\]|\[AVAILABLE_TOOLS\]|\[THINK\]": 0.7, r"\[/?INST\]": 0.5},
     ),
-    new_parser=table_parser(MISTRAL_TABLE),
-    readers=reader_table(_read_calls, ReasoningReader((OPENER,)), results=_read_result),
+    calls=(opening(OPENER, "call"),),
+    call_states=_states,
+    results=(_RESULT,),
+    reasoning=(ReasoningTag("think", "[THINK]", "[/THINK]"), *THINK_TAGS),
+    has_common_turns=False,
+    turns=_TURNS,
+    special_tokens=("<s>", _END),
+    turn_states=TURN_STATES,
+    homes=BARE_HOMES,
+    default_home="start",
+    read_results=_read_result,
     write_calls=_write_calls,
     expresses=_expresses,
     ids=True,

@@ -14,31 +14,24 @@ A code fence at the reply's start that contains only such a list is a call in a 
 import re
 from collections.abc import Iterator
 
-from weaklink.inspector.formats.chat_turns import (
-    TURN_STATES,
-    TURN_TRANSITIONS,
-    last_words,
-    markup_state,
-    turn_ends,
-)
+from weaklink.inspector.formats.chat_turns import last_words, markup_state, turn_ends
 from weaklink.inspector.formats.dialect import (
     BARE_HOMES,
     Enclosed,
     Transitions,
     call_end,
     call_state,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     inside,
     opening,
-    table_parser,
     text_state,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.python.calls import PythonCallReader
 from weaklink.inspector.formats.python.follower import PYTHON
 from weaklink.inspector.formats.python.writing import is_python_call, write_call
-from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.model import SpanKind
 from weaklink.inspector.segmenter.table import (
     ROLE,
@@ -71,7 +64,6 @@ _BARE: tuple[LookaheadPiece, ...] = (*_NAME, "(", _GAP, OneOf(_KEYWORD, _ALONE))
 _FENCES = ("```python\n", "```py\n", "```tool_code\n", "```\n")
 _BARE_CALLS = (BareCall(re.compile(r"(?<![\w\])])\[" + _LIST_IN_TEXT.expression), PYTHON),)
 _HEADER = opening("<|header_start|>", "llama4_header")
-_TURNS = (*TURN_TRANSITIONS, *last_words("<eos>"), _HEADER, *turn_ends("<|eot|>", "<|eom|>"))
 _HEADER_END = inside("<|header_end|>", "llama_header_end")
 _HEADER_STATE = markup_state("llama4_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", (_HEADER_END,))
 
@@ -113,22 +105,9 @@ def _call_states(transitions: Transitions) -> Iterator[State]:
     yield call_state("python_tag", transitions.out_of_call, _TAG, payload=PYTHON, then="call_end")
 
 
-_TABLE = dialect_table(
-    calls=(
-        opening(_OPENER, "tagged_call"),
-        opening(_TAG, "python_tag"),
-        Transition("\n[", MarkerSplit.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
-    ),
-    call_states=_call_states,
-    call_closers=(_CLOSER,),
-    turns=_TURNS,
-    turn_states=(*TURN_STATES, _HEADER_STATE),
-    homes=BARE_HOMES,
-    default_home="start",
-)
-
-
-PYTHONIC = Format(
+PYTHONIC = dialect_format(
+    PythonCallReader(),
+    ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS),
     name="pythonic",
     summary="[f(a=1, b='x')]: calls in Python's syntax, bare or in Llama 4's tokens",
     aliases=("llama4_pythonic", "bfcl", "toolace"),
@@ -136,9 +115,18 @@ PYTHONIC = Format(
         *("*llama-4*", "*llama4*", "*llama-3.2-1b*", "*llama-3.2-3b*", "*toolace*", "*watt-tool*", "*gemma-3*"),
         "*gemma3*",
     ),
-    confidence=_PATTERNS,
-    new_parser=table_parser(_TABLE),
-    readers=reader_table(PythonCallReader(), ReasoningReader((_OPENER, _TAG), (_CLOSER,), bare=_BARE_CALLS)),
+    signs=_PATTERNS,
+    calls=(
+        opening(_OPENER, "tagged_call"),
+        opening(_TAG, "python_tag"),
+        Transition("\n[", MarkerSplit.BEFORE, "call", lead=1, width=0, ahead=_LIST_IN_TEXT),
+    ),
+    call_states=_call_states,
+    call_closers=(_CLOSER,),
+    turns=(*last_words("<eos>"), _HEADER, *turn_ends("<|eot|>", "<|eom|>")),
+    turn_states=(_HEADER_STATE,),
+    homes=BARE_HOMES,
+    default_home="start",
     write_calls=lambda calls: f"[{', '.join(map(write_call, calls))}]",
     expresses=lambda call: is_python_call(call) and len(call.name or "") <= _LONGEST_NAME,
     calls_only=True,  # vllm:vllm/tool_parsers/pythonic_tool_parser.py matches its expression against the whole reply

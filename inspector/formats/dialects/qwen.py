@@ -19,13 +19,12 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.formats.chat_turns import markup_state
-from weaklink.inspector.formats.dialect import Transitions, call_state, inside, opening, table_parser
-from weaklink.inspector.formats.dialects.hermes import CALL_CLOSERS, CALL_OPENERS, hermes_table, write_calls
-from weaklink.inspector.formats.format import DetectionPatterns, Format
-from weaklink.inspector.formats.json.call_shape import is_call_without_id
+from weaklink.inspector.formats.dialect import Transitions, call_state, inside, opening
+from weaklink.inspector.formats.dialects.hermes import hermes_format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.calls import JsonCallReader, strict_object
 from weaklink.inspector.formats.json.named_calls import named_call, read_json_arguments
-from weaklink.inspector.formats.span_readers import LabelledReader, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import LabelledReader
 from weaklink.inspector.formats.xml import tag_families
 from weaklink.inspector.formats.xml.format import xml_format
 from weaklink.inspector.json_scanner import read_json
@@ -46,9 +45,9 @@ _JSON_BEGINS = re.compile(r"[\s\u200b\u2060\ufeff]*[{\[\"]")
 """The beginning of arguments that are meant as JSON; others are free text."""
 _BLOCK = re.compile(r"\s*<code>\n?(?P<code>[\s\S]*?)\n?</code>\s*\Z")
 QWEN3_CODER = xml_format(
-    "qwen3_coder",
-    "<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
     tag_families.shared_function_tags(),
+    name="qwen3_coder",
+    summary="<function=NAME> with <parameter=KEY> tags, in <tool_call> tags",
     aliases=("qwen3_xml", "nemotron3", "nemotron_v3", "step5", "nanbeige", "mimo"),
     models=(
         *("*qwen3-coder*", "*qwen3.[5-9]*", "*nemotron-3*", "*mimo-v2*", "*step-5*", "*nanbeige4*", "*trinity-large*"),
@@ -160,28 +159,19 @@ def _flower_states(transitions: Transitions) -> Iterator[State]:
     yield markup_state("flower return", "marker", HOME, r"[^: ]")
 
 
-_TABLE = hermes_table(
-    calls=(opening(FUNCTION, "flower call"), opening(RETURN, "flower return")),
-    call_states=_flower_states,
-    tails={FUNCTION: "flower call", RETURN: "flower return"},
-    cut_openers=(FUNCTION,),
-)
-
-
-_READER = LabelledReader({"flower_call": read_flower_calls, "tool_call": _JSON_CALL})
-
-
-QWEN = Format(
+QWEN = hermes_format(
+    LabelledReader({"flower_call": read_flower_calls, "tool_call": _JSON_CALL}),
     name="qwen",
     summary="JSON object in <tool_call> tags with newlines; ✿FUNCTION✿ before Qwen 2.5",
     aliases=("qwen2.5", "qwen25", "qwen3", "qwen_agent"),
     models=("*qwen*", "*qwq*", "*qvq*", "*mimo*"),
-    confidence=DetectionPatterns(
+    signs=DetectionPatterns(
         calls={rf"{FUNCTION}\s*:": 0.95, r'<tool_call>\n\{"name": ': 0.85},
         hints={r"<tool_call>\s*\{": 0.85, r"✿(?:ARGS|RESULT|RETURN)✿": 0.8, r"<tool_response>": 0.5, r"<think>": 0.25},
     ),
-    new_parser=table_parser(_TABLE),
-    readers=reader_table(_READER, ReasoningReader((*CALL_OPENERS, FUNCTION), CALL_CLOSERS)),
-    write_calls=write_calls,
-    expresses=is_call_without_id,
+    calls=(opening(FUNCTION, "flower call"), opening(RETURN, "flower return")),
+    call_states=_flower_states,
+    drafted=(FUNCTION,),
+    tails={FUNCTION: "flower call", RETURN: "flower return"},
+    cut_openers=(FUNCTION,),
 )

@@ -21,17 +21,15 @@ from weaklink.inspector.formats.dialect import (
     Transitions,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     inside,
     opening,
-    table_parser,
     text_state,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import DetectionPatterns
 from weaklink.inspector.formats.json.call_shape import is_finite, value_text
 from weaklink.inspector.formats.react import FINAL_ANSWER, read_react_calls, read_react_words
-from weaklink.inspector.formats.span_readers import reader_table
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.rules.markers import INVENTED_RESULT, MALFORMED_HEADER
 from weaklink.inspector.segmenter.events import JSON
@@ -170,12 +168,6 @@ def _blocks(line_end: str) -> tuple[Transition, ...]:
 
 
 _HOMES = {"text": "prose line", "user": "user line", "tool": "tool line"}
-_TABLE = dialect_table(
-    calls=(),
-    call_states=lambda transitions: (*_call_states(transitions), *_observed_states(transitions)),
-    homes={role: _HOMES.get(home, home) for role, home in ROLE_HOMES.items()},
-    default_home="prose line",
-)
 
 
 def _write_calls(calls: Sequence[ToolCall]) -> str:
@@ -191,14 +183,18 @@ def _expresses(call: ToolCall) -> bool:
     return isinstance(call.arguments, dict) and is_finite(call.arguments)
 
 
-REACT = Format(
+REACT = dialect_format(
+    read_react_calls,
+    read_react_words,
     name="react",
     summary=f"Thought, Action, Action Input, Observation, {FINAL_ANSWER}: plain text, one heading per line",
     aliases=("langchain", "mrkl"),
     models=(),
-    confidence=_PATTERNS,
-    new_parser=table_parser(_TABLE),
-    readers=reader_table(read_react_calls, read_react_words, text=read_react_words),
+    signs=_PATTERNS,
+    call_states=lambda transitions: (*_call_states(transitions), *_observed_states(transitions)),
+    homes={role: _HOMES.get(home, home) for role, home in ROLE_HOMES.items()},
+    default_home="prose line",
+    read_text=read_react_words,
     write_calls=_write_calls,
     expresses=_expresses,
 )

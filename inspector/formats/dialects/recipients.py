@@ -37,10 +37,10 @@ _ATEM = invoke_tags(Enclosed("<atem:function_calls>", "</atem:function_calls>"),
 
 
 MUSE = xml_format(
-    "muse",
-    " to=RECIPIENT<|message|>; a call has <atem:invoke name=NAME> tags, in <atem:function_calls> tags",
     # The tool `f` is named `f.f`.
     replace(_ATEM, reader=XmlCallReader(_ATEM.call.syntax, unescape=partial(re.sub, r"\A([^.]*)\.\1\Z", r"\1"))),
+    name="muse",
+    summary=" to=RECIPIENT<|message|>; a call has <atem:invoke name=NAME> tags, in <atem:function_calls> tags",
     aliases=("muse_glimmer", "musespark1x", "atem"),
     models=("*muse-glimmer*", "*muse-spark*"),
     signs=DetectionPatterns(
@@ -125,9 +125,9 @@ _OUT_OF_HEADER = (
     Transition(_TO, MarkerSplit.BEFORE, f"bare {_TO}", ahead=_INTO_CALL),
 )
 BEAM = xml_format(
-    "beam",
-    " to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
     XmlTags(XmlCalls((_BEAM_CALL,)), _read_beam, lambda calls: _WRITER(calls) + "<|call|>" * bool(calls)),
+    name="beam",
+    summary=" to=NAME<|channel|>analysis <|constrain|>xml<|message|> with <rfl:parameter name=KEY> tags",
     models=(),
     signs=DetectionPatterns(
         calls={r" to=[\w.\-]{1,128}<\|channel\|>analysis <\|constrain\|>xml<\|message\|>": 0.98},

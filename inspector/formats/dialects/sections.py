@@ -30,12 +30,12 @@ _PLAMO = Section(
     _plamo("end_tool_arguments") + _plamo("end_tool_request"),
 )
 PLAMO3 = section_format(
-    "plamo3",
-    "PLaMo 3: tokens around the requests, the name and the JSON of its arguments",
     _PLAMO,
     NamedCallReader(
         re.compile(rf"{_NAME}{re.escape(_ARGUMENTS)}"), "the name and the JSON of the arguments between their tokens"
     ),
+    name="plamo3",
+    summary="PLaMo 3: tokens around the requests, the name and the JSON of its arguments",
     call=f"{_plamo('begin_tool_name')}{{name}}{_plamo('end_tool_name')}{_ARGUMENTS}{{arguments}}",
     reasoning=(ReasoningTag("think", _plamo("begin_think"), _plamo("end_think")),),
     turns=turn_ends("<|plamo:tag|>", "<|plamo:eos|>"),
@@ -44,13 +44,13 @@ PLAMO3 = section_format(
 )
 _SOLAR = Section(("<|tool_calls|>",), ("<|calls|>",), "<|tool_call:begin|>", "<|tool_call:end|>")
 SOLAR_OPEN = section_format(
-    "solar_open",
-    "<|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>{...}, in <|tool_calls|> and <|calls|>",
     _SOLAR,
     NamedCallReader(
         re.compile(r"\s*(?P<id>[^\s<]+)?<\|tool_call:name\|>(?P<name>[^<\n]+)<\|tool_call:args\|>"),
         "`ID<|tool_call:name|>NAME<|tool_call:args|>`, then the arguments",
     ),
+    name="solar_open",
+    summary="<|tool_call:begin|>ID<|tool_call:name|>NAME<|tool_call:args|>{...}, in <|tool_calls|> and <|calls|>",
     call="{id}<|tool_call:name|>{name}<|tool_call:args|>{arguments}",
     reasoning=(ReasoningTag("think", "<|think|>", "<|end|>"),),
     turns=(opening("<|begin|>", "turn_header"), *turn_ends("<|content|>", "<|end|>", "<|flush|>")),
@@ -60,13 +60,13 @@ SOLAR_OPEN = section_format(
 )
 _MCP = Section(("<use_mcp_tool>",), ("</use_mcp_tool>",), "<server_name>", "</arguments>")
 MIROTHINKER = section_format(
-    "mirothinker",
-    "<use_mcp_tool> with <server_name>, <tool_name> and the JSON of <arguments>",
     _MCP,
     NamedCallReader(
         re.compile(r"[^<\n]*</server_name>\s*<tool_name>\s*(?P<name>[^<\n]+?)\s*</tool_name>\s*<arguments>"),
         "`SERVER</server_name>`, `<tool_name>NAME</tool_name>` and `<arguments>`",
     ),
+    name="mirothinker",
+    summary="<use_mcp_tool> with <server_name>, <tool_name> and the JSON of <arguments>",
     call="tools</server_name>\n<tool_name>{name}</tool_name>\n<arguments>\n{arguments}\n",
     results=(TOOL_RESPONSE,),
     models=("*mirothinker*",),

@@ -62,21 +62,21 @@ def _tag(name: str) -> Enclosed:
 
 _DOTS = tag_families.invoke_tags(_tag("dots_function_call"))
 DOTS = xml_format(
-    "dots",
-    "<invoke name=NAME> with <parameter name=KEY> tags, in <dots_function_call> tags",
     replace(
         _DOTS,
         calls=replace(_DOTS.calls, takes_json=True),
         reader=LabelledReader({"tool_call": _DOTS.reader, "json_call": JsonCallReader()}),
     ),
+    name="dots",
+    summary="<invoke name=NAME> with <parameter name=KEY> tags, in <dots_function_call> tags",
     models=("*dots*",),
     signs=DetectionPatterns(calls={r"<dots_function_call>\s*[<{]": 0.95}, hints={r"</?dots_function_call>": 0.8}),
     turns=turn_ends("<|endofassistant|>", "<|endofresponse|>"),
 )
 SEED_OSS = xml_format(
-    "seed_oss",
-    "<function=NAME> with <parameter=KEY> tags, in <seed:tool_call> tags",
     tag_families.function_tags("<seed:tool_call>", "</seed:tool_call>", own_lines=False),
+    name="seed_oss",
+    summary="<function=NAME> with <parameter=KEY> tags, in <seed:tool_call> tags",
     aliases=("seed",),
     models=("*seed-oss*",),
     signs=DetectionPatterns(
@@ -94,9 +94,9 @@ _GLM_READER = tag_families.SharedOpenerReader(
 )
 _ROLES, _ROLE_STATE = role_tokens("<|", "|>", "system", "user", "assistant", "observation")
 GLM45 = xml_format(
-    "glm45",
-    "<tool_call>NAME with <arg_key> and <arg_value> pairs",
     replace(_GLM, reader=_GLM_READER),
+    name="glm45",
+    summary="<tool_call>NAME with <arg_key> and <arg_value> pairs",
     aliases=("glm", "glm46", "glm47", "glm4_moe", "laguna", "poolside_v1", "ling3", "spark25"),
     models=(
         *("*glm-4.[5-9]*", "*glm-5*", "*glm4-moe*", "*macaron-v1*", "*laguna*", "*ling-3*", "*ling3*", "*ring-2.6*"),
@@ -157,9 +157,9 @@ _PAIR_TAG = re.compile(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>
 _SUFFIXES = ("", ":6124c78e", ":opensource")
 _SUFFIXED_THINK = tuple(ReasoningTag("think", f"<think{suffix}>", f"</think{suffix}>") for suffix in _SUFFIXES)
 HY_V3 = xml_format(
-    "hy_v3",
-    "<tool_call>NAME<tool_sep> with <arg_key> and <arg_value> pairs, in <tool_calls> tags",
     _suffixed("tool_sep", "", "\n"),
+    name="hy_v3",
+    summary="<tool_call>NAME<tool_sep> with <arg_key> and <arg_value> pairs, in <tool_calls> tags",
     turns=turn_ends("<|eos|>"),
     aliases=("hunyuan_v3", "hy3"),
     models=("*hy3*", "*hy-v3*", "*hunyuan-3*", "*hunyuan-v3*"),
@@ -169,9 +169,9 @@ HY_V3 = xml_format(
     reasoning=_SUFFIXED_THINK,
 )
 HY_V4 = xml_format(
-    "hy_v4",
-    "<tool_call:SUFFIX>NAME with <arg_key:SUFFIX> and <arg_value:SUFFIX> pairs, in <tool_calls:SUFFIX> tags",
     _suffixed("", ":6124c78e", ""),
+    name="hy_v4",
+    summary="<tool_call:SUFFIX>NAME with <arg_key:SUFFIX> and <arg_value:SUFFIX> pairs, in <tool_calls:SUFFIX> tags",
     turns=turn_ends("<|eos|>"),
     aliases=("hunyuan_v4", "hy4"),
     models=("*hy4*", "*hy-v4*"),
@@ -182,9 +182,9 @@ HY_V4 = xml_format(
     reasoning=_SUFFIXED_THINK,
 )
 IQUEST_Q1 = xml_format(
-    "iquest_q1",
-    "<iquest_tool_call>NAME with <arg_key> and <arg_value> pairs",
     pair_tags(_tag("iquest_tool_call"), line=""),
+    name="iquest_q1",
+    summary="<iquest_tool_call>NAME with <arg_key> and <arg_value> pairs",
     models=("*iquest*q1*",),
     signs=DetectionPatterns(calls={r"<iquest_tool_call>": 0.97}, hints={r"<\|iquest_\w+\|>": 0.8}),
     turns=(opening("<|iquest_assistant|>", "turn_end"), *turn_ends("<|iquest_end|>")),
@@ -204,9 +204,9 @@ def _read_k2(closed: SpanClosed) -> ParseResult:
 
 
 K2_HORIZON = xml_format(
-    "k2_horizon",
-    "<ifm|tool_call>NAME with <ifm|arg_key> and <ifm|arg_value> pairs, or JSON, in <ifm|tool_calls> tags",
     replace(_K2, reader=_read_k2),
+    name="k2_horizon",
+    summary="<ifm|tool_call>NAME with <ifm|arg_key> and <ifm|arg_value> pairs, or JSON, in <ifm|tool_calls> tags",
     models=("*k2-horizon*",),
     signs=DetectionPatterns(calls={r"<ifm\|tool_calls?>": 0.97}, hints={r"</?ifm\|": 0.8}),
     reasoning=tuple(
@@ -217,13 +217,13 @@ K2_HORIZON = xml_format(
 )
 _SOLAR_ROLES, _SOLAR_ROLE = role_tokens("<|im:start|>", "<|im:content|>", "system", "user", "assistant", "tool")
 SOLAR_OPEN2 = xml_format(
-    "solar_open2",
-    "<|tool_call:start|>NAME with <|tool_arg:start|>KEY<|tool_arg:value|> pairs",
     pair_tags(
         Enclosed("<|tool_call:start|>", "<|tool_call:end|>"),
         Enclosed("<|tool_arg:start|>"),
         Enclosed("<|tool_arg:value|>", "<|tool_arg:end|>"),
     ),
+    name="solar_open2",
+    summary="<|tool_call:start|>NAME with <|tool_arg:start|>KEY<|tool_arg:value|> pairs",
     models=("*solar-open2*", "*solar-pro-4*"),
     signs=DetectionPatterns(calls={r"<\|tool_call:start\|>": 0.97}, hints={r"<\|(?:tool_arg|think|im):\w+\|>": 0.8}),
     results=(Enclosed("<|tool_response:start|>", "<|tool_response:end|>"),),
@@ -259,9 +259,9 @@ _VARIANTS = re.compile(
 _CDATA = re.compile(r"\s*<!\[CDATA\[(.*?)\]\]>\s*", re.DOTALL)
 _NO_XML = re.compile(r"<|&(?!(?:amp|lt|gt|quot|apos);)")
 MINICPM5 = xml_format(
-    "minicpm5",
-    "<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",
     replace(_MINICPM5, reader=_read_minicpm5_call),
+    name="minicpm5",
+    summary="<function name=NAME> with <param name=KEY> tags, values in CDATA where they have tags",
     models=("*minicpm5*", "*minicpm-5*"),
     signs=DetectionPatterns(
         calls={r'<function name="[^"<>]+">\s*(?:<param name=|</function>)': 0.95}, hints={r"</?param[ >]": 0.6}
@@ -286,9 +286,9 @@ _STEP = XmlCalls(
 )
 
 STEP3P5 = xml_format(
-    "step3p5",
-    "as qwen3_coder, with nothing between the calls",
     tag_families.shared_function_tags(between=""),
+    name="step3p5",
+    summary="as qwen3_coder, with nothing between the calls",
     aliases=("step3.5", "step3.7"),
     models=("*step-3.5*", "*step-3.7*", "*step3p5*"),
     signs=DetectionPatterns(
@@ -304,9 +304,9 @@ _STEP_WRITER = CallTemplate(
     wrapper=_STEP_CALLS,
 )
 STEP3 = xml_format(
-    "step3",
-    "<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
     XmlTags(_STEP, XmlCallReader(_STEP_SYNTAX), _STEP_WRITER),
+    name="step3",
+    summary="<steptml:invoke name=NAME> with parameters in tags, within <｜tool_call_begin｜>",
     models=("*step3", "*step-3", "*step3-*"),
     signs=DetectionPatterns(calls={r'<steptml:invoke name="': 0.95}, hints={r"<｜tool_calls_begin｜>": 0.4}),
     turns=turn_ends("<｜end▁of▁sentence｜>", "<|EOT|>"),

@@ -7,31 +7,28 @@ with nothing before the value belongs to the call.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Unpack
 
 from msgspec import Struct, field, structs
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS
 from weaklink.inspector.formats.dialect import (
     BARE_HOMES,
-    THINK_TAGS,
+    DialectParts,
     Enclosed,
-    ReasoningTag,
     Transitions,
     call_end,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     enclosed_state,
     inside,
     opener_again,
     opening,
-    table_parser,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import call_array, is_json_call
-from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader, reader_table
+from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import JSON, SpanReader
@@ -152,36 +149,19 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
 
 def json_format(
     *,
-    name: str,
-    summary: str,
-    models: Iterable[str],
-    signs: DetectionPatterns,
     reader: SpanReader,
     calls: tuple[Enclosed, ...] = (),
     bare: BareJson | None = None,
     ahead: Lookahead | None = None,
-    results: tuple[Enclosed, ...] = (TOOL_RESPONSE,),
-    definitions: tuple[Enclosed, ...] = (),
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
-    turns: tuple[Transition, ...] = (),
-    turn_states: tuple[State, ...] = (),
-    homes: dict[str, str] = ROLE_HOMES,
-    tails: Mapping[str, str] = MappingProxyType({}),
     write_calls: Callable[[Sequence[ToolCall]], str] | None = None,
-    aliases: Iterable[str] = (),
-    ids: bool = False,
     expresses: Callable[[ToolCall], bool] = is_json_call,
-    text_reader: SpanReader | None = None,
-    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
-    calls_only: bool = False,
+    **parts: Unpack[DialectParts],
 ) -> Format:
     """A format whose calls `reader` reads and `write_calls` writes, or else an array in the first of the markers.
 
     `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
-    opener. `bare` are calls without an opening marker. `turns` and `turn_states` are the dialect's own turn tokens, in
-    addition to the common ones, `homes` the states of their roles; `results`, `definitions`, `reasoning` and `tails`
-    are as in `dialect_table`. `expresses` decides which calls it can express, ids aside; `text_reader` reads text
-    spans; `near_calls` and `calls_only` are as in Format.
+    opener. `bare` are calls without an opening marker. `expresses` decides which calls it can express, ids aside. The
+    other `parts` are as in `dialect_format`; `results` are usually in `<tool_response>` tags.
     """
     closers = [call.closer for call in calls if call.closer]
 
@@ -198,33 +178,18 @@ def json_format(
         again = opener_again(call.opener, Repeat(r"\s")) if follows is not None else None
         return structs.replace(opening(call.opener, f"call {call.opener}"), ahead=follows, otherwise=again)
 
-    table = dialect_table(
+    parts.setdefault("results", (TOOL_RESPONSE,))
+    if bare is not None:
+        parts |= {"homes": BARE_HOMES, "default_home": "start"}
+    return dialect_format(
+        reader,
+        ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ()),
         calls=map(into, calls),
         call_states=states,
         call_closers=closers,
-        results=results,
-        definitions=definitions,
-        reasoning=reasoning,
-        turns=(*TURN_TRANSITIONS, *turns),
-        turn_states=(*TURN_STATES, *turn_states),
-        homes=BARE_HOMES if bare is not None else homes,
-        default_home="start" if bare is not None else "text",
-        tails=tails,
-    )
-    drafts = ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ())
-    return Format(
-        name=name,
-        summary=summary,
-        aliases=tuple(aliases),
-        models=tuple(models),
-        confidence=signs,
-        new_parser=table_parser(table),
-        readers=reader_table(reader, drafts, text=text_reader),
         write_calls=write_calls or (lambda group: f"{calls[0].opener}{call_array(group)}{calls[0].closer}"),
-        expresses=lambda call: (ids or call.id is None) and expresses(call),
-        ids=ids,
-        near_calls=near_calls,
-        calls_only=calls_only,
+        expresses=lambda call: (parts.get("ids", False) or call.id is None) and expresses(call),
+        **parts,
     )
 
 

@@ -1,26 +1,24 @@
 """Calls whose header has the tool's name, and maybe an id, before the JSON of the arguments; single or in a section."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Unpack
 
 from msgspec import Struct, structs
 
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
-from weaklink.inspector.formats.chat_turns import TURN_TRANSITIONS, markup_state
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
-    THINK_TAGS,
-    Enclosed,
-    ReasoningTag,
+    DialectParts,
     Transitions,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     inside,
     opening,
-    table_parser,
 )
 from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import (
     decoded_arguments,
     has_arguments,
@@ -30,7 +28,7 @@ from weaklink.inspector.formats.json.call_shape import (
     without_invention,
 )
 from weaklink.inspector.formats.json.calls import strict_object
-from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader, empty_call, nameless_call
 from weaklink.inspector.json_scanner import JsonKind, JsonNode, JsonReading, is_strict, read_json
 from weaklink.inspector.json_scanner.messages import FaultMessage, trailing_text
 from weaklink.inspector.model import Json, ToolCall
@@ -38,7 +36,7 @@ from weaklink.inspector.rules import json_syntax as rules
 from weaklink.inspector.rules.markers import MALFORMED_HEADER, STRAY_END_MARKER
 from weaklink.inspector.rules.rule import Severity
 from weaklink.inspector.segmenter.events import JSON, ParseResult, SpanClosed
-from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Table, Transition
+from weaklink.inspector.segmenter.table import SECTION, MarkerSplit, State, Transition
 from weaklink.inspector.text import Range, shown
 
 _SPACE = " \t\n\r"
@@ -290,39 +288,26 @@ class Section(Struct, frozen=True):
 
 
 def section_format(
-    name: str,
-    summary: str,
     section: Section,
     reader: NamedCallReader,
-    table: Table | None = None,
     *,
     call: str,
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
-    results: tuple[Enclosed, ...] = (),
-    turns: tuple[Transition, ...] = (),
-    models: tuple[str, ...],
-    signs: DetectionPatterns,
-    aliases: tuple[str, ...] = (),
-    ids: bool = False,
     around: str = "",
     between: str = "",
+    invented: tuple[Transition, ...] = (),
+    states: Callable[[Transitions], Iterator[State]] | None = None,
+    closers: tuple[str, ...] = (),
+    has_common_turns: bool = True,
+    **parts: Unpack[DialectParts],
 ) -> Format:
     """A Format of calls in a section.
 
     `call` is the text of a call between its markers, with the fields `name`, `arguments` and `id`; `around` is the text
-    after the section's opener and before its closer, `between` that between two calls. Without a `table`, the dialect
-    has only the section, and `reasoning`, `results` and `turns` as in `dialect_table`.
+    after the section's opener and before its closer, `between` that between two calls. `invented` are transitions into
+    results in the model's turn, `states` builds the states of results and of the section, `closers` end results. The
+    other `parts` are as in `dialect_format`.
     """
-    if table is None:
-        table = dialect_table(
-            calls=section.calls,
-            call_states=section.states,
-            call_closers=(section.call_closer,),
-            results=results,
-            reasoning=reasoning,
-            turns=(*turns, *TURN_TRANSITIONS),
-            tails=section.tails,
-        )
+    has_ids = parts.get("ids", False)
 
     def written(one: ToolCall) -> str:
         return call.format(name=one.name, arguments=json_of(one.arguments), id=one.id or "")
@@ -333,17 +318,17 @@ def section_format(
 
     def expresses(one: ToolCall) -> bool:
         header = reader.header.match(written(one)) if is_json_call(one) else None
-        return header is not None and header["name"] == one.name and one.id == (header["id"] if ids else None)
+        return header is not None and header["name"] == one.name and one.id == (header["id"] if has_ids else None)
 
-    return Format(
-        name=name,
-        summary=summary,
-        aliases=aliases,
-        models=models,
-        confidence=signs,
-        new_parser=table_parser(table),
-        readers=reader_table(reader, ReasoningReader((section.call_opener,), (section.call_closer,))),
+    parts["tails"] = section.tails
+    return dialect_format(
+        reader,
+        ReasoningReader((section.call_opener,), (section.call_closer,)),
+        calls=(*section.calls, *invented),
+        call_states=states or section.states,
+        call_closers=(section.call_closer, *closers),
+        has_common_turns=has_common_turns,
         write_calls=write_calls,
         expresses=expresses,
-        ids=ids,
+        **parts,
     )

@@ -4,29 +4,26 @@ A wrapper's tags, and white space between its calls, are markup in state `calls`
 opening tag counts only before another tag or at the end of a line, so that one quoted in a text stays text.
 """
 
-import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Self
+from typing import Self, Unpack
 
 from msgspec import Struct, structs
 
-from weaklink.inspector.formats.chat_turns import ROLE_HOMES, TURN_STATES, TURN_TRANSITIONS, markup_state
+from weaklink.inspector.formats.chat_turns import markup_state
 from weaklink.inspector.formats.dialect import (
-    THINK_TAGS,
+    DialectParts,
     Enclosed,
-    ReasoningTag,
     Transitions,
     call_end,
     call_state,
     closing,
-    dialect_table,
+    dialect_format,
     inside,
     opening,
-    table_parser,
 )
-from weaklink.inspector.formats.format import DetectionPatterns, Format
+from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import is_json_call, json_of, value_text
-from weaklink.inspector.formats.span_readers import ReasoningReader, read_definitions, read_result, reader_table
+from weaklink.inspector.formats.span_readers import ReasoningReader
 from weaklink.inspector.formats.xml.calls import XmlCallReader
 from weaklink.inspector.formats.xml.follower import xml_payload
 from weaklink.inspector.formats.xml.syntax import EMPTY_ENDS, QUOTED_NAME, XmlSyntax
@@ -252,42 +249,13 @@ class XmlTags(Struct, frozen=True):
         return self.calls.calls[0]
 
 
-def xml_format(
-    name: str,
-    summary: str,
-    tags: XmlTags,
-    *,
-    models: tuple[str, ...],
-    signs: DetectionPatterns,
-    aliases: tuple[str, ...] = (),
-    results: tuple[Enclosed, ...] = (Enclosed("<tool_response>", "</tool_response>"),),
-    reasoning: tuple[ReasoningTag, ...] = THINK_TAGS,
-    definitions: tuple[Enclosed, ...] = (),
-    turns: tuple[Transition, ...] = (),
-    turn_states: tuple[State, ...] = (),
-    homes: dict[str, str] = ROLE_HOMES,
-    is_typed: bool = False,
-    read_results: SpanReader = read_result,
-    read_tools: SpanReader = read_definitions,
-    near_calls: tuple[tuple[re.Pattern[str], str], ...] = (),
-) -> Format:
-    """A Format of calls in `tags`, with results, reasoning, definitions and turn tokens as in `dialect_table`.
+def xml_format(tags: XmlTags, *, is_typed: bool = False, **parts: Unpack[DialectParts]) -> Format:
+    """A Format of calls in `tags`; the other `parts` are as in `dialect_format`.
 
-    `is_typed` says that the wire has the types of values, so that they need not be texts.
+    `is_typed` says that the wire has the types of values, so that they need not be texts. Results are usually in
+    `<tool_response>` tags.
     """
     calls, reader, write_calls = tags.calls, tags.reader, tags.writer
-    table = dialect_table(
-        calls=calls.transitions,
-        call_states=calls.states,
-        call_closers=calls.closers,
-        results=results,
-        reasoning=reasoning,
-        definitions=definitions,
-        turns=(*turns, *TURN_TRANSITIONS),
-        turn_states=(*turn_states, *TURN_STATES),
-        homes=homes,
-    )
-    new_parser = table_parser(table)
 
     def expresses(call: ToolCall) -> bool:
         if call.id is not None or not is_json_call(call) or not isinstance(call.arguments, dict):
@@ -296,26 +264,21 @@ def xml_format(
         are_texts, names = len(texts) == len(call.arguments), (call.name or "", *call.arguments)
         if are_texts and all(map(_PLAIN_NAME.fullmatch, names)) and not _MAY_BE_MARKER.search("".join(texts)):
             return True
-        return (are_texts or is_typed) and _reads_back(call, write_calls, new_parser, reader)
+        return (are_texts or is_typed) and _reads_back(call, write_calls, made.new_parser, reader)
 
     drafted = [call for call in calls.calls if call.is_drafted]
-    return Format(
-        name=name,
-        summary=summary,
-        aliases=aliases,
-        models=models,
-        confidence=signs,
-        new_parser=new_parser,
-        readers=reader_table(
-            reader,
-            ReasoningReader([call.opener for call in drafted], [call.closer for call in drafted]),
-            results=read_results,
-            definitions=read_tools,
-        ),
+    parts.setdefault("results", (Enclosed("<tool_response>", "</tool_response>"),))
+    made = dialect_format(
+        reader,
+        ReasoningReader([call.opener for call in drafted], [call.closer for call in drafted]),
+        calls=calls.transitions,
+        call_states=calls.states,
+        call_closers=calls.closers,
         write_calls=write_calls,
         expresses=expresses,
-        near_calls=near_calls,
+        **parts,
     )
+    return made
 
 
 def _reads_back(
