@@ -507,11 +507,12 @@ def counts_all(words: str, total: int) -> bool:
     """Whether some words count all of a number of things: "all three", "alle 3", "both"."""
     match = _ALL_OF.search(words)
     if match is None:
-        return total == 2 and _BOTH.search(words) is not None
+        return _BOTH.search(words) is not None and total == _PAIR
     count = match["count"].casefold()
     return (int(count) if count.isdecimal() else _NUMBER_WORDS.get(count, 0)) == total
 
 
+_PAIR = 2
 _ALL_OF = lazy_pattern(
     rf"\b(?:all|alle|tous les|toutes les|los|las|tutt[ie] e|todos os|todas as|"
     r"[oa]s(?= (?:dois|tr[eê]s|quatro|cinco|seis|sete|oito|nove|dez)\b)|"

@@ -147,7 +147,7 @@ def _names(effects: tuple[Effect, ...]) -> frozenset[str]:
     return frozenset((*names, *(OTHER_NAMES[name] for name in names if name in OTHER_NAMES)))
 
 
-def _tells_own(line: str, names: frozenset[str], bases: frozenset[str]) -> bool:
+def _reports_own_trouble(line: str, names: frozenset[str], bases: frozenset[str]) -> bool:
     """Whether a line begins with the name of one of the programs, or names one of the targets as missing or barred.
 
     The pattern is made for the few lines that have such a name: making it takes a hundred times as long as looking.
@@ -174,11 +174,11 @@ def _is_own(line: str, names: frozenset[str], bases: frozenset[str]) -> bool:
     shell = _SHELL.match(line)
     if shell is None:
         unknown = _NOT_RECOGNIZED.match(line)
-        return _tells_own(line, names, bases) or (unknown is not None and unknown["name"] in names)
+        return _reports_own_trouble(line, names, bases) or (unknown is not None and unknown["name"] in names)
     rest = line[shell.end() :]
     about = _ABOUT_A_NAME.match(rest)
     name = "" if about is None else (about["missing"] or about["name"]).rsplit("/", 1)[-1]
-    return not name or name in names or _tells_own(rest, names, bases)
+    return not name or name in names or _reports_own_trouble(rest, names, bases)
 
 
 def shows_content(effect: Effect, tool: str) -> bool:

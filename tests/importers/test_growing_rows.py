@@ -72,6 +72,7 @@ def test_a_session_that_takes_too_much_memory_is_reported_once_while_it_grows(
     lines = (CASES / f"{case}.jsonl").read_bytes().splitlines(keepends=True)
     monkeypatch.setattr(module, "RECORD_MEMORY", sum(map(estimated_memory, lines[:6])))
     log = tmp_path / "log.jsonl"
+    grown: list[Trace | Skipped] = []
     for number in range(5, len(lines) + 1):
         log.write_bytes(b"".join(lines[:number]))
         with memoizing():

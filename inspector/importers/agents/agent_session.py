@@ -56,7 +56,7 @@ _ABORTED = frozenset({"aborted", "canceled", "cancelled", "MessageAbortedError"}
 
 
 def rows_of(file: SourceFile, is_part: Callable[[JsonObject], bool] = bool) -> Iterator[Row | Skipped]:
-    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` tells which they are.
+    """The rows of a file, until those that together are one log take `RECORD_MEMORY`; `is_part` is true for those.
 
     Any other row is a session by itself.
     """

@@ -74,12 +74,12 @@ def _take(message: JsonObject, session: AgentSession) -> None:
 def _result(block: JsonObject, session: AgentSession) -> None:
     content = block.get("content")
     runs = [one for one in objects_of(content) if "success" in one]
-    told = (text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
+    results = (text_or_json(one.get("result")) or text_or_json(one.get("error")) for one in runs)
     is_error = block.get("is_error")
     failed = is_error is True or any(one.get("success") is False for one in runs)
     session.result(
         text_of(block, "tool_use_id"),
-        "\n".join(told) if runs else content,
+        "\n".join(results) if runs else content,
         name=text_of(block, "name"),
         is_error=failed if runs or is_error is not None else None,
         recorded=runs[0] if len(runs) == 1 else None,
