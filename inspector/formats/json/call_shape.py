@@ -1,6 +1,7 @@
 """Decides whether a JSON object is a call: its name, its arguments, and the faults of the rest."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct, structs
@@ -85,7 +86,9 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         faults = () if is_reported else (_not_a_call(node, name, keys),)
         return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-    found = list(_key_faults(node, arguments, keys, text))
+    misnamed = _misnamed_arguments(node, keys) if arguments is None else None
+    found = [_arguments_elsewhere(misnamed, keys)] if misnamed else list(_key_faults(node, arguments, keys, text))
+    arguments = arguments or misnamed
     decoded, as_string = decoded_arguments(arguments.value, f"`{arguments.key}` is") if arguments else (None, None)
     if as_string is not None:
         found.append(as_string)
@@ -95,7 +98,8 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
     flat = _strays(node, None, keys) if arguments is None else []
     if flat:
         decoded = {member.key: member.value.value() for member in flat}
-    return CallShape(name, arguments, decoded, fits=not flat and as_string is None, readable=True, faults=tuple(found))
+    fits = not flat and misnamed is None and as_string is None
+    return CallShape(name, arguments, decoded, fits=fits, readable=True, faults=tuple(found))
 
 
 def is_no_object(value: JsonNode) -> bool:
@@ -221,6 +225,23 @@ def _strays(node: JsonNode, arguments: JsonMember | None, keys: CallKeys) -> lis
     return [member for member in node.members if member.key not in known and not keys.others]
 
 
+def _misnamed_arguments(node: JsonNode, keys: CallKeys) -> JsonMember | None:
+    """The only member beside the name, if it is an object under a key such as `args`."""
+    strays = _strays(node, None, keys)
+    is_alone = len(strays) == 1 and strays[0].value.kind is JsonKind.OBJECT
+    return strays[0] if is_alone and _LIKE_ARGUMENTS.fullmatch(strays[0].key) is not None else None
+
+
+_LIKE_ARGUMENTS = lazy_pattern(r"(?:\w{1,32}_)?(?:kw)?(?:arg|param|input)\w{0,32}", re.IGNORECASE)
+
+
+def _arguments_elsewhere(arguments: JsonMember, keys: CallKeys) -> Fault:
+    where = f"under {shown(arguments.key)}, and `{keys.arguments}` is missing"
+    message = f"The arguments are {where}: servers return the call without them, or no call."
+    fix = Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=False)
+    return Fault(rules.NOT_A_CALL, arguments.key_range, message, f"Rename it to `{keys.arguments}`.", fix)
+
+
 def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys, text: str) -> Fault:
     """The keys of a call without arguments: these are meant."""
     names = ", ".join(shown(member.key) for member in strays[:4]) + ", …" * (len(strays) > 4)
@@ -230,8 +251,10 @@ def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys
     opens, closes = strays[0].key_range.start, node.range.end - 1
     edits = (Edit(Range(opens, opens), f'"{keys.arguments}": {{'), Edit(Range(closes, closes), "}"))
     is_last = list(node.members[-len(strays) :]) == list(strays)
-    fix = Fix(edits, safe=False) if is_last and text[closes : closes + 1] == "}" else None
-    return Fault(rules.NOT_A_CALL, strays[0].key_range, message, f"Put {them} into the call's arguments.", fix)
+    may_hold_all = len(strays) == 1 and strays[0].value.kind is JsonKind.OBJECT
+    fix = Fix(edits, safe=False) if is_last and not may_hold_all and text[closes : closes + 1] == "}" else None
+    rename = f", or rename it to `{keys.arguments}` if it holds them" if may_hold_all else ""
+    return Fault(rules.NOT_A_CALL, strays[0].key_range, message, f"Put {them} into the call's arguments{rename}.", fix)
 
 
 def _stray_key(member: JsonMember, arguments: JsonMember) -> Fault:
