@@ -28,6 +28,7 @@ from msgspec import Struct
 
 from weaklink.inspector.diagnostics import Fault
 from weaklink.inspector.errors import UnknownFormatError
+from weaklink.inspector.formats.json.call_shape import values_in
 from weaklink.inspector.formats.markers import markers_of
 from weaklink.inspector.formats.registry import find_format
 from weaklink.inspector.json_text import write_json
@@ -380,7 +381,7 @@ def text_kind(
     if not codes.isdisjoint(_TOO_VARIED) or (not reasoning and any(one in text for one in _REASONING)):
         return None
     drafted = [call for _, draft in drafts for call in draft.calls]
-    leaves = [leaf for call in calls for leaf in _strings(call.arguments)]
+    leaves = [leaf for call in calls for leaf in values_in(call.arguments) if isinstance(leaf, str)]
     members = (call.arguments.values() if isinstance(call.arguments, dict) else (call.arguments,) for call in calls)
     places = ((call.name_range, call.arguments_range) for call in calls)
     parameters = (parameter for call in calls for parameter in call.parameters)
@@ -527,14 +528,6 @@ def _is_written(text: str, format: str, groups: Iterable[Sequence[ToolCall]]) ->
     written = [group for group in groups if group]
     expressed = all(dialect.expresses(call) for group in written for call in group)
     return bool(written) and expressed and all(dialect.write_calls(group) in text for group in written)
-
-
-def _strings(value: Json) -> Iterable[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _strings(member)
 
 
 def _spacing(body: str, format: str) -> frozenset[tuple[str, str, str]]:

@@ -19,7 +19,6 @@ from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.segmenter.events import ParseResult, Payload, SpanClosed, SpanReader
 from weaklink.inspector.text import Range, shown
 
-_BRACKETS = "<>[](){}/`"
 _PARTS = lazy_pattern(r"^[ \t]*(Goal|Actions|Observation|Reflection):", re.MULTILINE)
 
 
@@ -51,10 +50,6 @@ class DraftedCall(Struct, frozen=True):
     opener: Range
     inner: Range
     is_closed: bool
-
-
-def _commonness(character: str) -> int:
-    return character.isalnum() + 2 * (character.isspace() or character in _BRACKETS)
 
 
 def _between(opener: re.Match[str], inner_end: int, end: int) -> DraftedCall:
@@ -105,8 +100,6 @@ class ReasoningReader:
 
     def __init__(self, openers: Iterable[str], closers: Iterable[str] = (), *, bare: Iterable[BareCall] = ()) -> None:
         self._openers = frozenset(openers)
-        # Searching for one character, the one that is rarest in other text, is far faster.
-        self._rarest_characters = tuple((min(opener, key=_commonness), opener) for opener in self._openers)
         self._bare = tuple(bare)
         markers = sorted({*self._openers, *closers}, key=lambda marker: (-len(marker), marker))
         self._markers = lazy_pattern("|".join(map(re.escape, markers)) or r"(?!)")
@@ -127,11 +120,7 @@ class ReasoningReader:
 
     def _drafts(self, text: str) -> list[DraftedCall]:
         """All drafts in `text`, in order; they do not overlap."""
-        found = (
-            list(self._marked(text))
-            if any(character in text and opener in text for character, opener in self._rarest_characters)
-            else []
-        )
+        found = list(self._marked(text)) if any(opener in text for opener in self._openers) else []
         for bare in self._bare:
             found += _outside(found, _bare(bare, text))
             found.sort(key=lambda draft: draft.range.start)
@@ -252,14 +241,9 @@ def read_definitions(closed: SpanClosed) -> ParseResult:
         return ParseResult()
     reading = _definitions(closed.inner_text)
     start = closed.span.inner.start
-    moved = tuple(
-        ToolDefinition(tool.name, tool.description, tool.parameters, tool.raw, tool.range.moved(start))
-        for tool in reading.definitions
-        if tool.range is not None
-    )
-    return ParseResult(
-        definitions=moved, faults=tuple(fault.moved(start) for fault in reading.faults), complete=reading.complete
-    )
+    placed = ((tool, tool.range) for tool in reading.definitions if tool.range is not None)
+    moved = tuple(msgspec.structs.replace(tool, range=place.moved(start)) for tool, place in placed)
+    return msgspec.structs.replace(reading.moved(start), definitions=moved)
 
 
 @lru_cache(maxsize=64)
@@ -284,9 +268,7 @@ def _definition_lines(text: str) -> tuple[ToolDefinition, ...] | None:
             if tool is None:
                 return None
             start = at + line.index(bare)
-            tools.append(
-                ToolDefinition(tool.name, tool.description, tool.parameters, tool.raw, Range(start, start + len(bare)))
-            )
+            tools.append(msgspec.structs.replace(tool, range=Range(start, start + len(bare))))
         at += len(line) + 1
     return tuple(tools)
 

@@ -207,17 +207,14 @@ _TYPE_OF = {str: "string", type(None): "null", bool: "boolean", dict: "object", 
 
 
 def _write_k3(calls: Sequence[ToolCall]) -> str:
-    written = (_write_call(call, index) for index, call in enumerate(calls, 1))
-    return "".join((_WRAPPER.opener, *written, _WRAPPER.closer))
-
-
-def _write_call(call: ToolCall, index: int) -> str:
-    arguments = (
-        f'{_ARGUMENT}{_escaped(name)}" type="{_TYPE_OF.get(type(value), "number")}"<|sep|>{value_text(value)}'
-        f"{_closes('argument')}"
-        for name, value in object_of(call.arguments).items()
-    )
-    return f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>{"".join(arguments)}{_closes("call")}'
+    pieces = [_WRAPPER.opener]
+    for index, call in enumerate(calls, 1):
+        pieces.append(f'{_K3_CALL}{_escaped(call.name)}" index="{index}"<|sep|>')
+        for name, value in object_of(call.arguments).items():
+            kind = _TYPE_OF.get(type(value), "number")
+            pieces += (f'{_ARGUMENT}{_escaped(name)}" type="{kind}"<|sep|>', value_text(value), _closes("argument"))
+        pieces.append(_closes("call"))
+    return "".join((*pieces, _WRAPPER.closer))
 
 
 KIMI_K3 = xml_format(

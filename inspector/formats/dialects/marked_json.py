@@ -49,7 +49,6 @@ APRIEL = json_format(
     reasoning=(ReasoningTag("think", "Here are my reasoning steps:", "[BEGIN FINAL RESPONSE]"),),
     turns=turn_ends("[END FINAL RESPONSE]", "<|end|>"),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
-    reader=JsonCallReader(is_array=True),
 )
 INTERNLM2 = json_format(
     name="internlm2",
@@ -69,7 +68,6 @@ JAMBA = json_format(
     calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
     turns=turn_ends("<|eom|>"),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.8}),
-    reader=JsonCallReader(is_array=True),
 )
 HUNYUAN = json_format(
     name="hunyuan",
@@ -78,7 +76,6 @@ HUNYUAN = json_format(
     calls=(Enclosed("<tool_calls>", "</tool_calls>"),),
     turns=(*(opening(tag, "marker") for tag in ("<answer>", "</answer>")), *turn_ends("<|eos|>")),
     signs=DetectionPatterns(calls={r"<tool_calls>\s*\[": 0.78}),
-    reader=JsonCallReader(is_array=True),
 )
 LONGCAT = json_format(
     name="longcat",
@@ -102,7 +99,6 @@ NEMOTRON_JSON = json_format(
     definitions=(Enclosed("<AVAILABLE_TOOLS>", "</AVAILABLE_TOOLS>"),),
     turns=turn_ends("<SPECIAL_12>"),
     signs=DetectionPatterns(calls={r"<TOOLCALL>\s*\[": 0.95}),
-    reader=JsonCallReader(is_array=True),
     near_calls=((_NEAR_TOOLCALL, "<TOOLCALL>"),),
 )
 _BEGINNINGS = ("{", "```", *(f"[{space}{{" for space in ("", " ", "\n", "\n ", "\n  ", "\n    ")))
@@ -115,7 +111,6 @@ PHI4 = json_format(
     ahead=Lookahead(Repeat(r"\s"), _BEGINNINGS),
     turns=turn_ends("<|end|>"),
     signs=DetectionPatterns(calls={r"functools\s*\[\s*\{": 0.9, r"<\|/tool_call\|>": 0.97}),
-    reader=JsonCallReader(is_array=True),
     near_calls=((re.compile(r"\b[Ff]unc\w{0,12}[ :=(]{0,2}\[\s{0,8}\{(?=\s{0,8}[\"'])"), "functools[{"),),
 )
 FIREFUNCTION = replace(

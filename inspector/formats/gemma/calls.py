@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from weaklink.inspector.diagnostics import Edit, Fault, Fix
 from weaklink.inspector.formats.edited_text import Slip, doubled_markers, read_with_slips
 from weaklink.inspector.formats.gemma.dicts import GemmaDict, GemmaReader
-from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow
+from weaklink.inspector.formats.json.call_shape import is_finite, is_shallow, values_in
 from weaklink.inspector.formats.span_readers import HeadedResultReader, empty_call
 from weaklink.inspector.json_scanner.messages import FaultMessage
 from weaklink.inspector.json_text import nested_text
@@ -177,18 +177,14 @@ class GemmaDefinitionReader(Struct, frozen=True):
 
 def _lower_types(schema: Json) -> Json:
     """The schema with its types in lower case, as in JSON Schema; the template writes `STRING`."""
-    pending: list[Json] = [schema]
-    while pending:
-        match pending.pop():
-            case dict() as members:
-                kind = members.get("type")
-                if isinstance(kind, str):
-                    members["type"] = kind.lower()
-                elif isinstance(kind, list):
-                    members["type"] = [item.lower() if isinstance(item, str) else item for item in kind]
-                pending += members.values()
-            case list() as items:
-                pending += items
+    for members in values_in(schema):
+        if not isinstance(members, dict):
+            continue
+        kind = members.get("type")
+        if isinstance(kind, str):
+            members["type"] = kind.lower()
+        elif isinstance(kind, list):
+            members["type"] = [item.lower() if isinstance(item, str) else item for item in kind]
     return schema
 
 
@@ -196,16 +192,8 @@ def is_gemma_value(value: Json, delimiter: str) -> bool:
     """Whether a dict can express the value: no string contains a delimiter that would end it, no number is infinite."""
     written = re.escape(delimiter)
     ends = re.compile(rf"{written}\s*(?:[,}}\]:]|\Z|[\w.\-]{{1,64}}\s*:)|,\s*[\w.\-]{{1,64}}\s*:\s*(?:{written}|\Z)")
-    pending = [value]
-    while pending:
-        match pending.pop():
-            case str() as text if ends.search(text):
-                return False
-            case dict() as members:
-                pending += (*members.values(), *members)
-            case list() as items:
-                pending += items
-    return is_finite(value)
+    texts = (text for inner in values_in(value) for text in (inner if isinstance(inner, dict) else (inner,)))
+    return is_finite(value) and not any(ends.search(text) for text in texts if isinstance(text, str))
 
 
 def is_gemma_call(call: ToolCall, delimiter: str) -> bool:

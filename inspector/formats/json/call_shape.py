@@ -334,13 +334,13 @@ def is_shallow(value: Json) -> bool:
 
 def is_finite(value: Json) -> bool:
     """Whether JSON can express every number in a value."""
+    return all(math.isfinite(inner) for inner in values_in(value) if isinstance(inner, float))
+
+
+def values_in(value: Json) -> Iterator[Json]:
+    """A value and all values in it, however nested, each before those in it."""
     pending = [value]
     while pending:
-        match pending.pop():
-            case float() as number if not math.isfinite(number):
-                return False
-            case dict() as members:
-                pending += members.values()
-            case list() as items:
-                pending += items
-    return True
+        inner = pending.pop()
+        yield inner
+        pending += inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()

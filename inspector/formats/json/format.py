@@ -28,6 +28,7 @@ from weaklink.inspector.formats.dialect import (
 )
 from weaklink.inspector.formats.format import Format
 from weaklink.inspector.formats.json.call_shape import call_array, is_json_call
+from weaklink.inspector.formats.json.calls import JsonCallReader
 from weaklink.inspector.formats.span_readers import BareCall, ReasoningReader
 from weaklink.inspector.model import SpanKind, ToolCall
 from weaklink.inspector.scanning import lazy_pattern
@@ -149,7 +150,7 @@ def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
 
 def json_format(
     *,
-    reader: SpanReader,
+    reader: SpanReader = JsonCallReader(is_array=True),  # noqa: B008  # frozen
     calls: tuple[Enclosed, ...] = (),
     bare: BareJson | None = None,
     ahead: Lookahead | None = None,
@@ -157,7 +158,7 @@ def json_format(
     expresses: Callable[[ToolCall], bool] = is_json_call,
     **parts: Unpack[DialectParts],
 ) -> Format:
-    """A format whose calls `reader` reads and `write_calls` writes, or else an array in the first of the markers.
+    """A format whose calls `reader` reads and `write_calls` writes: without them, an array in the first of the markers.
 
     `calls` are the markers around a call; a call without a closer ends with its JSON value, and `ahead` must follow its
     opener. `bare` are calls without an opening marker. `expresses` decides which calls it can express, ids aside. The

@@ -227,9 +227,7 @@ def _one_of_several(
     if is_first:
         return call
     place = node.range.moved(closed.span.inner.start)
-    return ToolCall(
-        call.name, call.arguments, call.raw_arguments, call.valid, place, None, call.recovered, arguments_range=place
-    )
+    return structs.replace(call, range=place, id=None, name_range=None)
 
 
 _second_object = FaultMessage(

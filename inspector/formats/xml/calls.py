@@ -37,11 +37,6 @@ _BEGINS = lazy_pattern(r"(?:```\w*\s*)?[{\[]")
 _Ranged = TypeVar("_Ranged", ToolCall, Fault)
 
 
-def same_name(name: str) -> str:
-    """The name in the tag, unchanged."""
-    return name
-
-
 class XmlCallReader(Struct, frozen=True):
     """A SpanReader for call spans of one syntax.
 
@@ -50,9 +45,9 @@ class XmlCallReader(Struct, frozen=True):
     """
 
     syntax: XmlSyntax
-    unescape: Callable[[str], str] = same_name
+    unescape: Callable[[str], str] = str
     nested: Callable[[str], Json] | None = None
-    decode: Callable[[str], str] = same_name
+    decode: Callable[[str], str] = str
 
     def __call__(self, closed: SpanClosed) -> ParseResult:
         """See SpanReader."""
@@ -85,7 +80,7 @@ class XmlCallReader(Struct, frozen=True):
         if span.range.end - span.inner.end in map(len, EMPTY_ENDS):  # the fault of the marker says so
             name = closed.inner_text
             call = ToolCall(name, {}, "", valid=False, range=span.range, recovered=True, name_range=span.inner)
-        elif not is_cut and self.decode is same_name:
+        elif not is_cut and self.decode is str:
             call = regular_call(text, self.syntax, self.unescape, start, span.range)
         if call is not None:
             return ParseResult(calls=(call,), complete=True)

@@ -123,15 +123,17 @@ class XmlCalls(Struct, frozen=True):
 
     @property
     def _into_wrappers(self) -> tuple[Transition, ...]:
+        # A wrapper of the format's own name, apart from a prefix or a suffix, is no fault.
+        words = [set(wrapper.opener.strip("<>").split(":")) for wrapper in self.wrappers]
         return tuple(
             Transition(
                 wrapper.opener,
                 MarkerSplit.BEFORE,
                 "opened",
-                None if _is_twin(wrapper, self.wrappers[0]) else rules.WRONG_OPENER,
+                None if words[0] & own_words else rules.WRONG_OPENER,
                 ahead=Lookahead(("\n", "\r\n", self.calls[0].syntax.first, *("{" * self.takes_json))),
             )
-            for wrapper in self.wrappers
+            for wrapper, own_words in zip(self.wrappers, words, strict=True)
         )
 
     @staticmethod
@@ -196,12 +198,6 @@ class XmlCalls(Struct, frozen=True):
 def _by_marker(*transitions: Transition) -> tuple[Transition, ...]:
     """The transitions, each marker once; the last one counts."""
     return tuple({transition.marker: transition for transition in transitions}.values())
-
-
-def _is_twin(wrapper: Enclosed, own_wrapper: Enclosed) -> bool:
-    """Whether a wrapper is the format's own, apart from a prefix or a suffix of its name."""
-    one, other = (set(each.opener.strip("<>").split(":")) for each in (own_wrapper, wrapper))
-    return bool(one & other)
 
 
 class CallTemplate(Struct, frozen=True):
