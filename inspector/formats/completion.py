@@ -14,7 +14,7 @@ Sources: langchain's MRKL prompt, QwenLM/Qwen-Agent:qwen_agent/agents/react_chat
 Source: OpenAI's chat completions reference; `reasoning_content` as DeepSeek and vLLM have it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -176,9 +176,7 @@ def _joined(pieces: Sequence[CompletionPiece], kind: type[CompletionText] | type
     return "\n\n".join(piece.text for piece in pieces if isinstance(piece, kind))
 
 
-CompletionWriter: TypeAlias = Callable[[Sequence[CompletionPiece], Format], Completion]
-
-_OWN: MappingProxyType[str, CompletionWriter] = MappingProxyType(
+_OWN = MappingProxyType(
     {"functionary": write_functionary, "harmony": write_harmony, "openai": write_openai, "react": write_react}
 )
 
@@ -199,9 +197,6 @@ class Layout(Struct, frozen=True):
     between: str = "\n"
     mixes: bool = True
 
-
-USUAL = Layout()
-"""The layout of most families, used for formats that are not in the table."""
 
 LAYOUTS = MappingProxyType(
     {
@@ -231,12 +226,12 @@ LAYOUTS = MappingProxyType(
         "command_r_action": Layout(reasoning=None),
     }
 )
-"""The layouts of the other families, by their format's name."""
+"""The layouts of families that differ from most, by their format's name."""
 
 
 def write_marked(pieces: Sequence[CompletionPiece], format: Format) -> Completion:
     """The pieces in order, in the layout of the format's family."""
-    layout = LAYOUTS.get(format.name, USUAL)
+    layout = LAYOUTS.get(format.name, Layout())
     no_reasoning = () if layout.reasoning else _without(pieces, CompletionReasoning, _NO_REASONING.format(format.name))
     kept, dropped = no_reasoning or (tuple(pieces), ())
     if not layout.mixes and any(isinstance(piece, CompletionCalls) for piece in kept):

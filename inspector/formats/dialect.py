@@ -162,7 +162,6 @@ class DialectParts(TypedDict, total=False):
     signs: Required[DetectionPatterns]
     aliases: Iterable[str]
     ids: bool
-    builtin_tools: frozenset[str]
     near_calls: tuple[tuple[re.Pattern[str], str], ...]
     calls_only: bool
     results: Iterable[Enclosed]

@@ -61,7 +61,6 @@ from weaklink.inspector.segmenter.table import Lookahead, LookaheadPiece, Repeat
 
 _MARKER_CHARS = 200
 _registered: dict[str, "FormatTable"] = {}
-Marker = str
 
 
 class CallTags(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -90,8 +89,8 @@ class CallTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     """
 
     kind: Literal["json", "named", "tags", "python", "same"]
-    opener: Marker = ""
-    closer: Marker = ""
+    opener: str = ""
+    closer: str = ""
     section: Enclosed = Enclosed()
     between: str = ""
     is_array: bool = False
@@ -104,10 +103,10 @@ class CallTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
 class RoleHeaders(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The marker at the beginning of each role's turn; "" where it is one that all formats know."""
 
-    system: Marker = ""
-    user: Marker = ""
-    assistant: Marker = ""
-    tool: Marker = ""
+    system: str = ""
+    user: str = ""
+    assistant: str = ""
+    tool: str = ""
 
 
 class FormatTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -122,7 +121,7 @@ class FormatTable(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     reasoning: Enclosed = Enclosed()
     results: Enclosed = Enclosed()
     roles: RoleHeaders = RoleHeaders()
-    turn_ends: tuple[Marker, ...] = ()
+    turn_ends: tuple[str, ...] = ()
     prompt_end: str = ""
     models: tuple[str, ...] = ()
     template: str = ""

@@ -31,7 +31,6 @@ _INPUT = lazy_pattern(r"^[ \t]*(?:\*\*)?Action Input(?:[ \t]\d{1,3})?(?:\*\*)?:(
 _INPUT_AGAIN = lazy_pattern(r"(Action Input:)(\s{0,8}\1)")
 _BRACKETS = lazy_pattern(r"([^\W\d][\w.-]*(?:[ \t][\w.-]+)*)\[([\s\S]*)\]")
 _FENCE = lazy_pattern(r"```\w*[ \t]*\n?")
-_CLOSING_FENCE = "```"
 _LOOKS_LIKE_JSON = lazy_pattern(r"(?:```(?:json)?\s*)?\{\s*(?:[\"'}“]|\w+\s*:|\Z)")
 _HEADING = "Action Input:"
 _DECORATION = "`\"'*"
@@ -285,7 +284,7 @@ def _read_block(text: str, block: Range) -> ParseResult:
     is_cut = any(fault.rule is rules.TRUNCATED_JSON for fault in faults)
     if reading.nodes and place.start > block.start and place.end == block.end and not is_cut:
         end = reading.nodes[-1].range.end
-        faults.append(_open_fence(text, Range(end - 1, end), edits=(Edit(Range(end, end), f"\n{_CLOSING_FENCE}"),)))
+        faults.append(_open_fence(text, Range(end - 1, end), edits=(Edit(Range(end, end), "\n```"),)))
     if not calls:
         content = block.of(text)
         calls = [ToolCall(None, content, content, valid=False, range=Range(0, len(place)))]
@@ -300,7 +299,6 @@ _open_fence = FaultMessage(
     "Close the fence on a separate line.",
     safe=True,
 )
-
 
 _second_action = FaultMessage(
     rules.SEVERAL_OBJECTS_IN_ONE_CALL,

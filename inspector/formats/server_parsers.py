@@ -89,7 +89,6 @@ FACTS = {
 }
 """Facts about a text that rows name."""
 
-
 _BRACKETED = "bracketed"
 """The fact that a row must name to be about such texts: most rows were measured without them."""
 
@@ -213,7 +212,6 @@ _ALTERED = {
     ParserOutcome.FAULTY_OTHER: ", the faulty one with other arguments than weaklink reads",
     ParserOutcome.WITH_DRAFTS: ", those drafted in the reasoning among them",
 }
-
 
 _FAULTY_ALTERED = (ParserOutcome.FAULTY_RAW, ParserOutcome.FAULTY_EMPTY, ParserOutcome.FAULTY_OTHER)
 

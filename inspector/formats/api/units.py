@@ -6,7 +6,6 @@ JSON is not complete); otherwise the JSON value that has not ended, or the line 
 """
 
 from enum import Enum
-from typing import Protocol
 
 import msgspec
 
@@ -48,44 +47,31 @@ class Unit(msgspec.Struct, frozen=True):
     cut: bool = False
 
 
-class Cutter(Protocol):
-    """Splits a text, fed in any chunks, into units."""
+class Cutter:
+    """Splits a text, fed in any chunks, into units; a unit that is too long takes the whole rest."""
 
-    by_line: bool
+    by_line = False
 
-    def read(self, text: str, at: int, /) -> tuple[Unit | None, int]:
-        """Read a chunk from `at` up to the end of a unit; returns that unit, and the position after what was read."""
-        ...
-
-    def close(self) -> Unit | None:
-        """The unit that the end of the text cuts off; None if there is none."""
-        ...
-
-    def hold_rest(self, unit: Unit, /) -> None:
-        """Take `unit`, the last that was returned, back: it and all that follows are one value, read at the end."""
-        ...
-
-
-class _UnitBuffer:
-    """The part of a Cutter that collects the text of the current unit; a unit that is too long takes the whole rest."""
-
-    def __init__(self, max_unit: int) -> None:
-        self.by_line = False
+    def __init__(self, max_unit: int = MAX_UNIT) -> None:
         self._max = max_unit
         self._base = 0
         self._pieces: list[str] = []
         self._length = 0
         self._takes_rest = False
 
+    def read(self, text: str, at: int) -> tuple[Unit | None, int]:
+        """Read a chunk from `at` up to the end of a unit; returns that unit, and the position after what was read."""
+        raise NotImplementedError
+
     def hold_rest(self, unit: Unit) -> None:
-        """See Cutter."""
+        """Take `unit`, the last that was returned, back: it and all that follow are one value, read at the end."""
         self._base = unit.base
         self._pieces = [unit.text]
         self._length = len(unit.text)
         self._takes_rest = True
 
     def close(self) -> Unit | None:
-        """See Cutter."""
+        """The unit that the end of the text cuts off; None if there is none."""
         if not self._pieces:
             return None
         return self._unit(UnitKind.TOO_LONG, None) if self._length > self._max else self._last()
@@ -111,15 +97,16 @@ class _UnitBuffer:
         return Unit(kind, base, text, place or _trimmed(text), readable or text, cut)
 
 
-class EventLines(_UnitBuffer):
+class EventLines(Cutter):
     """A Cutter for server-sent events, as in the WHATWG HTML standard; a line ends with LF or CRLF.
 
     An event's value may span several `data:` lines; its unit ends with the line that completes it.
     """
 
+    by_line = True
+
     def __init__(self, max_unit: int = MAX_UNIT) -> None:
         super().__init__(max_unit)
-        self.by_line = True
         self._line: list[str] = []
         self._values: list[str] = []
         self._counter = BracketCounter()
@@ -174,7 +161,7 @@ class EventLines(_UnitBuffer):
         return self._unit(kind, _trimmed(readable) if readable else None, readable or None, cut=cut)
 
 
-class JsonValues(_UnitBuffer):
+class JsonValues(Cutter):
     """A Cutter for consecutive JSON values: a document, or one per line.
 
     If `by_line` is set, the end of a line also ends a value that is not complete.

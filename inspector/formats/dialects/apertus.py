@@ -31,7 +31,6 @@ _HEADERS, _HEADER = role_tokens("<|", "_start|>", *_SPEAKERS)
 _INTO_CALL = opening(_OPENER, "inner call")
 _NESTED = Transition(_INNER, MarkerSplit.NONE, HERE, NESTED_SPAN)
 
-
 _ANOTHER = FaultMessage(
     SEVERAL_OBJECTS_IN_ONE_CALL,
     "A second call appears in the same object; servers read only the first, or none.",

@@ -64,7 +64,6 @@ _NO_BRACKET = replace(_OWN.call, opener=_OWN.call.opener[1:], is_drafted=False, 
 _CALLS = XmlCalls((_TAGS.call, _OWN.call, _NO_BRACKET, LEGACY), (_WRAPPER, _PREFIXED, _ALIEN))
 """The markers of calls."""
 
-
 _read_parameters = XmlCallReader(_LEGACY)
 
 

@@ -52,13 +52,9 @@ def _format(
         written = (f"call:{tool_call.name}{gemma_text(tool_call.arguments, delimiter)}" for tool_call in calls)
         return "".join(f"{call.opener}{text}{call.closer}" for text in written)
 
-    parts |= {
-        "definitions": (declaration,),
-        "turns": (*last_words("<eos>"), opening("<|turn>", "turn_header"), opening("<turn|>", "turn_end")),
-        "special_tokens": ("<bos>",),
-        "read_results": read_gemma_result,
-        "read_tools": GemmaDefinitionReader(delimiter),
-    }
+    turns = (*last_words("<eos>"), opening("<|turn>", "turn_header"), opening("<turn|>", "turn_end"))
+    parts.update({"definitions": (declaration,), "turns": turns, "special_tokens": ("<bos>",)})
+    parts.update({"read_results": read_gemma_result, "read_tools": GemmaDefinitionReader(delimiter)})
     return dialect_format(
         GemmaCallReader(delimiter),
         ReasoningReader((call.opener,), (call.closer,)),

@@ -23,11 +23,9 @@ from weaklink.inspector.formats.json.format import json_format
 from weaklink.inspector.formats.xml.tag_families import SharedOpenerReader
 from weaklink.inspector.segmenter.table import ROLE, Lookahead, Repeat
 
-GRANITE_TURNS = (opening("<|start_of_role|>", "role_header"),)
-"""The transition out of any state into a turn header."""
+_TURNS = (opening("<|start_of_role|>", "role_header"),)
 _HEADER_END = (closing("<|end_of_role|>", ROLE),)
-GRANITE_STATES = (markup_state("role_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", _HEADER_END),)
-"""The states of a turn header."""
+_TURN_STATES = (markup_state("role_header", "turn_header", ROLE, r"[^A-Za-z0-9_\- ]", _HEADER_END),)
 
 _RESPONSES = ("Here is my response:", "Here's my response:")
 
@@ -43,20 +41,19 @@ GRANITE = json_format(
     calls=(Enclosed("<|tool_call|>"), Enclosed("<tool_call>", "</tool_call>")),
     ahead=Lookahead(Repeat(r"\s"), ("[", "{", "```")),
     reasoning=(*THINK_TAGS, *_PROSE_REASONING),
-    turns=GRANITE_TURNS,
-    turn_states=GRANITE_STATES,
+    turns=_TURNS,
+    turn_states=_TURN_STATES,
     signs=DetectionPatterns(calls={r"<\|tool_call\|>\s*\[": 0.95}),
     reader=SharedOpenerReader(JsonCallReader(is_array=True), "an array of JSON objects"),
 )
-
 
 GRANITE4 = hermes_format(
     name="granite4",
     summary="the Hermes syntax in Granite's turns",
     models=("*granite-4*", "*granite4*"),
     signs=PATTERNS,
-    turns=GRANITE_TURNS,
-    turn_states=GRANITE_STATES,
+    turns=_TURNS,
+    turn_states=_TURN_STATES,
 )
 
 GRANITE_20B_FC = json_format(

@@ -97,12 +97,7 @@ _TOOLS = ("functions.", "browser", "container", "python", "tool")
 _RESULTS = tuple(Transition(f"{START}{tool}", MarkerSplit.BEFORE, "result", width=len(START)) for tool in _TOOLS)
 _INVENTED = tuple(replace(transition, rule=rules.INVENTED_RESULT) for transition in _RESULTS)
 
-_TURNS = (
-    *_STARTS,
-    _UNKNOWN,
-    *(opening(stop, "between") for stop in _STOPS),
-    opening("<|endoftext|>", "between"),
-)
+_TURNS = (*_STARTS, _UNKNOWN, *(opening(stop, "between") for stop in (*_STOPS, "<|endoftext|>")))
 
 _RECIPIENTS = tuple(Transition(to, MarkerSplit.BEFORE, "call", width=0, ahead=_NAMED) for to in (" to=", "to="))
 
@@ -121,7 +116,6 @@ _MISPLACED = tuple(
     Transition(to, MarkerSplit.BEFORE, "call", rules.MALFORMED_HEADER, width=0, expects=_ON_COMMENTARY)
     for to in (" to=functions.", "to=functions.")
 )
-
 
 _TOOL = "` to=` and the called tool"
 

@@ -85,7 +85,7 @@ def hermes_format(
     The states `text`, `system`, `user` and `tool` are the homes of the roles; calls in a prompt's turn do not count.
     """
     special_tokens = ("<|begin_of_text|>", HEADER_END)
-    parts |= {"results": _RESULTS, "reasoning": HERMES_TAGS, "special_tokens": special_tokens}
+    parts.update({"results": _RESULTS, "reasoning": HERMES_TAGS, "special_tokens": special_tokens})
     return dialect_format(
         reader,
         ReasoningReader((*_CALL_OPENERS, *drafted), _CALL_CLOSERS),

@@ -43,11 +43,7 @@ _SECTION = Section(
     call_closer="<|tool_call_end|>",
 )
 _ARGUMENTS = "<|tool_call_argument_begin|>"
-_HEADERS = ("<|im_user|>", "<|im_assistant|>", "<|im_system|>")
-_TURNS = (
-    *(opening(header, "speaker") for header in _HEADERS),
-    *(opening(end, "turn_end") for end in ("<|im_end|>", "[EOS]", "[EOT]", "[BOS]")),
-)
+_HEADERS = tuple(opening(header, "speaker") for header in ("<|im_user|>", "<|im_assistant|>", "<|im_system|>"))
 _ID = r"(?P<id>(?!functions\.:)(?:functions\.)?(?P<name>[^\s<{]+):\d++)"
 _K2_CALL = NamedCallReader(
     header=re.compile(rf"\s*{_ID}\s*<\|tool_call_argument_begin\|>"),
@@ -105,7 +101,7 @@ KIMI_K2 = dialect_format(
     call_states=_states,
     call_closers=(_SECTION.call_closer,),
     has_common_turns=False,
-    turns=_TURNS,
+    turns=(*_HEADERS, *turn_ends("<|im_end|>", "[EOS]", "[EOT]", "[BOS]")),
     turn_states=TURN_STATES,
     homes={**ROLE_HOMES, "tool_declare": "list_intro"},
     tails=_SECTION.tails,

@@ -35,7 +35,6 @@ _INTO_HEADER = Transition(_START, MarkerSplit.BEFORE, "header")
 _INTO_CONTENT = Transition(_MESSAGE, MarkerSplit.AFTER, HOME)
 _ATEM = invoke_tags(Enclosed("<atem:function_calls>", "</atem:function_calls>"), "atem:", anywhere=True)
 
-
 MUSE = xml_format(
     # The tool `f` is named `f.f`.
     replace(_ATEM, reader=XmlCallReader(_ATEM.call.syntax, unescape=partial(re.sub, r"\A([^.]*)\.\1\Z", r"\1"))),
@@ -89,9 +88,7 @@ _BEAM_CALL = XmlCall(
 )
 _BEAM_REASONING = f"{_CHANNEL}analysis{_MESSAGE}"
 
-
 _read_parameters = XmlCallReader(_BEAM_SYNTAX)
-
 
 _HEADER = re.compile(rf"\s*([\w.\-]+)((?: to=\1)?(?:{'|'.join(map(re.escape, _TYPES))}))")
 

@@ -153,7 +153,6 @@ class _SuffixedReader(Struct, frozen=True):
 
 _PAIR_TAG = re.compile(r"<(/?(?:arg_key|arg_value|tool_sep))(:[^\s<>]{1,64}|(?=>))(?=>)")
 
-
 _SUFFIXES = ("", ":6124c78e", ":opensource")
 _SUFFIXED_THINK = tuple(ReasoningTag("think", f"<think{suffix}>", f"</think{suffix}>") for suffix in _SUFFIXES)
 HY_V3 = xml_format(
@@ -296,7 +295,6 @@ STEP3P5 = xml_format(
     ),
     homes={**ROLE_HOMES, "tool_response": "tool"},
 )
-
 
 _STEP_WRITER = CallTemplate(
     f'{_STEP_OPENER}<steptml:invoke name="{{name}}">\n{{parameters}}{_INVOKE_END}{_STEP_END}',

@@ -7,7 +7,7 @@ with nothing before the value belongs to the call.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Unpack
 
 from msgspec import Struct, field, structs
@@ -56,7 +56,6 @@ NAMED: tuple[LookaheadPiece, ...] = (
 NAMED_CALLS = {"{": Lookahead(*NAMED), "[": Lookahead(_SPACE, "{", *NAMED)}
 """By its bracket, for an object and for an array of such objects: what follows the bracket."""
 
-
 CALL_END = call_end("call end")
 """The state after a call without a closing marker."""
 
@@ -65,7 +64,9 @@ TOOL_RESPONSE = Enclosed("<tool_response>", "</tool_response>")
 
 _CALL_KEYS = Lookahead(Repeat(r"\s"), ('"name"', '"arguments"'))
 
-_FENCES = tuple(f"```{language}{space}" for language in ("json", "JSON", "") for space in ("\n", "\r\n", " ", ""))
+_FENCES = tuple(
+    f"```{word}{space}" for word in ("json", "JSON", "") for space in ("\n", "\r\n", " ", "") if word or space
+)
 
 
 class BareJson(Struct, frozen=True):
@@ -94,7 +95,13 @@ def bare_states(bare: BareJson, transitions: Transitions) -> Iterator[State]:
     openings = tuple(_openings(bare, "", "{["))
     others = (
         *(inside(f"`{first}", "quoted") for first in bare.beginnings),
-        *_into_fences(bare),
+        *(
+            Transition(
+                fence + first, MarkerSplit.BEFORE, "fenced call", width=len(fence) * bare.has_fences, ahead=ahead
+            )
+            for fence in _FENCES
+            for first, ahead in bare.beginnings.items()
+        ),
         inside("```", "fence"),
     )
     yield State("start", SpanKind.TEXT, (*transitions.out_of_text, *openings, *others, *bare.more))
@@ -125,16 +132,6 @@ def _calls(bare: BareJson, transitions: Transitions) -> Iterator[State]:
         call = call_state(name, transitions.out_of_call, payload=JSON, then="call end")
         yield structs.replace(call, broken_transition=unmarked(f"broken {name}", MarkerSplit.NONE))
         yield call_state(f"broken {name}", (*transitions.out_of_call, *_openings(bare, "\n", brackets)))
-
-
-def _into_fences(bare: BareJson) -> Iterable[Transition]:
-    """The transitions into a fence that begins with a call."""
-    for fence in _FENCES:
-        if fence == "```":
-            continue
-        for first, ahead in bare.beginnings.items():
-            width = len(fence) if bare.has_fences else 0
-            yield Transition(fence + first, MarkerSplit.BEFORE, "fenced call", width=width, ahead=ahead)
 
 
 def _fenced(transitions: Transitions, *, is_own: bool) -> Iterator[State]:
@@ -181,7 +178,7 @@ def json_format(
 
     parts.setdefault("results", (TOOL_RESPONSE,))
     if bare is not None:
-        parts |= {"homes": BARE_HOMES, "default_home": "start"}
+        parts.update({"homes": BARE_HOMES, "default_home": "start"})
     return dialect_format(
         reader,
         ReasoningReader([call.opener for call in calls], closers, bare=bare_calls(bare) if bare else ()),

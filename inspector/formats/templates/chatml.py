@@ -105,7 +105,7 @@ def _messages(turns: Iterable[Turn]) -> Iterator[str]:
 def _message(turn: Turn) -> str:
     if turn.role is Role.ASSISTANT and turn.calls:
         body = "".join(
-            f'\n<tool_call>\n{{"name": "{header.name or ""}", "arguments": {_arguments(turn, header.part)}}}'
+            f'\n<tool_call>\n{{"name": "{header.name or ""}", "arguments": {_text(turn, header.part) or "{}"}}}'
             "\n</tool_call>"
             for header in turn.calls
         )
@@ -114,13 +114,8 @@ def _message(turn: Turn) -> str:
     return f"\n<|im_start|>{turn.role}{body}<|im_end|>"
 
 
-def _arguments(turn: Turn, part: str) -> str:
-    found = turn.part(part)
-    return found.text if found is not None and found.text else "{}"
-
-
-def _text(turn: Turn) -> str:
-    part = turn.part("text")
+def _text(turn: Turn, name: str = "text") -> str:
+    part = turn.part(name)
     return part.text if part is not None else ""
 
 

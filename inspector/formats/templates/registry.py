@@ -193,7 +193,6 @@ REACT_TEMPLATE = template.turn_template(
     template.Turns(_REACT_TURNS), tools=_react_tools, results=template.contents, tools_block=_REACT_BLOCK
 )
 
-
 TEMPLATES = MappingProxyType(
     {
         "hermes": HERMES_TEMPLATE,

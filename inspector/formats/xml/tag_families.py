@@ -44,7 +44,6 @@ _UNQUOTED = Lookahead(OneOf(("'", _PLAIN_NAME, "'>"), (_PLAIN_NAME, ">")))
 _NAME_AND_SEPARATOR = lazy_pattern(r"\s*([A-Za-z0-9_.\-]{1,128}<tool_sep>)")
 _PYTHON_CALL = lazy_pattern(r"\s*\[?\s{0,16}([A-Za-z_][\w.]{0,127}\()")
 
-
 _NO_EQUALS = TagSlip(
     lazy_pattern(r"<(?:function|parameter)([ \t]*:[ \t]*|[ \t]+)[\w.\-]+>"), "=", "{tag} has no `=` before the name"
 )
