@@ -312,7 +312,7 @@ class SessionFacts:
         """The number of the first step whose result names two URLs; one more than there are steps if none does."""
         pair = (mine, its)
         if pair not in self._first_of_pairs:
-            both = self._naming_urls.get(mine, frozenset()) & self._naming_urls.get(its, frozenset())
+            both: set[int] = self._naming_urls.get(mine, set()) & self._naming_urls.get(its, set())
             self._first_of_pairs[pair] = min(both, default=len(self.steps) + 1)
         return self._first_of_pairs[pair]
 
