@@ -33,7 +33,8 @@ _CLAUSE_END = lazy_pattern(
     r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|"
     r"\b(?:but|however|because|since|so|although|though|whereas|while|and|"
     r"aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|perché|"
-    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|és|mert|mutta|koska|"
+    r"ale|lecz|bo|oraz|protože|але|бо|тому|но|maar|omdat|men|eftersom|fordi|ama|çünkü|ve|dar|"
+    r"és(?! (?:als?|el|una?|en|que)\b)|mert|mutta|koska|"
     r"αλλά|nhưng|tetapi|tapi|karena|og|och|і|та|dan|và|και|și)\s",
     re.IGNORECASE,
 )

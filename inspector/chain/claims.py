@@ -161,9 +161,11 @@ _TRANSLATED = MappingProxyType(
     {
         "commit": r"committet|eingecheckt|commit[eé]\w*|comit\w+|confirmad\w+|коммит\w*|закоммич\w+",
         "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*|"
-        r"(?:auf|im|beim|sur|au|en|en el|al|no|na|nel|sul|на|в|w|na|på|op) "
-        r"(?:(?:dem|den|le|la|el|il|o|het|de|d\w) )?"
-        r"(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|сервер\w*|remoto|dépôt distant|zdaln\w+)",
+        r"(?:ist|sind|liegt|liegen|est|sont|está|están|estão|és|són|è|sono|jest|są|je|jsou|är|er|staat|staan) "
+        r"(?:\w+ ){0,2}?"
+        r"(?:auf|im|beim|sur|au|en|al|no|na|nel|sul|w|på|op) (?:(?:dem|den|le|la|el|il|o|het|de) )?"
+        r"(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|dépôt distant|zdaln\w+)|"
+        r"на (?:сервере|github|gitlab|origin)",
         "publish": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "release": r"veröffentlicht|publi(?:é|cad)\w*|опубликован\w*",
         "upgrade": r"auf dem neuesten stand|à jour|al día|aggiornat\w+|atualizad\w+|обновл\w+|\w*aktualn?i\w+",

@@ -125,7 +125,8 @@ class Necessity:
         if effect is None or failed.result is None:
             return False
         text = f"{failed.error}\n{failed.result.content[:_HEAD]}"
-        if judged.said is Said.REPORTED and _removes_what_is_gone(failed, effect, text):
+        is_told = judged.said is Said.REPORTED or _SAID_GONE.search(self._answer_text) is not None
+        if is_told and _removes_what_is_gone(failed, effect, text):
             return True
         if effect.kind is EffectKind.RUN and _NOTHING_TO_DO.search(text) is not None:
             return True
@@ -255,6 +256,11 @@ def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
     return removes and is_named and "-f" not in words
 
 
+_SAID_GONE = lazy_pattern(
+    r"\b(?:already (?:gone|deleted|removed)|(?:was|were) gone|(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
+    r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
+    r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
+)
 _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "uninstall", "drop", "unset", "destroy"))
 
 
@@ -273,15 +279,17 @@ _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")
 _WAIVES = lazy_pattern(
     r"(?:[^.!?,;]{1,30}[.!?,;]+\s*){0,2}?\W*(?:(?:ok(?:ay)?|no|nah|nope|thanks|nein|non|não|нет|nie|nee|nej|"
     r"then|well|in that case|dann|na|alors|dans ce cas|entonces|en ese caso|então|nesse caso|allora|in tal caso|тогда|"
-    r"dan|då|så|wtedy|tak|hmm+|gut)\W+)*"
+    r"dan|då|så|wtedy|tak|hmm+|gut|dziękuję|grazie|obrigad[oa])\W+)*"
     # ... in the first person: "I'll leave it", "dann lasse ich es", "alors je laisse"
     r"(?:i(?:['’]ll| will|['’]d rather| would rather)? (?:just )?(?:leave (?:it|that|this|things)\b|"
-    r"keep (?:it|that|things)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|"
+    r"keep (?:it|that|things|the (?:one|old|current)|my)\b|wait\b|let it\b|skip\b|pass\b|stay with\b|hold off)|"
     r"lass(?:e|en)? (?:ich|wir)\b|(?:ich|wir) (?:lasse?n?|"
     r"warte[nt]?|verzichte[n]?)\b|(?:warte|verzichte)n? (?:ich|wir)\b|"
     r"(?:je|on) (?:laisse|attends|renonce)\b|lo (?:dejo|dejamos)\b|prefiero (?:dejarlo|"
     r"esperar)|(?:eu )?deixo\b|prefiro (?:deixar|esperar)|lascio\b|preferisco (?:lasciar|aspettar)|(?:я )?(?:оставлю|"
-    r"подожду)\b|(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|"
+    r"подожду)\b|(?:to )?(?:zostaw\w*|poczekam)\b|laat (?:ik|maar)\b|rezygnuj\w+|"
+    r"rinuncio\b|renuncio\b|desisto\b|откажусь\b|ik zie ervan af|"
+    r"(?:jag )?låter? (?:jag )?(?:det )?(?:bli|vara)\b|"
     r"never ?mind|nvm|forget|skip|drop|leave (?:it|that|this)|let it|don['’]t (?:bother|worry)|no need|i['’]ll do|"
     r"not (?:needed|necessary)|egal|vergiss|lass|nicht (?:nötig|notwendig)|brauchst|schon gut|laisse|tant pis|oublie|"
     r"(?:(?:yes|yeah|sure|fine|go ahead|go on|do it|continue|proceed|order|book|send|just|then|please|ja|gut|dann|"

@@ -11,7 +11,6 @@
 What is left is lost: the first of these is the break.
 """
 
-import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cached_property
 
@@ -29,7 +28,6 @@ from weaklink.inspector.chain.outcomes import is_empty
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.same_effect import Recovered, SameEffect
 from weaklink.inspector.chain.session_facts import (
-    MAX_READ_CHARS,
     SessionFacts,
     asks_for_words,
     changes,
@@ -186,10 +184,7 @@ class RecoveryAnalysis:
         replaced = (value for path, value in after.items() if before.get(path, word) == word)
         if word in before.values() and any(map(_DATE_OR_NUMBER.fullmatch, replaced)):
             return True  # "tomorrow" as a date
-        values = set(after.values())
-        results = (step.result.content for step in self._steps[: later.number - 1] if step.result is not None)
-        given = re.compile(rf"{re.escape(word)}[\"'`]?\s?[:=]\s?[\"'`]?([\w.-]+)", re.IGNORECASE)
-        return any(match[1].casefold() in values for text in results for match in given.finditer(text[:MAX_READ_CHARS]))
+        return self._facts.is_given(word, set(after.values()), later)
 
     def claimed_way(self, failed: Step, judged: Judged) -> tuple[Recovered, Judged] | None:
         """The other way that the reply named and took, if the claim is about that way: "It went by mail."."""

@@ -512,13 +512,15 @@ def _measures_too_much(effect: Effect, text: str) -> bool:
         return False
     if not (runs_task(effect.command.program) or "." in effect.subject):
         return False
-    acts = any(kind_of(word) is ToolKind.WRITES for word in (effect.subject, *effect.command.operands[:2]))
+    names = " ".join((effect.subject, *effect.command.operands[:2]))
+    acts = any(kind_of(word) is ToolKind.WRITES for word in _NAME_PARTS.findall(names))
     if acts or _BEYOND.search(text) is None or _LIMIT_OF_OTHERS.search(text) is not None:
         return False
     measures = {(unit.casefold(), value) for value, unit in _MEASURE.findall(text) if unit or "." in value}
     return max(Counter(unit for unit, _ in measures).values(), default=0) > 1
 
 
+_NAME_PARTS = lazy_pattern(r"[a-z]+", re.IGNORECASE)
 _LIMIT = r"\b(?:limit|budget|threshold|allowed|allowance|minimum|maximum|required|target)\b"
 _BEYOND = lazy_pattern(
     rf"{_LIMIT}[^\n]{{0,80}}\b(?:exceed\w*|not met|missed|over|above|below|under)\b|"

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cached_property
 from itertools import pairwise
 
@@ -47,6 +48,8 @@ class SessionFacts:
         self.speech_turns = [speech.turn for speech in self.speeches]
         self.step_turns = [step.location.turn for step in steps]
         self._said: dict[int, tuple[str, frozenset[str]]] = {}
+        self._named_urls: dict[str, tuple[frozenset[str], ...]] = {}
+        self._first_of_pairs: dict[tuple[str, str], int] = {}
 
     @cached_property
     def answer(self) -> Speech | None:
@@ -293,10 +296,49 @@ class SessionFacts:
         )
         if not first or not second or not first.isdisjoint(second):
             return False
-        earlier = self.steps[: other.number - 1]
-        results = (step.result.content[:MAX_READ_CHARS].casefold() for step in earlier if step.result)
-        lists = [*_urls_in_a_row(self.texts_before(other)), *(frozenset(_URL.findall(text)) for text in results)]
-        return any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in lists)
+        if any(not urls.isdisjoint(first) and not urls.isdisjoint(second) for urls in self._urls_said_before(other)):
+            return True
+        pairs = ((mine, its) for mine in first for its in second)
+        return any(self._first_naming_both(mine, its) < other.number for mine, its in pairs)
+
+    def _urls_said_before(self, step: Step) -> tuple[frozenset[str], ...]:
+        """The URLs that the user had named in one breath before a step."""
+        text = self.texts_before(step)
+        if text not in self._named_urls:
+            self._named_urls[text] = tuple(filter(None, _urls_in_a_row(text))) if "://" in text else ()
+        return self._named_urls[text]
+
+    def _first_naming_both(self, mine: str, its: str) -> int:
+        """The number of the first step whose result names two URLs; one more than there are steps if none does."""
+        pair = (mine, its)
+        if pair not in self._first_of_pairs:
+            both: set[int] = self._naming_urls.get(mine, set()) & self._naming_urls.get(its, set())
+            self._first_of_pairs[pair] = min(both, default=len(self.steps) + 1)
+        return self._first_of_pairs[pair]
+
+    @cached_property
+    def _naming_urls(self) -> dict[str, set[int]]:
+        """For each URL in a result the numbers of the steps whose results name it."""
+        naming: dict[str, set[int]] = {}
+        for step in self.steps:
+            text = step.result.content[:MAX_READ_CHARS] if step.result is not None else ""
+            for url in _URL.findall(text.casefold()) if "://" in text else ():
+                naming.setdefault(url, set()).add(step.number)
+        return naming
+
+    @cached_property
+    def _given(self) -> dict[tuple[str, str], int]:
+        """For each name and a value that a result gives it (`"work": "A2"`) the number of the first such step."""
+        given: dict[tuple[str, str], int] = {}
+        for step in self.steps:
+            text = step.result.content[:MAX_READ_CHARS].casefold() if step.result is not None else ""
+            for match in _GIVEN.finditer(text):
+                given.setdefault((match["name"], match["value"]), step.number)
+        return given
+
+    def is_given(self, name: str, values: AbstractSet[str], before: Step) -> bool:
+        """Whether a result before a step gives one of some values to a name, all in lower case."""
+        return any(self._given.get((name, value), before.number) < before.number for value in values)
 
     def is_users(self, value: str) -> bool:
         """Whether the user's own texts contain a value, in lower case."""
@@ -403,6 +445,7 @@ def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
     yield frozenset(run)
 
 
+_GIVEN = lazy_pattern(r"(?<!\w)(?P<name>\w{1,80})(?=[\"'`]?\s?[:=]\s?[\"'`]?(?P<value>[\w.-]{1,80})(?![\w.-]))")
 _NUMBER = lazy_pattern(r"\d+")
 _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3

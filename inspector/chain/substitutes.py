@@ -574,7 +574,8 @@ class NamedWays:
     def agreed(self, failed: Step) -> int | None:
         """The number of the next change that the agent proposed for what a service refused, once the user had agreed.
 
-        It is made by another tool, for a value of the failed call, and shares a word with what the two said about it.
+        It is made by another tool, for a value of the failed call, and shares a word with what the two said about it,
+        or the user said yes to the agent's question.
         """
         facts, known = self._facts, known_turn(failed)
         if has_known_effect(failed.call) or kind_of(failed.call.name or "") is not ToolKind.WRITES:
@@ -593,7 +594,9 @@ class NamedWays:
                 kind_of(name) is not ToolKind.READS and not has_known_effect(step.call) and not ends_run(step.call)
             )
             if is_change and _HANDS_OVER.isdisjoint(name.split("_")) and not values.isdisjoint(_ids_of(step)):
-                return step.number if not said.isdisjoint(_beginnings(name.replace("_", " "))) else None
+                is_agreed = any("?" in offer for offer in offers) and _AGREES.match(answer[1]) is not None
+                is_named = not said.isdisjoint(_beginnings(name.replace("_", " ")))
+                return step.number if is_agreed or is_named else None
         return None
 
     def _in_other_place(self, failed: Step, effect: Effect, judged: Judged) -> int | None:
@@ -685,6 +688,12 @@ class NamedWays:
 # What only tells somebody of it, and does nothing itself.
 _HANDS_OVER = frozenset(
     ("transfer", "escalate", "ticket", "case", "note", "log", "notify", "message", "email", "callback", "human")
+)
+_AGREES = lazy_pattern(
+    r"\W*(?:yes|yeah|yep|ok(?:ay)?|sure|great|fine|please do|go ahead|ja|gern\w*|einverstanden|oui|d['’]accord|sí|vale|"
+    r"claro|sim|pode ser|va bene|certo|да|хорошо|давайте|tak|dobrze|zgoda|ano|dobře|так|добре|evet|tamam|igen|kyllä)\b|"
+    r"\W*(?:好|可以|はい|お願い|네|좋)",
+    re.IGNORECASE,
 )
 _BEGINNING = 5
 

@@ -91,6 +91,8 @@ FOREIGN_WAIVERS = [
     "No, allora lascio stare.",
     "Нет, тогда я подожду.",
     "Nie, to zostawiam.",
+    "Nie, dziękuję, rezygnuję.",
+    "no, I'll keep the one I have",
 ]
 
 
@@ -147,6 +149,7 @@ def test_what_a_task_measures_beyond_its_limit_is_a_finding(command: str, output
 @pytest.mark.parametrize(
     ("command", "output"),
     [
+        ("./upload.sh report.pdf", "error: file 7.8 MB exceeds limit 5 MB"),
         ("npm run upload", "limit 5 MB exceeded: file has 7.8 MB"),
         ("./send.sh report.pdf", "413 Payload Too Large: limit 5 MB exceeded, file 7.8 MB"),
         ("npm run sync", "rate limit exceeded: 60.0 of 50.0 allowed"),

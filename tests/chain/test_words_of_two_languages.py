@@ -218,3 +218,32 @@ def test_what_the_agent_proposed_and_the_user_agreed_to_works_around_a_refusal(a
 )
 def test_a_note_or_another_thing_works_around_nothing(name: str, key: str) -> None:
     assert agreed(name, "OK", key).broken is not None
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_agreed"), [("Ja", True), ("Sí, gracias", True), ("да", True), ("Wieso?", False)]
+)
+def test_a_yes_to_the_question_agrees_in_other_languages(answer: str, *, is_agreed: bool) -> None:
+    chain = chain_of(
+        "user: v_12 bitte stornieren",
+        'call a: cancel_contract {"contract": "v_12"}',
+        'result a: {"error": "MIN_TERM"}',
+        "say: Das geht noch nicht. Einverstanden mit einem Aufschub?",
+        f"user: {answer}",
+        'call b: pause_contract {"contract": "v_12"}',
+        'result b: {"status": "paused"}',
+        "say: Der Vertrag v_12 ruht.",
+    )
+    assert (chain.steps[0].recovery is Recovery.WORKED_AROUND) == is_agreed
+
+
+def test_what_was_gone_already_need_not_be_removed() -> None:
+    chain = chain_of(
+        "user: clean up the old branches feature/x and feature/y",
+        run("git branch -D feature/x", "a"),
+        "result a: Deleted branch feature/x",
+        run("git branch -D feature/y", "b"),
+        "result b!: Exit code 1\nerror: branch 'feature/y' not found",
+        "say: feature/x is deleted; feature/y was already gone.",
+    )
+    assert chain.broken is None
