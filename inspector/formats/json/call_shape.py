@@ -24,6 +24,7 @@ _SCHEMA_KEYS = frozenset(
 _ERROR_KEYS = frozenset({"error", "errors", "exception", "traceback"})
 _NAME_LIKE = frozenset({"name", "tool", "tool_name", "function", "function_name", "action", "func"})
 _HARMLESS_KEYS = frozenset({"id", "type"})
+_LIKE_ARGUMENTS = lazy_pattern(r"(?:\w{1,32}_)?(?:kw)?(?:arg|param|input)\w{0,32}", re.IGNORECASE)
 
 _NO_STRING = r"(?:null|true|false|-?\d{1,32}|\[[^\[\]{}]{0,96}\]|\{[^{}]{0,96}\})"
 CALLS_WITHOUT_NAME = (
@@ -86,9 +87,13 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         faults = () if is_reported else (_not_a_call(node, name, keys),)
         return CallShape(None, None, None, fits=False, readable=False, faults=faults)
     arguments = node.member(keys.arguments) or next(filter(None, map(node.member, ARGUMENT_KEYS)), None)
-    misnamed = _misnamed_arguments(node, keys) if arguments is None else None
-    found = [_arguments_elsewhere(misnamed, keys)] if misnamed else list(_key_faults(node, arguments, keys, text))
-    arguments = arguments or misnamed
+    if (
+        arguments is None
+        and (other := _lone_object(_strays(node, None, keys)))
+        and _LIKE_ARGUMENTS.fullmatch(other.key)
+    ):
+        arguments = other
+    found = list(_key_faults(node, arguments, keys, text))
     decoded, as_string = decoded_arguments(arguments.value, f"`{arguments.key}` is") if arguments else (None, None)
     if as_string is not None:
         found.append(as_string)
@@ -96,9 +101,8 @@ def shape_of(node: JsonNode, keys: CallKeys, text: str) -> CallShape:
         found.append(not_an_object(arguments.value, arguments.value.range))
         return CallShape(name, arguments, None, fits=False, readable=False, faults=tuple(found))
     flat = _strays(node, None, keys) if arguments is None else []
-    if flat:
-        decoded = {member.key: member.value.value() for member in flat}
-    fits = not flat and misnamed is None and as_string is None
+    decoded = {member.key: member.value.value() for member in flat} or decoded
+    fits = not any(fault.rule is rules.NOT_A_CALL for fault in found) and as_string is None
     return CallShape(name, arguments, decoded, fits=fits, readable=True, faults=tuple(found))
 
 
@@ -205,13 +209,12 @@ def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
 
 def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, text: str) -> Iterator[Fault]:
     if arguments is not None and arguments.key not in (keys.arguments, *keys.also):
-        yield Fault(
-            rules.WRONG_ARGUMENTS_KEY,
-            arguments.key_range,
-            f"The arguments are under `{arguments.key}`; this format uses `{keys.arguments}`.",
-            f"Rename it to `{keys.arguments}`.",
-            Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=True),
-        )
+        is_read = arguments.key in ARGUMENT_KEYS  # by some servers
+        rule = rules.WRONG_ARGUMENTS_KEY if is_read else rules.NOT_A_CALL
+        where = shown(arguments.key) + ("" if is_read else ", where servers do not look")
+        message = f"The arguments are under {where}; this format uses `{keys.arguments}`."
+        fix = Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=is_read)
+        yield Fault(rule, arguments.key_range, message, f"Rename it to `{keys.arguments}`.", fix)
     strays = _strays(node, arguments, keys)
     if arguments is not None:
         yield from (_stray_key(member, arguments) for member in strays)
@@ -225,21 +228,8 @@ def _strays(node: JsonNode, arguments: JsonMember | None, keys: CallKeys) -> lis
     return [member for member in node.members if member.key not in known and not keys.others]
 
 
-def _misnamed_arguments(node: JsonNode, keys: CallKeys) -> JsonMember | None:
-    """The only member beside the name, if it is an object under a key such as `args`."""
-    strays = _strays(node, None, keys)
-    is_alone = len(strays) == 1 and strays[0].value.kind is JsonKind.OBJECT
-    return strays[0] if is_alone and _LIKE_ARGUMENTS.fullmatch(strays[0].key) is not None else None
-
-
-_LIKE_ARGUMENTS = lazy_pattern(r"(?:\w{1,32}_)?(?:kw)?(?:arg|param|input)\w{0,32}", re.IGNORECASE)
-
-
-def _arguments_elsewhere(arguments: JsonMember, keys: CallKeys) -> Fault:
-    where = f"under {shown(arguments.key)}, and `{keys.arguments}` is missing"
-    message = f"The arguments are {where}: servers return the call without them, or no call."
-    fix = Fix((Edit(arguments.key_range, f'"{keys.arguments}"'),), safe=False)
-    return Fault(rules.NOT_A_CALL, arguments.key_range, message, f"Rename it to `{keys.arguments}`.", fix)
+def _lone_object(strays: Sequence[JsonMember]) -> JsonMember | None:
+    return strays[0] if len(strays) == 1 and strays[0].value.kind is JsonKind.OBJECT else None
 
 
 def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys, text: str) -> Fault:
@@ -251,7 +241,7 @@ def _flat_arguments(node: JsonNode, strays: Sequence[JsonMember], keys: CallKeys
     opens, closes = strays[0].key_range.start, node.range.end - 1
     edits = (Edit(Range(opens, opens), f'"{keys.arguments}": {{'), Edit(Range(closes, closes), "}"))
     is_last = list(node.members[-len(strays) :]) == list(strays)
-    may_hold_all = len(strays) == 1 and strays[0].value.kind is JsonKind.OBJECT
+    may_hold_all = _lone_object(strays) is not None
     fix = Fix(edits, safe=False) if is_last and not may_hold_all and text[closes : closes + 1] == "}" else None
     rename = f", or rename it to `{keys.arguments}` if it holds them" if may_hold_all else ""
     return Fault(rules.NOT_A_CALL, strays[0].key_range, message, f"Put {them} into the call's arguments{rename}.", fix)
