@@ -168,7 +168,7 @@ def _unwrapped(node: JsonNode, wrapper: JsonMember, keys: CallKeys, text: str) -
 
 
 def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Fault:
-    function = node.member("function")
+    function, place = node.member("function"), node.range
     if _is_schema(node) or (function is not None and _is_schema(function.value)):
         message = "This is the definition of a tool, not a call: the model repeats what the prompt contains."
     elif any(member.key.lower() in _ERROR_KEYS for member in node.members):
@@ -176,19 +176,14 @@ def _not_a_call(node: JsonNode, name: JsonMember | None, keys: CallKeys) -> Faul
     elif not node.members:
         message = "An empty object is not a call: expected a name and arguments."
     elif name is not None:
-        return Fault(
-            rules.NOT_A_CALL, name.value.range, f"`{keys.name}` must be the name of a tool, a non-empty string."
-        )
+        place, message = name.value.range, f"`{keys.name}` must be the name of a tool, a non-empty string."
     elif (other := next((member for member in node.members if member.key in _NAME_LIKE), None)) is not None:
         return _misnamed(other, keys)
     else:
-        held = ", ".join(shown(member.key) for member in node.members[:4])
-        more = ", …" if len(node.members) > 4 else ""
+        held = ", ".join(shown(member.key) for member in node.members[:4]) + ", …" * (len(node.members) > 4)
         guess = "" if any(node.member(key) for key in ARGUMENT_KEYS) else ", which look like bare arguments"
-        message = (
-            f"The call has no tool name: expected `{keys.name}`, but the object contains only {held}{more}{guess}."
-        )
-    return Fault(rules.NOT_A_CALL, node.range, message)
+        message = f"The call has no tool name: expected `{keys.name}`, but the object contains only {held}{guess}."
+    return Fault(rules.NOT_A_CALL, place, message)
 
 
 def _name_elsewhere(node: JsonNode) -> JsonMember | None:
@@ -202,9 +197,8 @@ def _name_elsewhere(node: JsonNode) -> JsonMember | None:
 
 def _misnamed(other: JsonMember, keys: CallKeys) -> Fault:
     message = f"The call has no tool name: `{other.key}` appears where `{keys.name}` belongs."
-    hint = f"Rename it to `{keys.name}` if you meant that."
     fix = Fix((Edit(other.key_range, f'"{keys.name}"'),), safe=False)
-    return Fault(rules.NOT_A_CALL, other.key_range, message, hint, fix)
+    return Fault(rules.NOT_A_CALL, other.key_range, message, f"Rename it to `{keys.name}` if you meant that.", fix)
 
 
 def _key_faults(node: JsonNode, arguments: JsonMember | None, keys: CallKeys, text: str) -> Iterator[Fault]:
