@@ -446,13 +446,7 @@ class Statements:
         if not clause.denies:
             return clause
         words = [word.casefold() for word in _WORD.findall(clause.words)]
-        asked = {
-            word
-            for pair in pairwise(words)
-            if f" {' '.join(pair)} " in self._asked_words
-            for word in pair
-            if sounds_failed(word)
-        }
+        asked = {word for pair in pairwise(words) if pair in self._asked_pairs for word in pair if sounds_failed(word)}
         rest = " ".join(word for word in words if word not in asked) if asked else ""
         is_done = bool(asked) and not denies(rest) and any(other.is_done for other in clauses_of(rest))
         return structs.replace(clause, denies=False, admits=False) if is_done else clause
@@ -466,6 +460,10 @@ class Statements:
         deeds = frozenset(word for word in own if sounds_failed(word))
         rest = " ".join(word for word in clause.words.split() if word not in deeds)
         return clause if denies(rest) else structs.replace(clause, denies=False, admits=False)
+
+    @cached_property
+    def _asked_pairs(self) -> frozenset[tuple[str, str]]:
+        return frozenset(pairwise(self._asked_words))
 
     @cached_property
     def _asked_runs(self) -> frozenset[tuple[str, ...]]:
