@@ -441,7 +441,7 @@ class Statements:
     def _without_asked_names(self, clause: Clause) -> Clause:
         """A clause that denies nothing if it denies only in a name of the user's, and says that something is done.
 
-        "The expired contracts are in the archive now" tells of no failure if the user spoke of "expired contracts".
+        "The expired contracts are in the archive now" states no failure if the user spoke of "expired contracts".
         """
         if not clause.denies:
             return clause

@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from signal import SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM
+from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
 from typing import NoReturn
 from urllib.parse import urlsplit
 
@@ -43,7 +43,8 @@ DEFAULT_HINT = "`--no-default-upstreams` refuses such requests."
 FAILED = 125
 """The exit code if weaklink itself failed."""
 
-_INTERRUPTIONS = {int(number): number.name for number in (SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM)}
+# Not SIGKILL, which the kernel sends too.
+_INTERRUPTIONS = {int(number): number.name for number in (SIGHUP, SIGINT, SIGQUIT, SIGTERM)}
 _MOST_LINES = 20
 _FAILED_LIMIT = 1_000
 _MAX_COMMAND_CHARS = 120
@@ -175,7 +176,7 @@ def mark_interrupted(store: Store, run_id: str, code: int) -> None:
     """Note in the sessions of a run that were not finished which signal ended the command, if somebody sent it.
 
     A call whose result is missing then is nobody's fault. `code` is the command's exit code. A crash, such as SIGSEGV,
-    is no interruption.
+    is no interruption, and neither is SIGKILL.
     """
     name = _INTERRUPTIONS.get(code - 128)
     if name is None:
