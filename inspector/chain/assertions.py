@@ -302,7 +302,7 @@ _SUPPOSES = folded_pattern(
     r"應該|应该|もし|でしょう|यदि|अगर|ถ้า|만약",
 )
 # Syllables that end a Korean verb in the past: those with a double "s" below, but not "is" and "will".
-KOREAN_PAST = f"[{''.join(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠'))}]습니다"
+KOREAN_PAST = f"[{''.join(sorted(set(map(chr, range(0xAC00 + 20, 0xD7A4, 28))) - set('있겠')))}]습니다"
 """Matches the end of a Korean verb in the past."""
 _DONE = folded_pattern(
     r"\b(?:now|ora|adesso|si trov\w+|"
