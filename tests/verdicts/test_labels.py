@@ -22,6 +22,7 @@ BLIND = (
     "blind/six/second",
     "blind/seven",
     "blind/eight",
+    "blind/nine",
 )
 FOLDERS = ("tuning", "held-out", *BLIND)
 LABELS = sorted(path for folder in FOLDERS for path in (FOLDER / folder).glob("*.labels.json"))
