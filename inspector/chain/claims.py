@@ -77,7 +77,10 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|agree|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
+    r"(?:pass(?:es|ed|ing)?|agree|sauber\w?|propres?|limpi[oa]s?|limp[oa]s?|pulit[oaei]|чист\w{0,2}|czyst\w+|čist\w+|schoon|"
+    r"ren[at]?|puhdas|puhtaan?a?|tiszt\w+|temiz\w*|curat[ăei]?|καθαρ\w+|bersih|sạch|nets?|netes|نظيف\w*|נקי\w*|"
+    r"kompiliert|compil[ea]n?|компилируется|собирается|kompiluje|kompiluje|compileert|kompilerar|kompilerer|kääntyy|"
+    r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|"
     r"type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
     r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
@@ -526,7 +529,8 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
     passes = (
-        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
+        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|干净|乾淨|きれい|クリーン|깨끗|साफ|สะอาด|"
+        r"通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
     )
     return re.compile(passes, re.IGNORECASE), re.compile(
         rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE
