@@ -341,6 +341,14 @@ _FOLDER_KEYS = ("workdir", "cwd", "dir_path", "directory", "working_directory")
 _FOLDER = lazy_pattern(r"(?=.*[^./~-])[^$`*\s]+")  # no variable, which may be any
 
 
+def aim_of(call: ToolCall) -> Effect | None:
+    """The main effect of a call; of a line on another machine or in a container, that of what runs there."""
+    effect = main_effect(effects_of(call))
+    line = elsewhere(effect.command) if effect is not None and effect.command is not None else None
+    inner = main_effect(effects_of_line(line)) if line else None
+    return effect if inner is None or inner.kind is EffectKind.NOTHING else inner
+
+
 _SETS_ASIDE = frozenset(("git stash",))  # what is run before the work comes back is what the line is for
 _RANKS = {EffectKind.NOTHING: 0, EffectKind.PROBE: 2, EffectKind.READ: 2}
 
