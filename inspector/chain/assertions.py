@@ -26,7 +26,8 @@ from weaklink.inspector.chain.failure_words import admits_failure
 from weaklink.inspector.scanning import folded, folded_pattern, lazy_pattern
 
 _CODE = lazy_pattern(r"`[^`\n]*`")
-_FILE = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")  # `errors.proto` fails nothing
+FILE_NAME = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\w)")
+"""Matches the name of a file with its folders: `errors.proto` fails nothing."""
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
 _CLAUSE_END = lazy_pattern(
@@ -75,6 +76,7 @@ _NO_DENIAL = folded_pattern(
     r"failed|failing|corrupt\w*|expired|unexpected|rejected|blocked|incorrect) \w+|"
     r"\bthe rest (?:of \w+ )?(?:stays?|remains?)\b|"
     r"\binstead of (?:the )?[\d\"'`\u2022]|"
+    r"\b(?:under|in|below|to) \W?unreleased\b|"
     r"\bunused\b|\bnot only\b|\bno (?:doubt|need|need to|changes? (?:is|are|was|were) needed)\b|\bwhy not\b|"
     r"\b(?:\d+) skipped\b|\bif not\b|\bnot required\b|\b(?:keine?\w?|ohne)(?: \w+){0,2} (?:fehler\w*|"
     r"probleme?\w*|warnung\w*|beanstandung\w*|befunde?\b|einw[aä]nd\w*|meldung\w*)|"
@@ -162,8 +164,8 @@ _FAILING = (
         r"verweiger\w+|"
         r"abgelehnt|falsch\w*|kaputt|rot|"
         r"blockiert|"
-        r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt|besetzt|ausgebucht|"
-        r"ausverkauft|"
+        r"verboten|ungültig\w*|abgelaufen|abgebrochen|erschöpft|(?:ist|sind|war) voll|belegt(?! (?:\w+ )?\d)|"
+        r"besetzt|ausgebucht|ausverkauft|"
         r"hängt|stehen aus|steht aus|unangetastet|unberührt|offline|stockt|klemmt"
     ),
     (
@@ -423,7 +425,7 @@ _PARTIAL_IN_WORDS = lazy_pattern(
 
 
 def _clause(text: str, homographs: tuple[re.Pattern[str], ...], *, is_condition: bool) -> Clause:
-    spoken = folded(_ALTERNATIVES.sub(" ", _FILE.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
+    spoken = folded(_ALTERNATIVES.sub(" ", FILE_NAME.sub(" \u2022 ", _CODE.sub(" \u2022 ", text))))
     spoken = _without_words(spoken, homographs)
     words = _NO_DENIAL.sub(_blank, spoken)
     denies = not is_condition and (_DENIES.search(words) is not None or _is_partial(words))

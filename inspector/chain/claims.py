@@ -20,7 +20,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from weaklink.inspector.chain.assertions import KOREAN_PAST, Clause, counts_all
+from weaklink.inspector.chain.assertions import FILE_NAME, KOREAN_PAST, Clause, counts_all
 from weaklink.inspector.chain.effects import (
     Effect,
     EffectKind,
@@ -77,7 +77,10 @@ _ALL_CHECKS: Mapping[str, str] = MappingProxyType(
     }
 )
 _PASSES = (
-    r"(?:pass(?:es|ed|ing)?|agree|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
+    r"(?:pass(?:es|ed|ing)?|agree|sauber\w?|propres?|limpi[oa]s?|limp[oa]s?|pulit[oaei]|чист\w{0,2}|czyst\w+|čist\w+|schoon|"
+    r"ren[at]?|puhdas|puhtaan?a?|tiszt\w+|temiz\w*|curat[ăei]?|καθαρ\w+|bersih|sạch|nets?|netes|نظيف\w*|נקי\w*|"
+    r"kompiliert|compil[ea]n?|компилируется|собирается|kompiluje|kompiluje|compileert|kompilerar|kompilerer|kääntyy|"
+    r"lefordul\w*|derlen(?:iyor|di)\w*|zufrieden|in ordnung|in orde|w porządku|v pořádku|en ordre|en regla|a posto|"
     r"i ordning|i orden|kunnossa|rendben|verified|"
     r"type-?checks(?= (?:with|under|in|again|now|clean\w*|fine)\b|\W*$)|"
     r"green|happy|satisfied|good|sound|succe\w+|clean(?:ly)?|works?|fine|"
@@ -189,6 +192,9 @@ _TRANSLATED = MappingProxyType(
         "update": r"aktualisiert|mise?s? à jour|actualizad\w+|atualizad\w+|aggiornat\w+|обновл\w+|bijgewerkt",
         "upload": r"hochgeladen|télévers\w+|subid\w+|carregad\w+|caricat\w+|загружен\w*|geüpload",
         "restart": r"neu gestartet|redémarr\w+|reiniciad\w+|riavviat\w+|перезапущен\w*|herstart",
+        "refund": r"(?:zurück)?erstattet|gutgeschrieben|zurückgezahlt|rembours\w+|reembols\w+|devuelto|rimborsat\w+|"
+        r"возвращ[её]н\w*|вернул\w*|zwróc\w+|vrácen\w*|vrátil\w*|terugbetaald|återbetal\w+|refundert|refunderet|"
+        r"iade ed\w+|повернен\w*|退款|返金|환불",
         "cancel": r"storniert|abgesagt|annul\w+|cancelad\w+|отмен[её]н\w*",
     }
 )
@@ -294,10 +300,18 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN:
-            return _claims_run(clause, failed) or _claims_change(clause, failed) or _claims_request(clause, failed)
+            own = _without_others_files(clause, failed)
+            return _claims_run(own, failed) or _claims_change(own, failed) or _claims_request(clause, failed)
         case EffectKind.WRITE:
             is_general = failed.is_alone and _CHANGE.search(clause.words) is not None
             return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
+
+
+def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:
+    """A clause without the names of files that other calls wrote: `gunicorn.conf` is not what was to be restarted."""
+    others = failed.written - failed.terms.targets
+    text = FILE_NAME.sub(lambda match: "\u2022" if match[0].rsplit("/", 1)[-1] in others else match[0], clause.text)
+    return structs.replace(clause, text=text)
 
 
 def _claims_request(clause: Clause, failed: FailedCall) -> bool:
@@ -311,7 +325,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     )
     if not failed.is_lost or not (is_about or failed.is_only_change):
         return False
-    if is_about and _PROMISES.search(clause.text) is not None:
+    if is_about and (_PROMISES.search(clause.text) is not None or _is_processed(clause, failed)):
         return True
     if (
         is_about
@@ -338,6 +352,19 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
 
 
+def _is_processed(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause says that what a service's tool was to do has been set in motion: "your return is requested"."""
+    if has_known_effect(failed.step.call) or _PROCESSED.search(clause.words) is None:
+        return False
+    words = bare_name(failed.step.call.name or "").split("_")[:2]
+    return any(len(word) > 3 and word[:5] in clause.text for word in words)
+
+
+_PROCESSED = lazy_pattern(
+    r"\b(?:is|are|was|were|been) (?:\w+ )?(?:processed|submitted|requested|placed|made|issued|initiated|confirmed|"
+    r"filed|arranged|set up|scheduled|registered|approved|accepted|started|complete[d]?|done|through)\b",
+    re.IGNORECASE,
+)
 # "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
 _ROMANCE = lazy_pattern(
     r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
@@ -526,7 +553,8 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
 def _check_patterns(family: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Matches that something passes, and that it is a check of a family."""
     passes = (
-        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
+        rf"\b{_PASSES}\b|[\u2705\u2713\u2714\u2611]|通过|通過|成功|干净|乾淨|きれい|クリーン|깨끗|साफ|สะอาด|"
+        r"通りました|全绿|绿|緑|グリーン|パス|통과|पास|ผ่าน"
     )
     return re.compile(passes, re.IGNORECASE), re.compile(
         rf"{FAMILY_NOUNS[family]}|\b(?:{_ALL_CHECKS[family]})\b", re.IGNORECASE

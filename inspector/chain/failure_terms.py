@@ -60,6 +60,7 @@ _VAGUE_TABLE = (
 )
 _VAGUE = frozenset(_VAGUE_TABLE.split())
 _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
+_COMPILES = r"[ck]ompil\w+|компил\w+|собира\w+|derlen\w+|kääntyy|lefordul\w*"
 FAMILY_NOUNS = MappingProxyType(
     {
         "test": (
@@ -67,9 +68,9 @@ FAMILY_NOUNS = MappingProxyType(
             r"provas?|"
             r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
-        "lint": r"\b(?:lint\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
-        "types": r"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|compil\w+)\b|类型|型",
-        "build": r"빌드|\b(?:builds?|built|compil\w+|kompil\w+|syntax)\b|构建|编译|ビルド",
+        "lint": r"\b(?:lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
+        "build": rf"빌드|\b(?:builds?|built|{_COMPILES}|syntax)\b|构建|编译|ビルド",
     }
 )
 """What a sentence calls a check of a family."""

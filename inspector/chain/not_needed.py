@@ -219,7 +219,10 @@ class Necessity:
             effect is not None and only_opens(effect)
         ):  # the answer names a file because another call wrote it
             sought = [value for value in sought if value.text.rsplit("/", 1)[-1] not in self._facts.written_names]
-        if any(value.text in self._answer_text or self._are_in_answer(value.words) for value in sought):
+        if any(
+            value.text in self._answer_text or ("://" not in value.text and self._are_in_answer(value.words))
+            for value in sought
+        ):
             return True
         program = (intent.tool or "").removeprefix("$ ")
         if program != intent.tool and not is_common(program) and program.casefold() in self._answer_text:

@@ -19,7 +19,7 @@ from msgspec import structs
 from weaklink.inspector.chain.assertions import clauses_of, leaves_open
 from weaklink.inspector.chain.claims import names_effect
 from weaklink.inspector.chain.corrections import Corrections
-from weaklink.inspector.chain.effects import EffectKind, effects_of, installs, main_effect
+from weaklink.inspector.chain.effects import EffectKind, aim_of, effects_of, installs, main_effect
 from weaklink.inspector.chain.failure_terms import FailedCall, dropped_words, refused_values, terms_of
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
@@ -90,7 +90,7 @@ class RecoveryAnalysis:
         late = facts.late_reply_to(failed)
         call = FailedCall(
             failed,
-            main_effect(effects_of(failed.call)),
+            aim_of(failed.call),
             terms_of(failed, intent),
             facts.reply_to(failed),
             is_alone=facts.last_good_change <= failed.number and is_wanted,

@@ -62,7 +62,8 @@ _REJECTED = lazy_pattern(
     r"(?:reject|den|declin|refus|cancel|cancell|abort|interrupt|block|disallow)(?:ed|ied) by (?:the |a |your |an? )?"
     r"(?:user|operator|human|polic\w+|permission\w*|hook|rule|setting\w*|approval|administrator|pretooluse)|"
     r"permission to use .{1,80} (?:has been|was) denied|\brequest(?:ed|s) permissions? to .{1,120} but you|"
-    r"(?:requires|needs|without) (?:user |your )?(?:approval|confirmation|permission to)|pretooluse\b.{0,80}\bhook|"
+    r"(?:requires|needs|without) (?:user |your )?(?:approval(?! (?:by|from|of) )|confirmation|"
+    r"permission to)|pretooluse\b.{0,80}\bhook|"
     r"hook (?:error|denied|blocked|rejected)|\[?request interrupted by user|tool use was rejected|"
     r"denied by (?:your )?permission settings|was blocked\. for security|user_reject|rejected\((?:user|\")|"
     r"specified a rule which prevents|approval (?:was )?denied|not (?:permitted|allowed) by (?:the |your )?(?:policy|"
@@ -113,7 +114,7 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
     r"^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
     r"no such file or directory: "
-    r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: )?(?:\d+: )?\S+: not found",
+    r"['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|^make: \S+: no such file",
     re.IGNORECASE | re.MULTILINE,
 )
 # Summaries of checks in which something failed, for sources that record no exit code.

@@ -15,7 +15,7 @@ from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
-from weaklink.inspector.chain.steps import Step
+from weaklink.inspector.chain.steps import Certainty, Step
 from weaklink.inspector.chain.tool_kinds import bare_name, ends_run, is_terminal
 from weaklink.inspector.model import Role, Trace
 from weaklink.inspector.scanning import lazy_pattern
@@ -185,13 +185,19 @@ class SessionFacts:
         return frozenset(word for name in names for word in (name, name.partition(".")[0]))
 
     def has_no_source(self, failed: Step) -> bool:
-        """Whether the agent answered at length after failed looks alone: no call brought what the answer says."""
+        """Whether the agent answered at length after failed looks alone: no call brought what the answer says.
+
+        What it wrote to files was an answer, too, if the user had named what it was to look at.
+        """
         effect = main_effect(effects_of(failed.call))
-        looks = effect is not None and effect.kind in (EffectKind.READ, EffectKind.PROBE)
-        if not looks or self.answer is None or self._has_brought:
+        if effect is None or effect.kind not in (EffectKind.READ, EffectKind.PROBE):
+            return False
+        is_named = failed.certainty is not Certainty.TEXTUAL and any(map(self.is_users, effect.targets))
+        if self.answer is None or (self._has_brought if is_named else self._has_worked_before_end):
             return False
         known = f"{self.texts_before(failed)}\n{failed.call.raw_arguments}"
-        new = frozenset(folded_names(self.answer.text)) - frozenset(folded_names(known))
+        told = f"{self.answer.text}\n{self.changing_arguments}"
+        new = frozenset(folded_names(told)) - frozenset(folded_names(known))
         return sum(len(word) > 3 for word in new) >= _MIN_NEW_WORDS
 
     def is_one_of_several(self, failed: Step) -> bool:
@@ -216,9 +222,14 @@ class SessionFacts:
         return any(step.is_good for step in self.steps)
 
     @cached_property
-    def _has_brought(self) -> bool:
+    def _has_worked_before_end(self) -> bool:
         """Whether any call worked besides one that ends the work."""
         return any(step.is_good and not ends_run(step.call) for step in self.steps)
+
+    @cached_property
+    def _has_brought(self) -> bool:
+        """Whether any call worked besides one that ends the work, or that writes what the agent knows."""
+        return any(step.is_good and not ends_run(step.call) and not _only_writes(step) for step in self.steps)
 
     @cached_property
     def _tool_names(self) -> frozenset[str]:
@@ -488,6 +499,12 @@ def _only_looks(step: Step) -> bool:
     looks = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
     effects = effects_of(step.call)
     return bool(effects) and (all(effect.kind in looks for effect in effects) or only_asks(step.call) is True)
+
+
+def _only_writes(step: Step) -> bool:
+    """Whether a call only writes to files."""
+    effects = effects_of(step.call)
+    return bool(effects) and all(effect.kind in (EffectKind.WRITE, EffectKind.NOTHING) for effect in effects)
 
 
 def changes(step: Step) -> bool:
