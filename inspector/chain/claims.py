@@ -508,12 +508,18 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
     "the report has an option" nothing of `report.1`, if `report.py` was written.
     """
     named = failed.terms.targets_in(text)
+    others = (name for name in _COMPOUND.findall(text) if name in failed.brought and name not in failed.terms.source)
+    if not named and next(others, None) is not None:
+        return True  # "the rows are in sales_raw" says nothing of sales_monthly
     if failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
         files = {target.rsplit("/", 1)[-1] for target in failed.effect.targets}
         return bool(named) and named <= failed.written and files.isdisjoint(failed.written)
     if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
         return False
     return bool(named) and all(name in failed.brought for name in named)
+
+
+_COMPOUND = lazy_pattern(r"[^\W_]+(?:_[^\W_]+)+")
 
 
 def _describes(clause: Clause, failed: FailedCall) -> bool:

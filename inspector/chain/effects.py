@@ -562,7 +562,9 @@ def _family_of_task(command: ShellCommand) -> str:
         return "build" if is_build else ""
     if tasks[0] in _NO_TASKS or command.words[:1] == ("ci",):  # `npm ci` installs
         return ""
-    return next((_TASK_WORDS[word] for task in tasks[:2] for word in _task_words(task) if word in _TASK_WORDS), "")
+    named = (word for task in tasks[:2] for word in _task_words(task))
+    families = (_CHECKERS.get(word) or _TASK_WORDS.get(word) for word in named)  # Gradle's `ktlintCheck` is a linter
+    return next(filter(None, families), "")
 
 
 def _family_of_script(command: ShellCommand) -> str:

@@ -68,7 +68,7 @@ FAMILY_NOUNS = MappingProxyType(
             r"provas?|"
             r"proves|тест\w*|teszt\w*|δοκιμ\w+|tes|(?:ال)?اختبار\w*|(?:ה)?בדיקות)\b|测试|測試|テスト|테스트|टेस्ट|ทดสอบ"
         ),
-        "lint": r"\b(?:lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
+        "lint": r"\b(?:\w{0,4}lint\w*|л[иі]нт\w*|style|format\w*|warnings?|hooks?)\b|检查|格式",
         "types": rf"\b(?:typ(?:es?|ing|en|i|os|y|y?er)|typ(?:e|en)?-?check\w*|{_COMPILES})\b|类型|型",
         "build": rf"빌드|\b(?:builds?|built|{_COMPILES}|syntax)\b|构建|编译|ビルド",
     }
