@@ -31,6 +31,7 @@ from weaklink.inspector.chain.effects import (
     only_asks,
 )
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
+from weaklink.inspector.chain.result_kinds import body_of
 from weaklink.inspector.chain.same_effect import looks_instead, only_explains
 from weaklink.inspector.chain.session_facts import MAX_READ_CHARS, SessionFacts, known_turn
 from weaklink.inspector.chain.similar_calls import is_typo
@@ -232,9 +233,15 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     blamed = _quoted(failed)
     if is_informed:
         blamed |= frozenset(_WORD.findall(_error_of(failed)))
+    if _BLAMES_CALLER.search(_error_of(failed)) is not None:
+        blamed = frozenset()
     if not dropped:
         return _only_adds_options(mine.words, theirs.words)
     return all(_is_knob(word) or word.casefold() in blamed for word in dropped)
+
+
+# Who called is not allowed to: another line does another thing.
+_BLAMES_CALLER = lazy_pattern(r"\bno ?perm\b|no permissions? to\b|not (?:permitted|authori[sz]ed|allowed) to\b|forbidden")
 
 
 def _only_adds_options(words: Sequence[str], later: Sequence[str]) -> bool:
@@ -309,4 +316,5 @@ def _quoted(failed: Step) -> frozenset[str]:
 
 
 def _error_of(failed: Step) -> str:
-    return f"{failed.error or ''}\n{_result_of(failed)[:2_000]}".casefold()
+    text = failed.result.content[:MAX_READ_CHARS] if failed.result is not None else ""
+    return f"{failed.error or ''}\n{body_of(text)[:2_000]}".casefold()

@@ -148,6 +148,8 @@ _CHECKING_SCRIPT = lazy_pattern(
 )
 # Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
 _CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "configtest"))
+_DATABASE_TABLE = "sqlite psql mysql mariadb duckdb clickhouse-client mongoimport sqlcmd"
+DATABASE_CLIENTS = frozenset(_DATABASE_TABLE.split())
 _SYNTAX_CHECKS = {
     "nginx": "-t",
     "sshd": "-t",
@@ -547,7 +549,7 @@ def _family(command: ShellCommand) -> str:
         return _TASK_WORDS.get(verb, "test")
     if words[:1] == ("test",) and "." not in program:  # `bin/rails test`, not `./deploy.sh test`
         return "test"
-    return "test" if _CHECKING_SCRIPT.search(program) else ""
+    return "test" if _is_checking_script(program) else ""
 
 
 _VERB_END = lazy_pattern(r"[_:-]")  # Home Assistant's `check_config`
@@ -562,7 +564,9 @@ def _family_of_task(command: ShellCommand) -> str:
         return "build" if is_build else ""
     if tasks[0] in _NO_TASKS or command.words[:1] == ("ci",):  # `npm ci` installs
         return ""
-    named = (word for task in tasks[:2] for word in _task_words(task))
+    named = [word for task in tasks[:2] for word in _task_words(task)]
+    if named[:1] and named[0] in _ACTING:
+        return ""
     families = (_CHECKERS.get(word) or _TASK_WORDS.get(word) for word in named)  # Gradle's `ktlintCheck` is a linter
     return next(filter(None, families), "")
 
@@ -573,7 +577,15 @@ def _family_of_script(command: ShellCommand) -> str:
         return ""
     if script == "manage.py":
         return _TASK_WORDS.get(next(iter(command.operands[1:]), ""), "")
-    return _CHECKERS.get(script) or ("test" if _CHECKING_SCRIPT.search(script) else "")
+    return _CHECKERS.get(script) or ("test" if _is_checking_script(script) else "")
+
+
+def _is_checking_script(script: str) -> bool:
+    """Whether a script checks something by its name, and does not act for a test: `send-test.mjs`, `deploy_test.sh`."""
+    return _CHECKING_SCRIPT.search(script) is not None and _task_words(script)[0] not in _ACTING
+
+
+_ACTING = frozenset(("send", "mail", "notify", "deploy", "seed", "publish", "upload", "provision", "setup", "import"))
 
 
 def _task_words(task: str) -> list[str]:

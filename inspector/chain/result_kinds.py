@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.assertions import denies
 from weaklink.inspector.chain.effects import (
+    DATABASE_CLIENTS,
     PROBE_OPTIONS,
     Effect,
     EffectKind,
@@ -108,7 +109,9 @@ _COULD_NOT_RUN = lazy_pattern(
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|"
     r"\b(?:sdk|ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
-    r"network|could not (?:resolve|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
+    r"\bnetwork (?:is|connect\w+|error|request|time-?out|failure|problem|un\w+)|could not (?:resolve|transfer|verify that)|"
+    r"no space left|\benospc\b|read-only file system|heap limit|out of memory|cannot allocate|quota exceeded|"
+    r"licen[cs]es? (?:ha(?:ve|s) not been|(?:is|are|was|were) not|not) accepted|is not installed|is not set\b|command could not|missing the dependency|"
     r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|"
     r"executable file not found|can't (?:open file|cd to)|cannot open|"
     r"no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|"
@@ -497,7 +500,7 @@ def _reports_located_faults(effect: Effect, text: str) -> bool:
     """Whether a program that no table knows reports faults at lines of files, as a checker does."""
     if effect.kind is not EffectKind.RUN or effect.command is None or "Traceback (most recent" in text[:_HEAD]:
         return False
-    if effect.subject == "git commit" or effect.command.program in _LOADERS:
+    if effect.subject == "git commit" or effect.command.program in DATABASE_CLIENTS:
         return False  # a hook found faults, and nothing was committed; a line of data was not loaded
     if _TEST_SUMMARY.search(text[-_TAIL:]) is not None or _counts_faults(last_line(text)):
         return True
@@ -537,7 +540,6 @@ _LIMIT_OF_OTHERS = lazy_pattern(
 _MEASURE = lazy_pattern(r"(?<![\w.])(\d+(?:[.,]\d+)?) ?([kmg]i?b|bytes|b|%|ms|s|points?)?(?![\w.]*\w)", re.IGNORECASE)
 
 
-_LOADERS = frozenset(("sqlite", "psql", "mysql", "mariadb", "duckdb", "clickhouse-client", "mongoimport", "sqlcmd"))
 # Of a test in a container, whose lines may begin with its name (`web-1  | Tests: 1 failed, 37 passed`).
 _TEST_SUMMARY = lazy_pattern(
     r"^(?:[\w.-]+ {1,4}\| +)?(?:(?:=+ |Tests?: +)?[1-9]\d* failed, \d+ passed\b|FAILED \S+::|"

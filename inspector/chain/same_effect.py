@@ -19,6 +19,8 @@ from itertools import chain, islice, pairwise
 from msgspec import Struct
 
 from weaklink.inspector.chain.effects import (
+    DATABASE_CLIENTS,
+    Effect,
     EffectKind,
     checker_of,
     effects_of,
@@ -106,7 +108,7 @@ class SameEffect:
             return True
         if _is_part_of_check(failed, later) or _is_other_check(failed, later):
             return True
-        if _runs_other_line(later, failed) or _works_in_other_place(later, failed):
+        if _runs_other_line(later, failed) or _puts_other_statement(later, failed) or _works_in_other_place(later, failed):
             return True
         return counts_instead(later, failed) or asks_elsewhere(later, failed) or lists_instead(later, failed)
 
@@ -219,16 +221,45 @@ def _runs_other_line(later: Step, failed: Step) -> bool:
     aim = main_effect(old)
     if aim is None or aim.kind in _LOOKS:
         return False
-    acts = [effect.command for effect in new if effect.kind not in _LOOKS and effect.command is not None]
-    words = frozenset(word for effect in old if effect.kind not in _LOOKS for word in _words_of(effect.command))
-    return all(words.isdisjoint(_words_of(command)) for command in acts)
+    others = (*_LOOKS, EffectKind.WRITE) if aim.kind is EffectKind.RUN else _LOOKS
+    acts = [effect for effect in new if effect.kind not in others]
+    words = frozenset(word for effect in old if effect.kind not in _LOOKS for word in _words_of(effect))
+    return all(words.isdisjoint(_words_of(effect)) for effect in acts)
 
 
 _LOOKS = (EffectKind.READ, EffectKind.PROBE, EffectKind.NOTHING)
 
 
-def _words_of(command: ShellCommand | None) -> tuple[str, ...]:
-    return () if command is None else (command.program, *command.operands)
+def _words_of(effect: Effect) -> frozenset[str]:
+    """The words of a program's line; of a framework's console not the names of interpreter and script."""
+    command = effect.command
+    if command is None:
+        return frozenset()
+    words = (command.program, *command.operands)
+    task = effect.subject.partition(" ")[2]
+    return frozenset(words[words.index(task) :] if task in words[2:] else words)
+
+
+def _puts_other_statement(later: Step, failed: Step) -> bool:
+    """Whether the clients of a database put statements that have no verb in common: `VACUUM t`, then `CREATE INDEX`."""
+    mine, theirs = main_effect(effects_of(failed.call)), main_effect(effects_of(later.call))
+    if mine is None or theirs is None or mine.command is None or theirs.command is None:
+        return False
+    old, new = (frozenset(_verbs_of_statements(command)) for command in (mine.command, theirs.command))
+    return mine.command.program == theirs.command.program and bool(old and new) and old.isdisjoint(new)
+
+
+def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
+    """The verbs of the statements in a client's words; those that may have one aim as the same."""
+    texts = (word for word in command.words if " " in word) if command.program in DATABASE_CLIENTS else ()
+    for match in chain.from_iterable(map(_STATEMENT_VERB.finditer, texts)):
+        verb = match[1].casefold()
+        yield _VERBS_ALIKE.get(verb, verb)
+
+
+_STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
+_VERBS_ALIKE = {"insert": "fill", "update": "fill", "merge": "fill", "replace": "fill", "upsert": "fill", "copy": "fill"}
+_VERBS_ALIKE |= {"truncate": "delete", "drop": "delete", "alter": "create"}
 
 
 def _works_in_other_place(later: Step, failed: Step) -> bool:
