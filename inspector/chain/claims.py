@@ -258,8 +258,8 @@ def says_none_left(clauses: tuple[Clause, ...]) -> bool:
 
 
 _NONE_LEFT = lazy_pattern(
-    r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|remain\w*|any ?more)"
-    r"\b|"
+    r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? "
+    r"(?:(?:is|are) (?:left|present)|left|remain\w*|any ?more)\b|"
     r"\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|\bne reste (?:plus|aucun)|"
     r"\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"

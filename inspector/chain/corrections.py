@@ -241,7 +241,9 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
 
 
 # Who called is not allowed to: another line does another thing.
-_BLAMES_CALLER = lazy_pattern(r"\bno ?perm\b|no permissions? to\b|not (?:permitted|authori[sz]ed|allowed) to\b|forbidden")
+_BLAMES_CALLER = lazy_pattern(
+    r"\bno ?perm\b|no permissions? to\b|not (?:permitted|authori[sz]ed|allowed) to\b|forbidden"
+)
 
 
 def _only_adds_options(words: Sequence[str], later: Sequence[str]) -> bool:

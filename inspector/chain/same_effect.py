@@ -108,7 +108,9 @@ class SameEffect:
             return True
         if _is_part_of_check(failed, later) or _is_other_check(failed, later):
             return True
-        if _runs_other_line(later, failed) or _puts_other_statement(later, failed) or _works_in_other_place(later, failed):
+        if _runs_other_line(later, failed) or _works_in_other_place(later, failed):
+            return True
+        if _puts_other_statement(later, failed):
             return True
         return counts_instead(later, failed) or asks_elsewhere(later, failed) or lists_instead(later, failed)
 
@@ -258,7 +260,7 @@ def _verbs_of_statements(command: ShellCommand) -> Iterator[str]:
 
 
 _STATEMENT_VERB = lazy_pattern(r"(?:^|;)\s*([A-Za-z]{3,})\s")
-_VERBS_ALIKE = {"insert": "fill", "update": "fill", "merge": "fill", "replace": "fill", "upsert": "fill", "copy": "fill"}
+_VERBS_ALIKE = dict.fromkeys(("update", "merge", "replace", "upsert", "copy"), "insert")
 _VERBS_ALIKE |= {"truncate": "delete", "drop": "delete", "alter": "create"}
 
 
