@@ -143,7 +143,7 @@ _FAILING = (
         r"complain\w*|insufficient|expired|outdated|vulnerab\w*|too (?:big|large|long|old|many|much|small|short|"
         r"few|slow|early|heavy|tight|"
         r"strict|narrow|wide|deep|expensive)|"
-        r"(?:ran|run|runs) out|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
+        r"(?:ran|run|runs) (?:out|into)|(?:is|was|are) full|over(?:loaded| quota)|in vain|outage|offline|ambiguous|"
         r"bounced|exceed\w*|mistake\w*|"
         r"gave up|give up|"
         r"corrupt\w*|(?:is|are|was|were|disk|drive|quota|queue|volume|partition) full|"
@@ -344,7 +344,7 @@ class Clause(Struct, frozen=True):
 @lru_cache(4_096)  # each failure of a trace reads the same sentences
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
     """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
-    plain = _EMPHASIS.sub("", sentence)
+    plain = _ALL_BUT.sub(r"\1 except", _EMPHASIS.sub("", sentence))
     homographs = tuple(word for language, word in _HOMOGRAPHS if word.search(plain) and language.search(plain))
     is_condition = _CONDITION.match(_without_words(plain, homographs)) is not None
     pieces = tuple(_pieces(plain))
@@ -371,6 +371,8 @@ _HOMOGRAPHS = tuple(
         (r"\b(?:the|is|are|was|it|this|that|with|for|to|and)\b", r"\b(?:cap|sense)\b"),
     )
 )
+# "All packages but one" is no clause and another one.
+_ALL_BUT = lazy_pattern(r"\b((?:all|every\w*|each)(?: (?:of |the |its |your )*[\w-]+){0,2}?) but\b", re.IGNORECASE)
 _CONDITION = lazy_pattern(
     r"\W*(?:if|when(?:ever)?|in case|should|unless|to (?:handle|avoid|prevent)|wenn|falls|si|если|如果)\b",
     re.IGNORECASE,

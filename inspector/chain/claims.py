@@ -40,7 +40,7 @@ from weaklink.inspector.scanning import lazy_pattern
 _GENERAL = lazy_pattern(
     r"\b(?:done|complet\w+|success\w*|finished|(?:went|gone|go) (?:through|fine|well|smoothly)|worked|ready|"
     r"all set|in place|fertig|"
-    r"erledigt|"
+    r"erledigt|(?:ist|sind|liefe?n?|gingen?) durch(?=\W*$)|"
     r"terminé\w*|hecho|(?:está|están|queda|todo|ya) list[oa]s?|^\W*listo|completad[oa]s?|concluíd[oa]s?|feito|"
     r"готов\w*|сделано|fatto|pront[oaie]|gotowe?|zrobione|"
     r"hotovo|"
@@ -51,7 +51,7 @@ _GENERAL = lazy_pattern(
 )
 _EXISTS = lazy_pattern(
     r"\b(?:now|exists?|made|created|done|complet\w*|in place|went (?:through|smoothly|fine|well)|success\w*|"
-    r"ready|live|available|up|out|in)\b|"
+    r"ready|live|available|up|out|in|(?:ist|sind|liefe?n?|gingen?) durch(?=\W*$))\b|"
     r"[\u2705\u2713\u2714\u2611]|\[x\]|已|了|成功|完",
     re.IGNORECASE,
 )
@@ -334,7 +334,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
         and not failed.has_number_of_others(clause.text)
     ):
         return True
-    has_verb = is_about and any(map(failed.is_participle_of_request, clause.words.casefold().split()))
+    has_verb = is_about and any(map(failed.is_participle_of_request, _WORD.findall(clause.words.casefold())))
     if has_verb and not failed.is_of_other_file(clause.text) and not _names_others_target(clause.text, failed):
         return True
     is_others = failed.is_others(clause.text) or _names_others_target(clause.text, failed)
@@ -365,6 +365,7 @@ _PROCESSED = lazy_pattern(
     r"filed|arranged|set up|scheduled|registered|approved|accepted|started|complete[d]?|done|through)\b",
     re.IGNORECASE,
 )
+_WORD = lazy_pattern(r"\w+")
 # "Tag v2.0 creato": headlines in languages that have these words have no auxiliary.
 _ROMANCE = lazy_pattern(
     r"\b(?:il|lo|la|gli|le|di|un|una|el|los|las|y|de|os|da|do|em|les|des|et|du|au)\b", re.IGNORECASE
@@ -595,7 +596,10 @@ def _new_values(step: Step) -> Iterator[str]:
     """The distinctive words that an edit was to bring: those of its new text that are not in its old one."""
     arguments = _edit_arguments(step.call)
     new, old = _text_under(arguments, _NEW_KEYS), _text_under(arguments, _OLD_KEYS)
-    words = [word for word in islice(_VALUE.findall(new[:2_000]), 60) if word.casefold() not in old.casefold()]
+    if (patch := _text_under(arguments, _PATCH_KEYS)) and not new:
+        new, old = ("\n".join(re.findall(rf"^{sign}(?![+-]{{2}})(.+)", patch, re.MULTILINE)) for sign in (r"\+", "-"))
+    found = (word.strip("@.:/-") for word in islice(_VALUE.findall(new[:2_000]), 60))
+    words = [word for word in found if word.casefold() not in old.casefold()]
     for word in words:
         if not word.isalpha() or (len(words) <= _MAX_PLAIN_VALUES and len(word) > 4):
             yield word.casefold()
@@ -629,6 +633,7 @@ def _names_subject(text: str, failed: FailedCall) -> bool:
 
 _MAX_PLAIN_VALUES = 2  # an edit that brings so few words is named by them
 _NEW_KEYS = ("new_string", "new_str", "content", "file_text", "new_text", "replace", "insert_text")
+_PATCH_KEYS = ("input", "patch", "diff")
 _OLD_KEYS = ("old_string", "old_str", "old_text", "search")
 _VALUE = lazy_pattern(r"[\w@.:/-]{4,60}")
 

@@ -184,7 +184,9 @@ _SECOND_TRY = lazy_pattern(
     re.IGNORECASE,
 )
 _YES_OR_NO = lazy_pattern(
-    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет)\b|\W*(?:是|不|有|没有|はい|いいえ)", re.IGNORECASE
+    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет|da(?=\W*[,.!:])|tak|nie|ano|áno|ne|так|ні|nee|nej|nei|jo|kyllä|evet|hayır|igen|nem|"
+    r"ναι|όχι|nu|ya|tidak|có|không|نعم|لا|כן|לא|sì)\b|\W*(?:是|不|有|没有|はい|いいえ|네|예|아니)",
+    re.IGNORECASE,
 )
 
 
