@@ -462,10 +462,9 @@ _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM = 5
 _WISH_END = lazy_pattern(
-    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|"
-    r"[;.!?](?=\s|$)|[\n，、；。]|"
-    r"(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|затем|en|daarna|"
-    r"och|og|ve|sonra)(?!\S)|然后|并且|して"
+    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
+    r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"
+    r"затем|en|daarna|och|og|ve|sonra)(?!\S)|然后|并且|して"
 )
 # "And" in Czech and Slovak; elsewhere it is an article or a preposition.
 _SLAVIC_A = lazy_pattern(r"(?<!\S)a(?!\S)")
@@ -550,9 +549,8 @@ def asks_to_explain(request: str) -> bool:
 
 
 _ASKS = lazy_pattern(
-    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|"
-    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
-    r"\btell me (?:the|if|whether|what|which)\b"
+    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|is|are|was|were|do|does|did|has|have|any|what|"
+    r"which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|\btell me (?:the|if|whether|what|which)\b"
 )
 _EXPLAIN = lazy_pattern(
     r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"
