@@ -140,11 +140,10 @@ _NO_TASKS = frozenset(_NO_TASKS_TABLE.split())
 _NO_TASK_NAMES = frozenset(("run", "run-script", "-s", "workspace", "--"))
 _DEFAULT_IS_BUILD = frozenset(("make", "gmake", "ninja", "bazel", "gradle", "ant", "ng"))
 _CHECKING_SCRIPT = lazy_pattern(
-    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|"
-    r"tjek|tjekk|sjekk|kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|"
-    r"valid(?:a|ar|er|iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|"
-    r"dogrula|periksa)(?:\d|[_.-]|$)|"
-    r"(?<=[a-z])(?:Test|Spec)s?\.\w+$"
+    r"(?:^|[/_.-])(?:tests?|specs?|checks?|lint|verify|validate|repro\w*|smoke|e2e|run_?tests|tjek|tjekk|sjekk|"
+    r"kontroll?|kontrola|(?:über)?prüfen|prüfung|pruef(?:en|ung)?|vérif\w*|verif(?:ica|ier|icar)|valid(?:a|ar|er|"
+    r"iere?n?)|comprueba|comprobar|controleer|sprawdz|proveri|provjeri|preveri|tarkista|ellenor\w*|dogrula|"
+    r"periksa)(?:\d|[_.-]|$)|(?<=[a-z])(?:Test|Spec)s?\.\w+$"
 )
 # Subcommands by which any program checks the work: `systemd-analyze verify`, `promtool check`.
 _CHECKING_VERBS = frozenset(("verify", "validate", "lint", "check", "vet", "configtest"))

@@ -462,10 +462,9 @@ _NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
 _STEM = 5
 _WISH_END = lazy_pattern(
-    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|"
-    r"[;.!?](?=\s|$)|[\n，、；。]|"
-    r"(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|затем|en|daarna|"
-    r"och|og|ve|sonra)(?!\S)|然后|并且|して"
+    r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
+    r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"
+    r"затем|en|daarna|och|og|ve|sonra)(?!\S)|然后|并且|して"
 )
 # "And" in Czech and Slovak; elsewhere it is an article or a preposition.
 _SLAVIC_A = lazy_pattern(r"(?<!\S)a(?!\S)")
@@ -523,7 +522,25 @@ def is_not_installed(step: Step) -> bool:
 
 def asks_for_words(request: str) -> bool:
     """Whether a request, in lower case, asks a question, and for no deed."""
-    return _ASKS.search(request) is not None
+    if _ASKS.search(request) is not None:
+        return True
+    sentences = [sentence for sentence in _SENTENCE.findall(request) if len(sentence) > _SHORTEST_QUESTION]
+    return bool(sentences) and _POLITE.search(request) is None and all(map(_QUESTION_END.search, sentences))
+
+
+_SHORTEST_QUESTION = 8  # a greeting is shorter
+_SENTENCE = lazy_pattern(r"[^.!?؟？。\n]+[.!?؟？。]*")
+# A question mark, which is a semicolon in Greek; of Chinese and Japanese the particle.
+_QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$")
+# Whether somebody can do it is no question: a wish for a deed, in each language.
+_POLITE = lazy_pattern(
+    r"\b(?:(?:can|could|would|will) you|please|kannst|könntest|könnten sie|können sie|bitte|peux|pouvez|pourr\w+|"
+    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|můžete|"
+    r"можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|tudn\w+|"
+    r"pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|תוכל\w*|"
+    r"אפשר|možeš|možete|pots|podries)\b|"
+    r"能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|줄 수|주시|해줘|सकते|ช่วย"
+)
 
 
 def asks_to_explain(request: str) -> bool:
@@ -532,9 +549,8 @@ def asks_to_explain(request: str) -> bool:
 
 
 _ASKS = lazy_pattern(
-    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|"
-    r"is|are|was|were|do|does|did|has|have|any|what|which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|"
-    r"\btell me (?:the|if|whether|what|which)\b"
+    r"(?:^|[.!,:\n]\s+)\W*(?:(?:would|will|should|can|could)(?! you\b)|is|are|was|were|do|does|did|has|have|any|what|"
+    r"which|how|why|who|ist|sind|hat|gibt|welche\w*)\b[^\n]*\?|\btell me (?:the|if|whether|what|which)\b"
 )
 _EXPLAIN = lazy_pattern(
     r"\W*(?:(?:explain|describe|summari[sz]e|compare|erkläre?|beschreibe?|vergleiche?|explique|décris|explica|"
