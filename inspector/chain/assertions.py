@@ -30,6 +30,8 @@ FILE_NAME = lazy_pattern(r"(?<![\w.])(?:[\w.@-]+/)*[\w@-]+\.[a-z]\w{0,5}\b(?!\.\
 """Matches the name of a file with its folders: `errors.proto` fails nothing."""
 _EMPHASIS = lazy_pattern(r"\*{1,3}|~~|__")
 _ALTERNATIVES = lazy_pattern(r"\b\w+(?:/\w+){2,}")  # debug/info/warn/error
+_LEVEL = r"\b(?:trace|debug|verbose|info|notice|warn(?:ing)?|error|critical|fatal)\b"
+_LEVELS = lazy_pattern(rf"{_LEVEL}(?:(?:,| to| bis)? (?:(?:and|or|und|oder|et|ou|y|o|e) )?{_LEVEL})+", re.IGNORECASE)
 _CLAUSE_END = lazy_pattern(
     r"(?:,(?!\d)|[;(){}\u2013\u2014\u060c\u061b\uff0c\uff1b\uff1a\u3001\u3002])\s*|:(?=\s|$)|\s-\s|\b(?:but|however|"
     r"because|since|so|although|though|whereas|while|and|aber|weil|denn|da|und|mais|car|et|pero|porque|mas|y|ma|"
@@ -46,6 +48,8 @@ _TROUBLE = (
 )
 # Two negations, and names of things that only sound like failures.
 _NO_DENIAL = folded_pattern(
+    r"\b(?:sorry|apolog\w+) (?:about|for|to hear)\b[^,;.!]*|\bas soon as (?:they|he|she)\b|"
+    r"\b(?:sobald|dès qu['’]|en cuanto|appena) ?(?:er|sie|ils?|elles?|l[oa]s?|l[ei]) |"
     r"\bwithout (?:a |any |further )?(?:hitch\w*|incidents?|ado|delay)\b|"
     rf"\b(?:no|0|zero|without|free of|none of|not an?y?|any|fewer|nothing|no longer|"
     rf"never)(?: [\w-]{{1,30}}){{0,3}}? {_TROUBLE}\b"
@@ -271,7 +275,7 @@ _DONE = folded_pattern(
     r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
     r"sent|built|ran|run|runs|live|up|ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|"
     r"verwendet|est|sont|été|ai|maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|\w{3,}(?<!metad)(?:at|it|ut|unt|"
-    r"ert|olt|ost|ess)[oa]|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|"
+    r"ert|olt|ost|ess)[oa]|(?:за|от|с)крыт[аоы]?|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|"
     r"готов\w*|\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|"
     r"bol[aoi]|má|hotov\w*|sú|\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|"
     r"er nu|er nå|færdig\w*|ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|"
@@ -301,7 +305,7 @@ class Clause(Struct, frozen=True):
 @lru_cache(4_096)  # each failure of a trace reads the same sentences
 def clauses_of(sentence: str) -> tuple[Clause, ...]:
     """The clauses of a sentence. A condition supposes in all of them, a question in the last."""
-    plain = _ALL_BUT.sub(r"\1 except", _EMPHASIS.sub("", sentence))
+    plain = _LEVELS.sub("\u2022", _ALL_BUT.sub(r"\1 except", _EMPHASIS.sub("", sentence)))
     homographs = tuple(word for language, word in _HOMOGRAPHS if word.search(plain) and language.search(plain))
     is_condition = _CONDITION.match(_without_words(plain, homographs)) is not None
     pieces = tuple(_pieces(plain))

@@ -219,10 +219,12 @@ _THE_REST = lazy_pattern(
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
     is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
-    if not is_read or not failed.is_untouched or any(clause.denies or clause.supposes for clause in clauses):
+    if not is_read or not failed.is_untouched or any(clause.denies for clause in clauses):
         return False
     return failed.terms.names_target(failed.request) and any(
-        failed.is_requested(clause.text) and failed.makes_up_number(clause.text) for clause in clauses
+        failed.is_requested(clause.text) and failed.makes_up_number(clause.text)
+        for clause in clauses
+        if not clause.supposes or _PROMISES.search(clause.text) is not None
     )
 
 
@@ -245,8 +247,8 @@ def says_none_left(clauses: tuple[Clause, ...]) -> bool:
 
 _NONE_LEFT = lazy_pattern(
     r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|"
-    r"remain\w*|any ?more)\b|\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|\bne reste (?:plus|"
-    r"aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
+    r"remain\w*|any ?more)\b|\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|"
+    r"\bne reste (?:plus|aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"
 )
 
@@ -273,6 +275,8 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         return _OPENED.search(clause.words) is not None
     if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
         return True
+    if failed.is_only_lost and failed.is_wanted and clause.is_done and _ALL_CHANGES.search(clause.words) is not None:
+        return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
@@ -284,12 +288,48 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             )
         case EffectKind.NOTHING:
             return False
+        case EffectKind.RUN if _speaks_of_others(clause, failed):
+            return False
         case EffectKind.RUN:
             own = _without_others_files(clause, failed)
             return _claims_run(own, failed) or _claims_change(own, failed) or _claims_request(clause, failed)
         case EffectKind.WRITE:
             is_general = failed.is_alone and _CHANGE.search(clause.words) is not None
             return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
+
+
+# "Both changes are made", "everything is booked".
+_ALL_CHANGES = lazy_pattern(
+    r"\b(?:both|all|alle|beide\w*|toutes?|tous|les deux|tod[oa]s|amb[oa]s|tutt[ie]|entramb[ei]|все|об[ае]|wszystkie)\b"
+    r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|étapes|"
+    r"demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|"
+    r"^\W*(?:everything|alles|tout|todo|tudo|tutto|всё|wszystko) (?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|jest)"
+    r"\b(?! (?:else|except|but)\b)|(?:两项|全部|所有)(?:更改|修改|步骤|任务)",
+    re.IGNORECASE,
+)
+
+
+def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
+    """Whether the subject of a clause is a file that another call wrote, or what only other calls of a series have.
+
+    "ci.yml has a release job" says nothing of `release.sh`, and "Kim is in the channel" nothing of Lee.
+    """
+    subject = _FILE_SHOWS.match(clause.text)
+    name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
+    if name and (name in failed.written or _is_made(name, failed)) and name not in failed.request:
+        return True
+    if not failed.is_one_of_several or _has_participle(clause, failed):
+        return False
+    words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
+    return any(f'"{word}"' in failed.brought and word not in failed.terms.source for word in words if len(word) > 1)
+
+
+def _is_made(name: str, failed: FailedCall) -> bool:
+    """Whether a command that worked names a file behind an option for its output."""
+    return re.search(rf"(?:-o|--out\w*|>)[ =]\S{{0,80}}{re.escape(name)}", failed.brought) is not None
+
+
+_SUBJECT_WORDS, _MARKS = 3, ".,:;!?\u2022\"'()"
 
 
 def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:
@@ -517,6 +557,8 @@ _CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
     passes, family = _check_patterns(effect.subject)
+    if effect.subject == "test" and _CONFIRMS.search(clause.words) is not None and terms.family_is_named(clause.text):
+        return True
     is_built = effect.subject == "build" and _GENERAL.search(clause.words) is not None
     if not is_built and passes.search(clause.words) is None:
         return False
@@ -526,6 +568,15 @@ def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:
         or terms.names_tool(clause.text)
         or terms.names_target(clause.text)
     )
+
+
+# What a test that passes does: "a new test confirms it".
+_CONFIRMS = lazy_pattern(
+    r"\b(?:confirm\w*|prov(?:es?|ed|en)|verif\w+|checks (?:this|that|it)|bestätig\w*|beleg\w*|beweis\w*|prouv\w+|"
+    r"vérifi\w+|comprueba\w*|demuestra\w*|comprova\w*|dimostra\w*|подтвержда\w*|проверя\w*|potwierdza\w*|"
+    r"potvrzuj\w*|bevestig\w*|bekräftar|bekræfter)\b|证明|確認|验证|확인",
+    re.IGNORECASE,
+)
 
 
 @lru_cache(8)
@@ -675,6 +726,8 @@ def _verbs(effect: Effect | None, call: ToolCall) -> tuple[str, ...]:
         )
         if verbs or (" " in effect.subject and subject.isalpha()):
             return verbs or (subject,)
+        if effect.command.program == "ansible-playbook":  # `harden.yml`
+            return tuple(word.partition(".")[0] for word in effect.command.operands if word.endswith((".yml", ".yaml")))
         first = next(iter(effect.command.operands), "")  # the subcommand of a program in no table
         return (first,) if first.isalpha() and len(first) > 3 and not is_common(effect.command.program) else ()
     statements = (verb.casefold() for _, text in leaves(call.arguments) for verb in _STATEMENT.findall(str(text)[:400]))

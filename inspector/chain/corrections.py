@@ -228,7 +228,9 @@ def _corrects_line(later: Effect, step: Step, failed: Step, effect: Effect, *, i
     if code is not None:
         later_code = step.call.raw_arguments
         shows = _SHOWS.search(code) is not None and _SHOWS.search(later_code) is not None
-        return shows and not _files(code).isdisjoint(_files(later_code))
+        is_next = step.number == failed.number + 1 and _INSTALLS.search(later_code) is None
+        lacks_library = is_next and _NO_MODULE.search(failed.error or "") is not None and not _files(code)
+        return shows and (lacks_library or not _files(code).isdisjoint(_files(later_code)))
     dropped = [word for word in mine.words if word not in theirs.words]
     blamed = _quoted(failed)
     if is_informed:

@@ -63,6 +63,8 @@ _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
 _COMPILES = r"[ck]ompil\w+|компил\w+|собира\w+|derlen\w+|kääntyy|lefordul\w*"
 FAMILY_NOUNS = MappingProxyType(
     {
+        "baggages": ("bag", "luggage"),
+        "baggage": ("bag", "luggage"),
         "test": (
             r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
             r"provas?|"
@@ -196,7 +198,7 @@ class FailedCall(Struct, frozen=True):
     `shown()` are the numbers in the results of calls that worked; `wrote` are the arguments of those among them that
     changed something; `rivals` are the errors of the session; `series` is how many calls there were of its tool or
     program; `named_since` are names that a look between the failure and the late reply brought and the next change
-    has.
+    has, `mended_by` the names and numbers of the command that follows this reply.
     """
 
     step: Step
@@ -223,6 +225,7 @@ class FailedCall(Struct, frozen=True):
     series: int = 0
     added: frozenset[str] = frozenset()
     named_since: frozenset[str] = frozenset()
+    mended_by: frozenset[str] = frozenset()
 
     def drops(self, text: str) -> bool:
         """Whether a text names what only the failed call had, and not the one that repaired it."""
@@ -271,7 +274,7 @@ class FailedCall(Struct, frozen=True):
 
     def names_found(self, text: str) -> bool:
         """Whether a text has a name that was looked up after the failure and that the next change uses."""
-        return not self.named_since.isdisjoint(_tokens(text))
+        return not self.named_since.isdisjoint(_words_and_hours(text))
 
     def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
@@ -288,7 +291,16 @@ class FailedCall(Struct, frozen=True):
     def gives_code(self, text: str) -> bool:
         """Whether a text has a status code of the error that the call has not: "the service gave a 500"."""
         numbers = frozenset(_CODE_NUMBER.findall(self.step.error or "")) - _tokens(self.step.call.raw_arguments)
-        return not numbers.isdisjoint(_CODE_NUMBER.findall(text))
+        named = frozenset(_CODE_NUMBER.findall(text))
+        is_finding = self.step.result_kind is ResultKind.FINDING  # which has the code that was expected, too
+        return numbers <= named and bool(numbers) if is_finding else not numbers.isdisjoint(named)
+
+    def counts_faults(self, text: str) -> bool:
+        """Whether a text has the number of faults that a check counted at its end: 2 of "2 failed, 40 passed"."""
+        if self.step.result_kind is not ResultKind.FINDING or self.step.result is None:
+            return False
+        counted = frozenset(_FAULTS_COUNTED.findall(self.step.result.content[-_READ_CHARS:]))
+        return not counted.isdisjoint(_ANY_NUMBER.findall(text))
 
     def quotes_error(self, text: str) -> bool:
         """Whether a text has the name of an error, such as `AccessDenied`, that nothing else has."""
@@ -461,6 +473,8 @@ _NAME_PART = lazy_pattern(r"[A-Z]?[a-z]{2,}")
 _CASE_WORDS = frozenset(("test", "tests", "the", "and", "for", "with", "not", "can", "has"))
 _CODE_NUMBER = lazy_pattern(r"(?<![\w.,:/-])[1-5]\d\d(?![\w,:/-]|\.\d)")
 _NUMBER = lazy_pattern(r"\d+(?:[:.,-]\d+)+")
+_ANY_NUMBER = lazy_pattern(r"\d+")
+_FAULTS_COUNTED = lazy_pattern(r"\b([1-9]\d*) (?:\w+ )?(?:fail\w*|errors?|problems?)\b", re.IGNORECASE)
 _DROPPED_COMMON = _COMMON - {"main", "user", "index", "test"}
 
 

@@ -86,7 +86,8 @@ class Necessity:
         facts = self._facts
         if failed.result_kind is ResultKind.FINDING or self._invented.is_used(failed):
             return False
-        if facts.answer is not None and judged.said is not Said.CONCEALED and self._is_waived(failed, judged):
+        is_claimed = judged.said is Said.CONCEALED and _SAID_GONE.search(self._answer_text) is None
+        if facts.answer is not None and not is_claimed and self._is_waived(failed, judged):
             return True
         if (facts.answer is None or facts.answer.turn <= known_turn(failed)) and not source_says_success(facts.trace):
             return False
@@ -260,7 +261,7 @@ def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
 
 
 _SAID_GONE = lazy_pattern(
-    r"\b(?:already (?:gone|deleted|removed)|(?:was|were) gone|(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
+    r"\b(?:already (?:gone|deleted|removed)|(?:gone|deleted|removed) already|(?:was|were) gone|(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
     r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
     r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
 )

@@ -53,6 +53,7 @@ _MAY_BE_TAKEN = frozenset((StepOutcome.INVALID, StepOutcome.UNKNOWN_TOOL))
 _MAX_LATER = 60  # how many calls after a write without a result are looked at
 
 
+_NOT_FOUND = lazy_pattern(r"not[ _]found|no such|does not exist|unknown|no \w+ found")
 _DATE_OR_NUMBER = lazy_pattern(r"\d[\d.:/+-]*(?:t[\d:.+-]+z?)?")
 _ORDERS = lazy_pattern(
     r"\b(?:and (?:then )?(?:fix|deploy|commit|push|send|install|publish|create|start|restart)|please)\b"
@@ -113,6 +114,7 @@ class RecoveryAnalysis:
             rivals=facts.errors,
             series=facts.calls_like(failed),
             named_since=facts.named_since(failed),
+            mended_by=facts.mended_by(failed),
         )
         self._calls[failed.number] = call
         judged = self._statements.about(call, known)
@@ -218,7 +220,18 @@ class RecoveryAnalysis:
         "Is anything left to migrate?", and `migrate status` ends with 3: such a result is a probe's answer.
         """
         is_told = judged.said is Said.REPORTED and judged.statement is not None and judged.statement.is_final
-        return is_told and self._may_answer(failed)
+        return is_told and (self._may_answer(failed) or self._is_lookup_answered(failed))
+
+    def _is_lookup_answered(self, failed: Step) -> bool:
+        """Whether a tool that looks something up did not find it, and the answer to the user's question is yes or no.
+
+        "Does Kim have an account?", `get_user` finds none, "No, there is none."
+        """
+        effect = main_effect(effects_of(failed.call))
+        is_lookup = effect is not None and effect.command is None and kind_of(failed.call.name or "") is ToolKind.READS
+        if not is_lookup or _NOT_FOUND.search((failed.error or "").casefold()) is None:
+            return False
+        return asks_for_words(self._facts.request_before(failed)) and self._statements.direct_answer() is not None
 
     def _may_answer(self, failed: Step) -> bool:
         """Whether the user asked a question before a program ended with an error code."""

@@ -107,10 +107,10 @@ _COULD_NOT_RUN = lazy_pattern(
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|\b(?:sdk|"
     r"ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
-    r"\bnetwork (?:is|connect\w+|error|request|time-?out|failure|problem|un\w+)|no space left|\benospc\b|"
+    r"\bnetwork (?:is|connect\w+|error|request|time-?out|failure|problem|un\w+)|eai_again|etimedout|no space left|\benospc\b|"
     r"read-only file system|heap limit|out of memory|cannot allocate|quota exceeded|licen[cs]es? (?:ha(?:ve|s) not been|"
     r"(?:is|are|was|were) not|not) accepted|could not (?:resolve|transfer|verify that)|is not installed|is not set\b|command could not|missing the dependency|"
-    r"npm err! (?:404|code e4\d\d)|could not determine executable|could not load cache|executable file not found|"
+    r"npm err(?:!|or) (?:404|code e4\d\d)|could not determine executable|could not load cache|executable file not found|"
     r"can't (?:open file|cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|"
     r"\bcannot execute\b|^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|"
     r"unable to|no such) |no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |"
@@ -367,7 +367,7 @@ def _kind(
     is_answer = is_answer or (code == 1 and _asks_before_reading(effects) and not body_of(text).strip())
     if is_answer and not _is_shell_error(text, last):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
-    if (code and body_of(text).strip().casefold() in _NO_WORDS) or (code == _DIFFERS and _tells_by_code(effects)):
+    if (code and body_of(text).strip().casefold() in _NO_WORDS) or _tells_by_code(effects, code):
         return ResultKind.PROBE, VerdictRule.ANSWER_BY_EXIT_CODE
     failed = _blamed(effects, text) or effect
     if _is_shell_error(text, failed) and not _asks_for_programs(failed):
@@ -386,13 +386,16 @@ def _kind(
     return ResultKind.FAILURE, VerdictRule.FAILED_CALL
 
 
-_DIFFERS = 2  # "succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation)
+# "Succeeded, there is a diff": `terraform plan -detailed-exitcode` (HashiCorp's documentation); `gh run view
+# --exit-status` and `jq --exit-status` end with 1 for a failed run, and for false or null (their manuals).
+_DIFFERS = 2
+_CODES_ASKED = {"detailed-exitcode": _DIFFERS, "exit-status": 1}
 
 
-def _tells_by_code(effects: tuple[Effect, ...]) -> bool:
-    """Whether a program was asked to tell by its exit code whether anything differs."""
+def _tells_by_code(effects: tuple[Effect, ...], code: int | None) -> bool:
+    """Whether a program was asked to tell something by its exit code, and this is the code for it."""
     words = (word for effect in effects if effect.command is not None for word in effect.command.words)
-    return any(word.lstrip("-") == "detailed-exitcode" for word in words)
+    return code is not None and any(_CODES_ASKED.get(word.lstrip("-")) == code for word in words)
 
 
 def _of_probe(
@@ -788,8 +791,11 @@ class KnownPaths:
     def _first(self) -> Mapping[str, int]:
         first: dict[str, int] = {}
         for turn, text in self._texts():
-            for name in _FILE_NAME.findall(text.casefold()):
-                first.setdefault(name, turn)
+            for name in _FILE_NAME.findall(text):
+                if (
+                    not (name.isalpha() and name.islower()) or f"/{name}" in text or f"{name}/" in text
+                ):  # "which version"
+                    first.setdefault(name.casefold(), turn)
         return first
 
     def are_named(self, targets: Iterable[str], before: int) -> bool:

@@ -33,6 +33,7 @@ MAX_READ_CHARS = 20_000
 
 NOT_INSTALLED = lazy_pattern(
     r"command not found|: not found\b|no such (?:sub)?command|not recogni[sz]ed as|not installed|no module named|"
+    r"executable (?:doesn['’]t|does not) exist|"
     r"(?:code|status)\W{1,3}127\b|unknown (?:skill|tool|command)",
     re.IGNORECASE,
 )
@@ -280,6 +281,17 @@ class SessionFacts:
             return frozenset(name for name in brought if len(name) > 3) - old
         return brought & passed - old
 
+    def mended_by(self, failed: Step) -> frozenset[str]:
+        """The names and numbers in a command between the late reply to a failure and its repair: `ufw allow 80/tcp`."""
+        turn = self.late_reply_to(failed)
+        first = bisect_left(self.step_turns, turn) if turn else len(self.steps)
+        change = next((step for step in self.steps[first : first + 1] if step.is_good and changes(step)), None)
+        if change is None or _only_writes(change) or _doer(change) == _doer(failed):
+            return frozenset()
+        known = f"{failed.call.raw_arguments} {self.request_before(failed)}".casefold()
+        words = _WORD_OR_NUMBER.findall(change.call.raw_arguments[:_FEW_CHARS].casefold())
+        return frozenset(word for word in words if word not in known)
+
     @cached_property
     def errors(self) -> tuple[str, ...]:
         """The errors of the session, each once."""
@@ -393,12 +405,25 @@ class SessionFacts:
 
         If none does, the first part for a call before any change that worked, the others for a later one.
         """
-        request = self.request_before(failed)
+        before = self._request_before_assent(failed)
+        if before:
+            return f"{self._own_wish(before, failed)}\n{self.request_before(failed)}"
+        return self._own_wish(self.request_before(failed), failed)
+
+    def _own_wish(self, request: str, failed: Step) -> str:
         words = _stems_of(f"{failed.call.name} {failed.call.raw_arguments[:MAX_READ_CHARS]}") - self._good_stems
         parts = [part for part in _wishes(request) if len(part.split()) > 1 or len(part) > _STEM or _is_cjk(part)]
         own = [part for part in parts if not words.isdisjoint(_stems_of(part))]
         is_first = not 0 < self.first_good_change <= failed.number
         return " ".join(own or (parts[:1] if is_first else parts[1:])) or request
+
+    def _request_before_assent(self, failed: Step) -> str:
+        """The longer request before the few words that the user last said before a step, "" if they are no few."""
+        count = bisect_left(self._user_turns, failed.location.turn)
+        texts = [text for _, text in self.user_texts[max(0, count - _MAX_TEXTS) : count]]
+        if len(texts) < _SEVERAL or len(texts[-1].split()) > _FEW_WORDS or _is_cjk(texts[-1]):
+            return ""
+        return next((text for text in reversed(texts[:-1]) if len(text.split()) > _FEW_WORDS), "")
 
     @cached_property
     def _good_stems(self) -> frozenset[str]:
@@ -458,9 +483,11 @@ def _urls_in_a_row(text: str) -> Iterator[frozenset[str]]:
 
 _GIVEN = lazy_pattern(r"(?<!\w)(?P<name>\w{1,80})(?=[\"'`]?\s?[:=]\s?[\"'`]?(?P<value>[\w.-]{1,80})(?![\w.-]))")
 _NUMBER = lazy_pattern(r"\d+")
-_NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*")
+# A name, or a value that is more than an integer: `5_000`, `5s`, `0x1388`, `5.0`, `00:05`.
+_NAME = lazy_pattern(r"[^\W\d]\w{2,}(?:[.-]\w+)*|\d+(?:[:.,-]\d+)+|\d+[^\W\d]\w*")
 _MAX_ERRORS, _MAX_SILENT_LOOKS = 20, 3
-_STEM = 5
+_STEM, _SEVERAL, _FEW_WORDS, _FEW_CHARS = 5, 2, 6, 400
+_WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 _WISH_END = lazy_pattern(
     r",(?!\s*(?:that|which|who|dass|der|die|das|que|qui|che|что|чтобы|що|щоб|że|żeby|že|který|dat)\b)|[;.!?](?=\s|$)|"
     r"[\n，、；。]|(?<!\S)(?:and|then|und|dann|et|puis|ensuite|y|luego|e|poi|depois|i|oraz|potem|pak|и|і|та|потом|"

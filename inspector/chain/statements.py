@@ -83,12 +83,12 @@ _GUESSES = lazy_pattern(
 )
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
-    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|"
+    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|"
     r"only|`[^`\n]{1,60}`|[\w.'-]{2,40})\b ?)(?:[^\s,.;:]{1,60} ){0,5}?(?:is|are|was|were|has|have|had|needs|needed|"
     r"forgot|wants|expects|lacks|does|did|can|must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|"
     r"moved|runs|waits|holds|keeps|takes|requires|contains|returns|reproduces|stands|starts|ends|ships|reads|writes|"
     r"calls|differs|depends|points|(?<!the )(?<!a )(?<!an )\w{3,}ed|\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|"
-    r"from|for|on|in|with|at|as|\d+)\b)|\w{3,}['’]s)\b",
+    r"from|for|on|in|with|at|as|after|before|over|into|through|without|once|twice|too|even|\d+)\b)|\w{3,}['’]s)\b",
     re.IGNORECASE,
 )
 # The words of other languages are not those of the error, which is in English.
@@ -102,8 +102,8 @@ _NOT_ENGLISH = lazy_pattern(
 
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
-    r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have)(?:n['’]t|"
-    r" not)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
+    r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|should|must)"
+    r"(?:n['’]t| ?not|['’]t)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
     r"trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
     r"muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|existe|es)|pas|manque|faut|"
     r"falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
@@ -158,7 +158,7 @@ _NO_SUBJECT = lazy_pattern(
 )
 # That it took more than one attempt, in constructions of which a language has few.
 _SECOND_TRY = lazy_pattern(
-    r"\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
+    r"\b(?:first|erster|premier|primer|primo) (?:try|attempt|versuch|essai|intento|tentativo)\b|\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
     r"\b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|\b(?:deuxième|seconde|troisième) (?:essai|"
     r"tentative)\b|\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|"
     r"\b(?:втор|треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|"
@@ -320,11 +320,12 @@ class Statements:
 
     def _reports_at_end(self, sentence: str, failed: FailedCall) -> bool:
         clauses, terms = self._clauses(sentence, failed), failed.terms
-        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING and says_none_left(clauses):
+        is_finding = failed.is_lost and failed.step.result_kind is ResultKind.FINDING
+        if is_finding and (says_none_left(clauses) or _only_claims(clauses, failed)):
             return False
         if self._tells_without_denial(sentence, clauses, failed):
             return True
-        if failed.is_lost and failed.step.result_kind is ResultKind.FINDING:
+        if is_finding:
             clauses = tuple(clause for clause in clauses if not clause.denies or not excludes_only(clause))
         if not failed.is_lost and failed.is_of_rival(sentence):
             return False
@@ -369,6 +370,8 @@ class Statements:
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
             return True
         if failed.is_lost and (failed.gives_code(sentence) or failed.quotes_error(sentence)):
+            return True
+        if failed.is_lost and any(clause.admits and failed.counts_faults(clause.text) for clause in clauses):
             return True
         if says_already(failed.step, sentence):
             return (
@@ -500,6 +503,11 @@ _ONLY = lazy_pattern(
 )
 
 
+def _only_claims(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
+    """Whether a sentence denies nothing and claims that a check passes, whatever else it has of what was found."""
+    return not any(clause.denies for clause in clauses) and claims_effect(clauses, failed)
+
+
 def _only_counts(clause: Clause) -> bool:
     """Whether a clause denies only by a count of fewer than all."""
     return counts_part(clause.text) and not clause.admits
@@ -543,8 +551,20 @@ def _reports_late(sentence: str, failed: FailedCall) -> bool:
     if _PLAN.match(sentence) is not None:
         return False
     is_named = failed.names_line(sentence) or failed.names_found(sentence) or failed.names_case(sentence)
+    if not failed.is_lost and any(_states_defect(clause, failed) for clause in clauses_of(sentence)):
+        return True
     echoes = failed.echoes(sentence)
     return is_named or echoes > 1 or (echoes > 0 and denies(sentence)) or failed.names_number(sentence)
+
+
+def _states_defect(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause says how something is that the next command changes: "port 80 is closed", `ufw allow 80`."""
+    if clause.supposes or not (clause.denies or clause.is_done or _STATES.match(clause.text)):
+        return False
+    return not failed.mended_by.isdisjoint(_WORD_OR_NUMBER.findall(clause.text))
+
+
+_WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
 
 
 def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
