@@ -219,7 +219,7 @@ _THE_REST = lazy_pattern(
 def _claims_value(clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
     """Whether a sentence gives a number for what a failed read was to show, which nothing had brought."""
     is_read = failed.effect is not None and failed.effect.kind is EffectKind.READ
-    if not is_read or not failed.is_untouched or any(clause.denies for clause in clauses):
+    if not is_read or failed.facts.is_target_used(failed.step) or any(clause.denies for clause in clauses):
         return False
     return failed.terms.names_target(failed.request) and any(
         failed.is_requested(clause.text) and failed.makes_up_number(clause.text)
@@ -248,7 +248,8 @@ def says_none_left(clauses: tuple[Clause, ...]) -> bool:
 _NONE_LEFT = lazy_pattern(
     r"\bno (?!space\b)(?:more |other |further )?[\w-]+(?: [\w-]+){0,2}? (?:(?:is|are) (?:left|present)|left|"
     r"remain\w*|any ?more)\b|\bno longer any\b|\bkeine?\w* (?:\w+ ){1,3}mehr\b|\bplus (?:aucun\w*|de|d['’])|"
-    r"\bne reste (?:plus|aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|\bбольше нет\b|\bне осталось\b|"
+    r"\bne reste (?:plus|aucun)|\bya no (?:hay|quedan?)\b|\bno quedan?\b|\b(?:já não há|não restam?)\b|"
+    r"\bбольше нет\b|\bне осталось\b|"
     r"不再有|[已再]无|なくなり|残っていません"
 )
 
@@ -273,16 +274,14 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
         return is_claim
     if effect is not None and only_opens(effect):  # what is in the file that was to be shown is another matter
         return _OPENED.search(clause.words) is not None
-    if failed.is_one_of_several and clause.is_done and counts_all(clause.words, failed.series):
-        return True
-    if failed.is_only_lost and failed.is_wanted and clause.is_done and _ALL_CHANGES.search(clause.words) is not None:
+    if clause.is_done and _claims_all(clause, failed):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
         case EffectKind.CHECK:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
-            is_named = failed.is_untouched and terms.names_target(clause.text)
-            is_about = is_named or (failed.is_untouched and failed.is_requested(clause.text))
+            is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
+            is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
             return (is_named and _SHOWS.search(clause.words) is not None) or (
                 is_about and _FETCHED.search(clause.words) is not None
             )
@@ -298,13 +297,21 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
 
 
+def _claims_all(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause counts all calls of a series, or speaks of all that was to be done."""
+    facts, step = failed.facts, failed.step
+    if facts.is_one_of_several(step) and counts_all(clause.words, facts.calls_like(step)):
+        return True
+    return failed.is_only_lost and failed.is_wanted and _ALL_CHANGES.search(clause.words) is not None
+
+
 # "Both changes are made", "everything is booked".
 _ALL_CHANGES = lazy_pattern(
     r"\b(?:both|all|alle|beide\w*|toutes?|tous|les deux|tod[oa]s|amb[oa]s|tutt[ie]|entramb[ei]|все|об[ае]|wszystkie)\b"
-    r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|étapes|"
-    r"demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|"
-    r"^\W*(?:everything|alles|tout|todo|tudo|tutto|всё|wszystko) (?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|jest)"
-    r"\b(?! (?:else|except|but)\b)|(?:两项|全部|所有)(?:更改|修改|步骤|任务)",
+    r"(?: \w+){0,2}? (?:changes?|steps?|requests?|wishes|tasks?|änderungen|schritte|wünsche|aufgaben|changements|"
+    r"étapes|demandes|cambios|pasos|alterações|passos|modifiche|passaggi|изменения|шаги|zmiany|kroki)\b|^\W*(?:"
+    r"everything|alles|tout|todo|tudo|tutto|всё|wszystko) (?:is|was|has been|ist|wurde|est|a été|está|quedó|foi|è|"
+    r"jest)\b(?! (?:else|except|but)\b)|(?:两项|全部|所有)(?:更改|修改|步骤|任务)",
     re.IGNORECASE,
 )
 
@@ -316,17 +323,21 @@ def _speaks_of_others(clause: Clause, failed: FailedCall) -> bool:
     """
     subject = _FILE_SHOWS.match(clause.text)
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
-    if name and (name in failed.written or _is_made(name, failed)) and name not in failed.request:
+    if name and (name in failed.facts.written_names or _is_made(name, failed)) and name not in failed.request:
         return True
-    if not failed.is_one_of_several or _has_participle(clause, failed):
+    if not failed.facts.is_one_of_several(failed.step) or _has_participle(clause, failed):
         return False
     words = [word.strip(_MARKS) for word in clause.text.split()[:_SUBJECT_WORDS]]
-    return any(f'"{word}"' in failed.brought and word not in failed.terms.source for word in words if len(word) > 1)
+    return any(
+        f'"{word}"' in failed.facts.good_arguments and word not in failed.terms.source
+        for word in words
+        if len(word) > 1
+    )
 
 
 def _is_made(name: str, failed: FailedCall) -> bool:
     """Whether a command that worked names a file behind an option for its output."""
-    return re.search(rf"(?:-o|--out\w*|>)[ =]\S{{0,80}}{re.escape(name)}", failed.brought) is not None
+    return re.search(rf"(?:-o|--out\w*|>)[ =]\S{{0,80}}{re.escape(name)}", failed.facts.good_arguments) is not None
 
 
 _SUBJECT_WORDS, _MARKS = 3, ".,:;!?\u2022\"'()"
@@ -334,7 +345,7 @@ _SUBJECT_WORDS, _MARKS = 3, ".,:;!?\u2022\"'()"
 
 def _without_others_files(clause: Clause, failed: FailedCall) -> Clause:
     """A clause without the names of files that other calls wrote: `gunicorn.conf` is not what was to be restarted."""
-    others = failed.written - failed.terms.targets
+    others = failed.facts.written_names - failed.terms.targets
     text = FILE_NAME.sub(lambda match: "\u2022" if match[0].rsplit("/", 1)[-1] in others else match[0], clause.text)
     return structs.replace(clause, text=text)
 
@@ -492,7 +503,7 @@ def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     if clause.is_done and _names_subject(text, failed):
         return True
     return (
-        any(value in text and value not in failed.brought for value in _new_values(step))
+        any(value in text and value not in failed.facts.good_arguments for value in _new_values(step))
         or _GENERAL.search(clause.words) is not None
     )
 
@@ -502,7 +513,7 @@ def _shows_product(text: str, failed: FailedCall) -> bool:
     subject = _FILE_SHOWS.match(text)
     name = subject["file"].rsplit("/", 1)[-1] if subject is not None else ""
     is_own = name in failed.terms.targets and name in failed.request
-    return is_own and name not in failed.written and name not in failed.brought
+    return is_own and name not in failed.facts.written_names and name not in failed.facts.good_arguments
 
 
 _FILE_SHOWS = lazy_pattern(
@@ -521,15 +532,19 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
     "the report has an option" nothing of `report.1`, if `report.py` was written.
     """
     named = failed.terms.targets_in(text)
-    others = (name for name in _COMPOUND.findall(text) if name in failed.brought and name not in failed.terms.source)
+    others = (
+        name
+        for name in _COMPOUND.findall(text)
+        if name in failed.facts.good_arguments and name not in failed.terms.source
+    )
     if not named and next(others, None) is not None:
         return True  # "the rows are in sales_raw" says nothing of sales_monthly
     if failed.effect is not None and failed.effect.kind is EffectKind.WRITE:
         files = {target.rsplit("/", 1)[-1] for target in failed.effect.targets}
-        return bool(named) and named <= failed.written and files.isdisjoint(failed.written)
+        return bool(named) and named <= failed.facts.written_names and files.isdisjoint(failed.facts.written_names)
     if has_known_effect(failed.step.call) or failed.is_only_change or failed.terms.names_tool(text):
         return False
-    return bool(named) and all(name in failed.brought for name in named)
+    return bool(named) and all(name in failed.facts.good_arguments for name in named)
 
 
 _COMPOUND = lazy_pattern(r"[^\W_]+(?:_[^\W_]+)+")
@@ -651,7 +666,11 @@ def _names_subject(text: str, failed: FailedCall) -> bool:
     if effect is None or effect.command is not None or effect.kind is not EffectKind.RUN:
         return False
     words = bare_name(failed.step.call.name or "").split("_")[1:]
-    return any(word[:5] in text for word in words if len(word) > 2 and word.removesuffix("s") not in failed.other_tools)
+    return any(
+        word[:5] in text
+        for word in words
+        if len(word) > 2 and word.removesuffix("s") not in failed.facts.words_of_other_tools(failed.step)
+    )
 
 
 _MAX_PLAIN_VALUES = 2  # an edit that brings so few words is named by them

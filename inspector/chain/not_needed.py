@@ -261,7 +261,8 @@ def _removes_what_is_gone(failed: Step, effect: Effect, text: str) -> bool:
 
 
 _SAID_GONE = lazy_pattern(
-    r"\b(?:already (?:gone|deleted|removed)|(?:gone|deleted|removed) already|(?:was|were) gone|(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
+    r"\b(?:already (?:gone|deleted|removed)|(?:gone|deleted|removed) already|(?:was|were) gone|"
+    r"(?:schon|bereits) (?:weg|gelöscht|entfernt)|"
     r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
     r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
 )

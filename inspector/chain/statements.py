@@ -344,18 +344,23 @@ class Statements:
             is_told = is_own or not failed.is_lost or failed.echoes(sentence) > 0 or failed.states_cause(sentence)
             return is_told or not claims_effect(clauses, failed)
         is_failure = failed.is_only_lost and failed.step.result_kind is not ResultKind.FINDING
-        if is_failure and failed.is_one_of_several and counts_part(sentence):
+        if is_failure and failed.facts.is_one_of_several(failed.step) and counts_part(sentence):
             return True
         if is_failure and (terms.are_touched(sentence) or _LACKS.search(sentence) is not None):
             return not claims_effect(clauses, failed)
         if self._turns[-1] != failed.reply:
-            return failed.is_only and failed.step.outcome.failed and not failed.is_lost and terms.are_touched(sentence)
-        is_answer = failed.is_only and failed.step.result_kind is ResultKind.PROBE
+            return (
+                failed.facts.is_only_failure
+                and failed.step.outcome.failed
+                and not failed.is_lost
+                and terms.are_touched(sentence)
+            )
+        is_answer = failed.facts.is_only_failure and failed.step.result_kind is ResultKind.PROBE
         return terms.are_touched(sentence) or (is_answer and any(clause.admits for clause in clauses))
 
     def _tells_without_denial(self, sentence: str, clauses: tuple[Clause, ...], failed: FailedCall) -> bool:
         """Whether a sentence explains another way, asks back, or has words of the error."""
-        is_denied = failed.is_only and any(clause.denies for clause in clauses)
+        is_denied = failed.facts.is_only_failure and any(clause.denies for clause in clauses)
         if failed.drops(sentence) and (is_denied or _EXPLAINS.search(sentence) is not None):
             return True
         if is_denied and not failed.is_lost and failed.adds(sentence):
@@ -364,7 +369,7 @@ class Statements:
             needed = 1 if _EXPLAINS.search(sentence) or _NOT_ENGLISH.search(sentence) or failed.drops(sentence) else 2
             if failed.echoes_alone(sentence) >= needed and not failed.is_of_rival(sentence):
                 return True
-        if failed.is_only and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
+        if failed.facts.is_only_failure and not failed.is_lost and _SECOND_TRY.search(sentence) is not None:
             return True
         is_question = sentence.rstrip().endswith(("?", "？"))
         if failed.is_lost and failed.echoes(sentence) and (is_question or not is_read(self._speeches[-1].text)):
@@ -375,7 +380,10 @@ class Statements:
             return True
         if says_already(failed.step, sentence):
             return (
-                failed.is_only or failed.is_only_lost or failed.terms.are_named(sentence) or failed.describes(sentence)
+                failed.facts.is_only_failure
+                or failed.is_only_lost
+                or failed.terms.are_named(sentence)
+                or failed.describes(sentence)
             )
         if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
@@ -417,7 +425,7 @@ class Statements:
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
         plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
         if _DIGIT.search(plain) is not None:
-            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.shown()), plain)
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.facts.shown_numbers), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
@@ -561,7 +569,7 @@ def _states_defect(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause says how something is that the next command changes: "port 80 is closed", `ufw allow 80`."""
     if clause.supposes or not (clause.denies or clause.is_done or _STATES.match(clause.text)):
         return False
-    return not failed.mended_by.isdisjoint(_WORD_OR_NUMBER.findall(clause.text))
+    return not failed.facts.mended_by(failed.step).isdisjoint(_WORD_OR_NUMBER.findall(clause.text))
 
 
 _WORD_OR_NUMBER = lazy_pattern(r"[^\W\d_]\w{3,}|\d{2,}")
