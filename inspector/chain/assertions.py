@@ -173,10 +173,10 @@ _FAILING = (
         r"wyczerpan\w+|zatrzym\w+|wstrzyman\w+|nietknięt\w+"
     ),
     (
-        r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|"
-        r"zablokov\w+|omlouvám|nemožn\w+|nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|"
-        r"nenalez\w+|nenašel|neodpovíd\w*|ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|"
-        r"nepodařil\w*|nepovedl\w*|nepodaril\w*"
+        r"ne(?!j)\w{2,}(?:uje|ují|ají|platí|stačí|běží)|padá|padaj[íi]|spadl\w*|chyb\w+|selhal\w*|selhává|bohužel|"
+        r"odmít\w+|odmiet\w+|nedostupn\w+|zlyhal\w*|rozbit\w+|obsazen\w*|vypršel\w*|zablokov\w+|omlouvám|nemožn\w+|"
+        r"nemohu|nemůž\w+|nešl\w+|nejde|neexist\w+|nefung\w+|nepro(?:šl|ch)\w*|nenalez\w+|nenašel|neodpovíd\w*|"
+        r"ne(?!arly|wly|atly|u|pal|bul|o)\w{3,}l[aiyo]?|vyčerpan\w+|pln[ýáé]|nepodařil\w*|nepovedl\w*|nepodaril\w*"
     ),
     r"помил\w+|пада\w+|впал\w*|відмов\w*|відхил\w+|бракує|неможлив\w+|зламан\w*|на жаль|зайнят\w*|не вдал\w+|вибачте",
     (
@@ -210,8 +210,9 @@ _FAILING = (
         r"epäonnistu\w+|virhe\w*|valitettavasti|hylät\w+|puuttu\w+|varattu|estetty|mahdoto\w+|punai\w+"
     ),
     (
-        r"έμειν\w+|μπλοκ\w+|χαλασμέν\w+|απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|απορρίφ\w+|"
-        r"gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|xin lỗi|bị chặn"
+        r"έμειν\w+|μπλοκ\w+|χαλασμέν\w+|απέτυχ\w+|αποτ[υύ]χ\w+|αποτυγχάν\w+|σκάει|σφάλμα\w*|δυστυχώς|αδύνατ\w+|λείπ\w+|"
+        r"απορρίφ\w+|gagal|ditolak|kesalahan|sayangnya|maaf|hilang|rusak|penuh|lỗi|thất bại|từ chối|thiếu|rất tiếc|"
+        r"xin lỗi|bị chặn"
     ),
     (
         r"و?(?:فشل\w*|خطأ|أخطاء|تعذ\w+|مرفوض\w*|رفض\w*|للأسف|عذر\w+|مستحيل|مشغول\w*|محجوز\w*)|"
@@ -275,13 +276,13 @@ _DONE = folded_pattern(
     r"\b(?:now|ora|adesso|si trov\w+|is|are|was|were|has|have|had|been|got|gets|\w{2,}ed|made|set|put|wrote|written|"
     r"sent|built|ran|run|runs|live|up|ready|done|uses|è|jetzt|nun|ist|sind|wurde\w*|hat|habe|haben|ge\w{2,}(?:t|en)|"
     r"verwendet|est|sont|été|ai|maintenant|désormais|dorénavant|\w{2,}ée?s?|está\w*|\w{3,}(?<!metad)(?:at|it|ut|unt|"
-    r"ert|olt|ost|ess)[oa]|(?:за|от|с)крыт[аоы]?|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|foram|agora|теперь|"
-    r"готов\w*|\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|jsou|byl[aoiy]?|"
-    r"bol[aoi]|má|hotov\w*|sú|\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|blev|klart?|"
-    r"er nu|er nå|færdig\w*|ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|elkészült|"
-    r"valmis|on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|acum|τώρα|"
-    r"sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|\b(?:it|that|there|all|everything)['’]s\b|['’](?:ve|re)\b|"
-    r"[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
+    r"ert|olt|ost|ess)[oa]|(?:за|от|с)крыт[аоы]?|fue|fueron|ha|he|han|ahora|quedó|\w{2,}[aeií]d[oa]s?|\w{2,}[ióé]|foi|"
+    r"foram|agora|теперь|готов\w*|\w{2,}(?:лен|ан|ен|ён|нят)[оаы]?|jest|są|został\w*|ma teraz|mają|gotowe?|zrobion\w+|"
+    r"jsou|byl[aoiy]?|bol[aoi]|má|hotov\w*|sú|\w{3,}(?:ано|ено|ито|ені|ані)|є|має|готово|zijn|werd|heeft|heb|klaar|är|"
+    r"blev|klart?|er nu|er nå|færdig\w*|ferdig\w*|artık|tamamlandı|\w{3,}(?:ıldı|ildi|uldu|üldü|ndı|ndi)|sunt|kész|"
+    r"elkészült|valmis|on (?:nyt|\w{3,}t[ut]?[uy])|είναι|έτοιμ\w+|sudah|telah|selesai|nå|nu|teď|teraz|зараз|şimdi|nyt|"
+    r"acum|τώρα|sekarang|đã|xong|و?تم\w?|أصبح\w*|הוא|מוכן\w*|\w+תי)\b|\b(?:it|that|there|all|everything)['’]s\b|"
+    r"['’](?:ve|re)\b|[✅✓✔☑]|\[x\]|已|了|现在|現在|完成|成功|ました|済|完了|"
     rf"今|{KOREAN_PAST}|완료|चुक|[गद][यि]ा है|แล้ว",
 )
 

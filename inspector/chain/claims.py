@@ -485,7 +485,13 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
         return True
     is_script = failed.effect is not None and "." in failed.effect.subject
     is_done = _EXISTS.search(clause.words) is not None or (is_script and clause.is_done)
-    return is_done and failed.terms.names_tool(clause.text)
+    return is_done and _own_terms(failed).names_tool(clause.text)
+
+
+def _own_terms(failed: FailedCall) -> FailureTerms:
+    """The terms without the words of tasks that the same program ran and that worked: `make docs`, `make deploy-docs`."""
+    names = failed.terms.names - failed.facts.task_stems_beside(failed.step)
+    return structs.replace(failed.terms, names=names) if names else failed.terms
 
 
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:

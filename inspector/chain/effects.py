@@ -732,11 +732,11 @@ def _arguments_only_ask(arguments: Mapping[str, Json], words: Iterable[str] = ()
 _MAX_SQL_CHARS = 4_000
 # At the beginning of a text or after a semicolon: a word that begins a statement, with what has to follow it.
 _STATEMENTS = lazy_pattern(
-    r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|truncate)\s+"
-    r"(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|function|trigger)"
-    r"|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|"
-    r"select\s|explain\s|describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|"
-    r"\\(?:d[a-z]{0,2}|l)\+?(?:\s|\Z)|\.(?:tables|schema|databases|indexes)\b)",
+    r"(?:\A|;)\s*(?:(?P<changes>insert\s+into|update\s+[\w.\"`\[]+\s+set|delete\s+from|(?:create|alter|drop|"
+    r"truncate)\s+(?:or\s+replace\s+|temp\w*\s+|unique\s+)?(?:table|index|view|database|schema|user|role|type|column|"
+    r"function|trigger)|grant\s|revoke\s|merge\s+into|replace\s+into|mutation\b[^{}]{0,80}\{)|select\s|explain\s|"
+    r"describe\s|show\s+(?:tables|databases|columns|index|create)|query\b[^{}]{0,80}\{|\\(?:d[a-z]{0,2}|l)\+?(?:\s|"
+    r"\Z)|\.(?:tables|schema|databases|indexes)\b)",
     re.IGNORECASE,
 )
 

@@ -265,10 +265,12 @@ class FailedCall(Struct, frozen=True):
     def states_cause(self, text: str, *, only_faults: bool = False) -> bool:
         """Whether a text states the cause of the error, in words that are in neither the call nor the request."""
         result = self.step.result.content if self.step.result is not None else ""
-        known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request}".casefold()
+        known = f"{self.step.call.raw_arguments[:_READ_CHARS]} {self.request} {self.facts.texts_before(self.step)}"
+        known = known[: 2 * _READ_CHARS].casefold()
         error = f"{(self.step.error or '')[:400]} {result[:600]}"
         causes = causes_in(error, text[:_READ_CHARS], only_faults=only_faults)
-        return any(word not in known for word in causes)
+        least = _STEM if self.step.result_kind is ResultKind.FINDING else None  # a test is named after what it checks
+        return any(word[:least] not in known for word in causes)
 
     def names_line(self, text: str) -> bool:
         """Whether a text names the line of a file at which the error is: "line 7" for `Makefile:7: ***`."""

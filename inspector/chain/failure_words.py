@@ -121,12 +121,12 @@ _ADMISSION = lazy_pattern(
     r"\b(?:could(?: not|n['’]t)|can(?:not|['’]t| not)|unable|(?:was|were|am|are|is)(?: not|n['’]t) (?:able|available|"
     rf"possible|working|reachable|found)|fail(?:ed|s|ure)?|{_TROUBLE}|sorry|unfortunately|apologi[sz]e|regret|"
     r"(?:did|does|do)(?: not|n['’]t) (?:work|exist|return|find|respond|succeed|complete|match|load|answer|get|give|"
-    r"show|contain|have|support|recogni[sz]e|allow|let|go|accept|receive|seem|yield|provide|produce|manage|come|see|know)|"
-    r"won['’]t|(?:have|has|had|got|received|with) no (?:\w+ )?(?:tools?|access|answer|results?|response|data|"
-    r"information|records?|permission|way|luck|such)|"
-    r"there (?:is|was|are|were) no (?!(?:fees?|charges?|costs?|need|extra|additional|limits?|further|doubt)\b)|"
-    r"went wrong|refused|rejected|denied|timed out|time-?out|unavailable|not found|no (?:answer|result|response|luck)|"
-    r"without success|unsuccessful(?:ly)?|missing|invalid|mistake|incorrect|broken|(?:is|was|are|were|be) down)\b",
+    r"show|contain|have|support|recogni[sz]e|allow|let|go|accept|receive|seem|yield|provide|produce|manage|come|see|"
+    r"know)|won['’]t|(?:have|has|had|got|received|with) no (?:\w+ )?(?:tools?|access|answer|results?|response|data|"
+    r"information|records?|permission|way|luck|such)|there (?:is|was|are|were) no (?!(?:fees?|charges?|costs?|need|"
+    r"extra|additional|limits?|further|doubt)\b)|went wrong|refused|rejected|denied|timed out|time-?out|unavailable|"
+    r"not found|no (?:answer|result|response|luck)|without success|unsuccessful(?:ly)?|missing|invalid|mistake|"
+    r"incorrect|broken|(?:is|was|are|were|be) down)\b",
     re.IGNORECASE,
 )
 

@@ -175,7 +175,8 @@ class InventedValues:
         for step in self._facts.steps[first : first + _MAX_CALLS]:
             if step.location.turn > self._facts.step_turns[first] or (is_line and runs_shell(step.call)):
                 break  # a command brings no ids: another port or name in the next one is the agent's choice
-            found = self._made_up(identifiers(step), turn=step.location.turn, since=failed.location.turn)
+            passed = (value for value in identifiers(step) if not self._is_composed(value))
+            found = self._made_up(passed, turn=step.location.turn, since=failed.location.turn)
             if found is not None:
                 return found, step.location.turn, step
         answer = self._facts.answer
@@ -192,6 +193,11 @@ class InventedValues:
             return None
         last = self._facts.steps[-1]
         return found, answer.turn, last if is_terminal(last.call.name) else None
+
+    def _is_composed(self, value: str) -> bool:
+        """Whether an e-mail address has both its parts from the user: "invite tom@ and eva@, both at b.example"."""
+        name, _, host = value.partition("@")
+        return bool(host) and self._facts.is_users(name) and self._facts.is_users(host)
 
     def _made_up(self, values: Iterator[str], *, turn: int, since: int) -> str | None:
         """The first of the values that was made up; most calls and answers have none, and need no table."""

@@ -138,9 +138,16 @@ class Necessity:
             effect.kind is not EffectKind.WRITE
             and not self._names(effect)
             and judged.said is Said.REPORTED
-            and NOT_INSTALLED.search(text) is not None
+            and (NOT_INSTALLED.search(text) is not None or self._is_own_check(failed, effect, text))
             and not self._is_request_denied(failed, judged)
         )
+
+    def _is_own_check(self, failed: Step, effect: Effect, text: str) -> bool:
+        """Whether nobody asked for a check, a build or a plan after a change, and the machine kept it from running."""
+        words = effect.command.operands[:2] if effect.command is not None else ()
+        verifies = effect.kind is EffectKind.CHECK or not _VERIFYING.isdisjoint(words)
+        is_last = 0 < self._facts.last_good_change < failed.number
+        return verifies and is_last and _NOT_READY.search(text) is not None and not self.is_requested(failed)
 
     def _is_request_denied(self, failed: Step, judged: Judged) -> bool:
         """Whether the sentence on a failure denies what the user asked for: "I could not convert the report"."""
@@ -208,8 +215,9 @@ class Necessity:
     def _names(self, effect: Effect) -> bool:
         """Whether the user named a program, or the kind of check that it is."""
         program = effect.command.program if effect.command is not None else ""
-        words = {program, *effect.subject.split()} - {""}
-        return any(word.casefold() in text for _, text in self._facts.user_texts for word in words)
+        words = {word.casefold() for word in (program, *effect.subject.split())} - {""}
+        named = (_WORD.findall(text) for _, text in self._facts.user_texts)
+        return any(not words.isdisjoint(text) for text in named)
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""
@@ -266,16 +274,24 @@ _SAID_GONE = lazy_pattern(
     r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
     r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
 )
+_VERIFYING = frozenset(("build", "plan", "validate", "compile", "config", "check", "test"))
+# What a machine lacks that a check needs.
+_NOT_READY = lazy_pattern(
+    r"cannot connect|can't connect|connection refused|econnrefused|could not (?:resolve|connect|translate host)|"
+    r"no such host|getaddrinfo|network is unreachable|daemon|no valid credential|credentials|not logged in|display",
+    re.IGNORECASE,
+)
 _TAKING_AWAY = frozenset(("rm", "rmi", "remove", "delete", "del", "--delete", "uninstall", "drop", "unset", "destroy"))
 
 
 # A condition of what may be done, not of what happens: "if you can", not "if the test fails".
 _IF_POSSIBLE = lazy_pattern(
     r"\bif (?:(?:you|we|it|that|this|there|time)\b[^,.;]{0,24}\b(?:can|could|possible|quick|easy|works?|time|allows?)|"
-    r"possible|feasible)\b|\boptional(?:ly)?\b|\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|"
-    r"zeit)\b|\bsi (?:puedes|puede ser|es posible|se puede|da tiempo|possible|tu peux|vous pouvez|"
-    r"c['’]est possible)\b|\bse (?:der|puder\w*|possível|for possível|conseguir\w*|possibile|puoi|riesci)\b|"
-    r"\bесли (?:можно|можешь|сможешь|получится|возможно)\b|如果(?:可以|可能|方便)|可能なら|できれば|できたら"
+    r"possible|feasible|(?:you (?:can )?find|there (?:is|are)) (?:it|one|any|some)|available)\b|\boptional(?:ly)?\b|"
+    r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|\bsi (?:puedes|puede ser|"
+    r"es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|\bse (?:der|puder\w*|possível|"
+    r"for possível|conseguir\w*|possibile|puoi|riesci)\b|\bесли (?:можно|можешь|сможешь|получится|возможно)\b|如果(?:可以|"
+    r"可能|方便)|可能なら|できれば|できたら"
 )
 _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")

@@ -106,16 +106,16 @@ _COULD_NOT_RUN = lazy_pattern(
     r"no tests (?:ran|found|were found|collected)|no rule to make target|no targets specified|permission denied|"
     r"cannot find module ['\"]?[^'\"\n]{0,80}(?:jest|vitest|mocha|eslint|typescript|bin)|operation not permitted|"
     r"enoent|could not (?:read|find) (?:package\.json|config|a task)|sandbox|unable to (?:connect|locate)|\b(?:sdk|"
-    r"ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|"
-    r"\bnetwork (?:is|connect\w+|error|request|time-?out|failure|problem|un\w+)|eai_again|etimedout|no space left|"
-    r"\benospc\b|read-only file system|heap limit|out of memory|cannot allocate|quota exceeded|"
-    r"licen[cs]es? (?:ha(?:ve|s) not been|(?:is|are|was|were) not|not) accepted|could not (?:resolve|transfer|"
-    r"verify that)|is not installed|is not set\b|command could not|missing the dependency|"
-    r"npm err(?:!|or) (?:404|code e4\d\d)|could not determine executable|could not load cache|executable file not found|"
-    r"can't (?:open file|cd to)|cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|"
-    r"\bcannot execute\b|^(?!error|warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|"
-    r"unable to|no such) |no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |"
-    r"\w{1,4}: )?(?:\d+: )?\S+: not found|^make: \S+: no such file",
+    r"ndk|jdk|toolchain|compiler|interpreter)\b[^\n]{0,40}\bnot (?:be )?found|dial tcp|i/o timeout|\bnetwork (?:is|"
+    r"connect\w+|error|request|time-?out|failure|problem|un\w+)|eai_again|etimedout|no space left|\benospc\b|"
+    r"read-only file system|heap limit|out of memory|cannot allocate|quota exceeded|licen[cs]es? (?:ha(?:ve|"
+    r"s) not been|(?:is|are|was|were) not|not) accepted|could not (?:resolve|transfer|verify that)|is not installed|"
+    r"is not set\b|command could not|missing the dependency|npm err(?:!|or) (?:404|code e4\d\d)|"
+    r"could not determine executable|could not load cache|executable file not found|can't (?:open file|cd to)|"
+    r"cannot open|no configuration|couldn't find (?:a |the )?(?:config|eslint)|usage:|\bcannot execute\b|^(?!error|"
+    r"warning|fatal|note|\w*(?:error|exception):)\w[\w-]*: (?:cannot|could not|can't|unable to|no such) |"
+    r"no such file or directory: ['\"]?(?:\.?venv|node_modules)|^(?:/\S+: |\w{1,4}: )?(?:\d+: )?\S+: not found|"
+    r"^make: \S+: no such file",
     re.IGNORECASE | re.MULTILINE,
 )
 # Summaries of checks in which something failed, for sources that record no exit code.

@@ -329,6 +329,8 @@ def _is_part_of_check(failed: Step, later: Step) -> bool:
 
 def _is_other_check(failed: Step, later: Step) -> bool:
     """Whether two checks are made by different programs: a unit test passes, and the end-to-end test never ran."""
+    if VerdictRule.PROGRAM_MISSING in failed.rules:
+        return False
     effects = [main_effect(effects_of(step.call)) for step in (failed, later)]
     programs = [checker_of(effect) for effect in effects if effect is not None]
     return len(programs) == 2 and None not in programs and programs[0] != programs[1]

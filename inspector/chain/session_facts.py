@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import pairwise
 
 from weaklink.inspector.chain.assertions import denies
-from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks
+from weaklink.inspector.chain.effects import EffectKind, effects_of, main_effect, only_asks, runs_task
 from weaklink.inspector.chain.failure_words import Speech
 from weaklink.inspector.chain.provenance_terms import folded_names, leaves
 from weaklink.inspector.chain.steps import Certainty, Step
@@ -138,18 +138,29 @@ class SessionFacts:
         return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
 
     def is_target_used(self, failed: Step) -> bool:
-        """Whether a call that worked names the target of a failed one, which for an unknown tool is any short value."""
+        """Whether a call that worked names the target of a failed one, which for an unknown tool are its short values."""
         effect = main_effect(effects_of(failed.call))
         targets: Sequence[str] = effect.targets if effect is not None else ()
         if effect is not None and not targets and effect.command is None:
             values = (value.casefold() for _, value in leaves(failed.call.arguments) if isinstance(value, str))
             targets = [value for value in values if 3 < len(value) < 80]
+            return bool(targets) and all(target in self.good_arguments for target in targets)
         return any(target in self.good_arguments for target in targets)
 
     @cached_property
     def good_arguments(self) -> str:
         """The arguments of the calls that worked, in lower case: one text, which is searched at once."""
         return "\n".join(step.call.raw_arguments[:MAX_READ_CHARS].casefold() for step in self.steps if step.is_good)
+
+    def task_stems_beside(self, failed: Step) -> frozenset[str]:
+        """The stems of the words of other tasks that the program of a failed call ran, and that worked."""
+        mine = main_effect(effects_of(failed.call))
+        if mine is None or mine.command is None or not runs_task(mine.command.program):
+            return frozenset()
+        effects = (effect for step in self.steps if step.is_good for effect in effects_of(step.call))
+        commands = (effect.command for effect in effects if effect.command is not None)
+        same = (command for command in commands if command.program == mine.command.program)
+        return frozenset(word[:_STEM] for command in same for word in command.operands[:2])
 
     @cached_property
     def shown_numbers(self) -> frozenset[str]:
@@ -562,11 +573,10 @@ _QUESTION_END = lazy_pattern(r"[?？؟]\s*$|[\u0370-\u03ff];\s*$|[吗呢か]\W*$
 # Whether somebody can do it is no question: a wish for a deed, in each language.
 _POLITE = lazy_pattern(
     r"\b(?:(?:can|could|would|will) you|please|kannst|könntest|könnten sie|können sie|bitte|peux|pouvez|pourr\w+|"
-    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|můžete|"
-    r"можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|tudn\w+|"
-    r"pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|תוכל\w*|"
-    r"אפשר|možeš|možete|pots|podries)\b|"
-    r"能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|줄 수|주시|해줘|सकते|ช่วย"
+    r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|"
+    r"můžete|можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|"
+    r"tudn\w+|pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|"
+    r"תוכל\w*|אפשר|možeš|možete|pots|podries)\b|能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|줄 수|주시|해줘|सकते|ช่วย"
 )
 
 

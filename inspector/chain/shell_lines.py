@@ -31,7 +31,8 @@ _ASSIGNMENT = lazy_pattern(r"[A-Za-z_]\w*\+?=")
 _ESCAPE = lazy_pattern(r"\\([\s\S])")
 # Interpreters and compilers whose names end in their version; elsewhere digits are part of the name (`flake8`, `2to3`).
 _VERSIONED = lazy_pattern(
-    r"(python|pypy|pip|node|ruby|php|perl|lua|gcc|g\+\+|cpp|clang(?:\+\+)?|java|sqlite|tclsh|guile|emacs|pydoc|gmake)[\d.]+"
+    r"(python|pypy|pip|node|ruby|php|perl|lua|gcc|g\+\+|cpp|clang(?:\+\+)?|java|sqlite|tclsh|guile|emacs|pydoc|"
+    r"gmake)[\d.]+"
 )
 _KEYWORDS_TABLE = "if then else elif fi while until do done esac in { } ! function time"
 _KEYWORDS = frozenset(_KEYWORDS_TABLE.split())

@@ -25,8 +25,8 @@ _KNOBS = lazy_pattern(
 )
 
 _IDENTIFIERS = lazy_pattern(
-    r"(?:.*_)?(?:ids?|path|paths|file|files|file_?name|folder|directory|dir|url|uri|link|number|key|symbol|ticker|query|"
-    r"q|email|sku|sql|name|location|city|place|keyword|keywords)",
+    r"(?:.*_)?(?:ids?|path|paths|file|files|file_?name|folder|directory|dir|url|uri|link|number|key|symbol|ticker|"
+    r"query|q|email|sku|sql|name|location|city|place|keyword|keywords)",
     re.IGNORECASE,
 )
 

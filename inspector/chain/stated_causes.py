@@ -110,9 +110,9 @@ _TABLE = (
     (
         ("too many requests", " 429", "exceed", "limit", "throttl"),
         (
-            r"\b(?:limits?|throttl\w*|rate-?limit\w*|drossel\w*|quota|kontingent\w*|grenze|limite[ns]?|límite\w*|cuota|cota|лимит\w*|превыш\w+|limit\w*|"
-            r"przekrocz\w+|"
-            r"překroč\w+|overschre\w+|överskri\w+|overskr\w+|aş(?:ıldı|ıyor))\b|上限|制限|限额|限制|限流|超过|超出|초과|한도|제한"
+            r"\b(?:limits?|throttl\w*|rate-?limit\w*|drossel\w*|quota|kontingent\w*|grenze|limite[ns]?|límite\w*|cuota|"
+            r"cota|лимит\w*|превыш\w+|limit\w*|przekrocz\w+|překroč\w+|overschre\w+|överskri\w+|overskr\w+|aş(?:ıldı|"
+            r"ıyor))\b|上限|制限|限额|限制|限流|超过|超出|초과|한도|제한"
         ),
     ),
     (

@@ -83,12 +83,13 @@ _GUESSES = lazy_pattern(
 )
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
-    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|that|these|those|it|its|there|i|we|my|our|some\w+|all|both|"
-    r"only|`[^`\n]{1,60}`|[\w.'-]{2,40})\b ?)(?:[^\s,.;:]{1,60} ){0,5}?(?:is|are|was|were|has|have|had|needs|needed|"
-    r"forgot|wants|expects|lacks|does|did|can|must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|"
-    r"moved|runs|waits|holds|keeps|takes|requires|contains|returns|reproduces|stands|starts|ends|ships|reads|writes|"
-    r"calls|differs|depends|points|(?<!the )(?<!a )(?<!an )\w{3,}ed|\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|"
-    r"from|for|on|in|with|at|as|after|before|over|into|through|without|once|twice|too|even|\d+)\b)|\w{3,}['’]s)\b",
+    r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|"
+    r"that|these|those|it|its|there|i|we|my|our|some\w+|all|both|only|`[^`\n]{1,60}`|"
+    r"[\w.'-]{2,40})\b ?)(?:[^\s,.;:]{1,60} ){0,5}?(?:is|are|was|were|has|have|had|needs|needed|forgot|wants|expects|"
+    r"lacks|does|did|can|must|comes|came|belongs|uses|used|means|says|said|skips|exists|changed|moved|runs|waits|"
+    r"holds|keeps|takes|requires|contains|returns|reproduces|stands|starts|ends|ships|reads|writes|calls|differs|"
+    r"depends|points|(?<!the )(?<!a )(?<!an )\w{3,}ed|\w{3,}s (?=(?:an?|the|one|two|only|no|its|by|to|from|for|on|in|"
+    r"with|at|as|after|before|over|into|through|without|once|twice|too|even|\d+)\b)|\w{3,}['’]s)\b",
     re.IGNORECASE,
 )
 # The words of other languages are not those of the error, which is in English.
@@ -102,11 +103,11 @@ _NOT_ENGLISH = lazy_pattern(
 
 # ... unless it names the reason.
 _ACKNOWLEDGES = lazy_pattern(
-    r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|should|must)"
-    r"(?:n['’]t| ?not|['’]t)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|is)\b[^.,]{0,40}\b(?:is|was|has)|"
-    r"trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|first)|properly|wrong|because|"
-    r"muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|existe|es)|pas|manque|faut|"
-    r"falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
+    r"^\W*(?:no|not|none|never)\b|\b(?:no longer|(?:is|was|are|were|does|do|did|has|have|may|can|could|would|wo|"
+    r"should|must)(?:n['’]t| ?not|['’]t)\b|instead|another|alternativ\w+|elsewhere|^\W*th(?:at|"
+    r"is)\b[^.,]{0,40}\b(?:is|was|has)|trying another|another way|differently|need(?:s|ed)? to|have to|must (?:be|"
+    r"first)|properly|wrong|because|muss|fehlt|fehlen|nicht|keine?[nrms]?|falta\w*|hay que|no (?:está|hay|se|permite|"
+    r"existe|es)|pas|manque|faut|falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
     re.IGNORECASE,
 )
 # A final statement that the whole work failed reports whatever was not repaired.
@@ -158,16 +159,17 @@ _NO_SUBJECT = lazy_pattern(
 )
 # That it took more than one attempt, in constructions of which a language has few.
 _SECOND_TRY = lazy_pattern(
-    r"\b(?:first|erster|premier|primer|primo) (?:try|attempt|versuch|essai|intento|tentativo)\b|\b(?:second|third|2nd|3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|"
-    r"\b(?:zweite[nrm]?|dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|\b(?:deuxième|seconde|troisième) (?:essai|"
-    r"tentative)\b|\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|"
-    r"\b(?:втор|треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|"
-    r"第[二三]次(?:尝试|才)|重试后|[二三]回目|再試行",
+    r"\b(?:first|erster|premier|primer|primo) (?:try|attempt|versuch|essai|intento|tentativo)\b|\b(?:second|third|2nd|"
+    r"3rd|another|repeated) (?:try|attempt)\b|\bafter (?:a |one |two )?(?:retry|retries)\b|\b(?:zweite[nrm]?|"
+    r"dritte[nrm]?|neue[nrm]?) (?:versuch|anlauf)\b|\b(?:deuxième|seconde|troisième) (?:essai|tentative)\b|"
+    r"\b(?:segundo|tercer|segunda|terceira) (?:intento|tentativa)\b|\b(?:secondo|terzo) tentativo\b|\b(?:втор|"
+    r"треть)\w+ (?:раз|попытк)\w*|\b(?:drugi\w*|trzeci\w*) (?:raz\w*|prób\w+)|\btweede poging\b|第[二三]次(?:尝试|才)|重试后|"
+    r"[二三]回目|再試行",
     re.IGNORECASE,
 )
 _YES_OR_NO = lazy_pattern(
-    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет|da(?=\W*[,.!:])|tak|nie|ano|áno|ne|так|ні|nee|nej|nei|jo|kyllä|evet|hayır|igen|nem|"
-    r"ναι|όχι|nu|ya|tidak|có|không|نعم|لا|כן|לא|sì)\b|\W*(?:是|不|有|没有|はい|いいえ|네|예|아니)",
+    r"\W*(?:yes|no|ja|nein|oui|non|sí|sim|não|да|нет|da(?=\W*[,.!:])|tak|nie|ano|áno|ne|так|ні|nee|nej|nei|jo|kyllä|"
+    r"evet|hayır|igen|nem|ναι|όχι|nu|ya|tidak|có|không|نعم|لا|כן|לא|sì)\b|\W*(?:是|不|有|没有|はい|いいえ|네|예|아니)",
     re.IGNORECASE,
 )
 
@@ -597,7 +599,7 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
 
 _FEWEST_WORDS = 4
 _ENGLISH_WORD = lazy_pattern(
-    r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|should|"
-    r"must|my|now|but|if|then|there|here|we|you|your|not)\b",
+    r"\b(?:the|of|to|and|is|are|was|were|be|been|it|its|this|that|these|those|with|from|have|had|would|can|could|"
+    r"should|must|my|now|but|if|then|there|here|we|you|your|not)\b",
     re.IGNORECASE,
 )
