@@ -184,8 +184,8 @@ _FAILING = (
         r"nažalost|nedostup\w+|fallen|rebutj\w+"
     ),
     (
-        r"mislukt\w*|fout(?:en|ief)?|gefaald|faal\w*|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|kapot|rood|"
-        r"onmogelijk|onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
+        r"mislukt\w*|mislukken|fout(?:en|ief)?|gefaald|faal\w*|falen|weiger\w*|geweigerd|helaas|ontbreekt|ontbreken|"
+        r"kapot|rood|onmogelijk|onbereikbaar|geblokkeerd|verlopen|bezet|afgewezen|vastgelopen|spijt"
     ),
     (
         r"nur [^\W\d_]\w* (?:kann|können|darf|dürfen)|sol[oa]? \w+ (?:puede|può)|alleen \w+ (?:kan|mag)|"

@@ -489,7 +489,7 @@ def _claims_run(clause: Clause, failed: FailedCall) -> bool:
 
 
 def _own_terms(failed: FailedCall) -> FailureTerms:
-    """The terms without the words of tasks that the same program ran and that worked: `make docs`, `make deploy-docs`."""
+    """The terms without the words of other tasks of the program that worked: `make docs` for `make deploy-docs`."""
     names = failed.terms.names - failed.facts.task_stems_beside(failed.step)
     return structs.replace(failed.terms, names=names) if names else failed.terms
 

@@ -33,7 +33,7 @@ from weaklink.inspector.chain.effects import (
     only_opens,
 )
 from weaklink.inspector.chain.endings import source_says_success
-from weaklink.inspector.chain.failure_terms import says_already
+from weaklink.inspector.chain.failure_terms import family_pattern, says_already
 from weaklink.inspector.chain.invented_values import InventedValues, distinctive_values
 from weaklink.inspector.chain.provenance_terms import leaves
 from weaklink.inspector.chain.session_facts import (
@@ -134,25 +134,26 @@ class Necessity:
         words = judged.statement.text if judged.statement is not None else ""
         if says_already(failed, words) and not denies(words):
             return True
-        return (
-            effect.kind is not EffectKind.WRITE
-            and not self._names(effect)
-            and judged.said is Said.REPORTED
-            and (NOT_INSTALLED.search(text) is not None or self._is_own_check(failed, effect, text))
-            and not self._is_request_denied(failed, judged)
-        )
+        if judged.said is not Said.REPORTED or self._is_request_denied(failed, judged):
+            return False
+        is_not_there = NOT_INSTALLED.search(text) is not None and effect.kind is not EffectKind.WRITE
+        return (is_not_there and not self._names(effect)) or self._is_own_check(failed, effect, text)
 
     def _is_own_check(self, failed: Step, effect: Effect, text: str) -> bool:
         """Whether nobody asked for a check, a build or a plan after a change, and the machine kept it from running."""
-        words = effect.command.operands[:2] if effect.command is not None else ()
-        verifies = effect.kind is EffectKind.CHECK or not _VERIFYING.isdisjoint(words)
-        is_last = 0 < self._facts.last_good_change < failed.number
-        return verifies and is_last and _NOT_READY.search(text) is not None and not self.is_requested(failed)
+        if not 0 < self._facts.last_good_change < failed.number or _NOT_READY.search(text) is None:
+            return False
+        asked = self._facts.texts_before(failed)
+        if effect.kind is EffectKind.CHECK:
+            return family_pattern(effect.subject).search(asked) is None
+        words = _VERIFYING.intersection(effect.command.operands[:2] if effect.command is not None else ())
+        return bool(words) and not _share_a_word(words, asked)
 
     def _is_request_denied(self, failed: Step, judged: Judged) -> bool:
         """Whether the sentence on a failure denies what the user asked for: "I could not convert the report"."""
         sentence = judged.statement.text if judged.statement is not None else ""
         asked = frozenset(_words_and_pairs(self._facts.request_before(failed)))
+        asked -= frozenset(_words_and_pairs(f"installed {failed.error}"))  # the cause
         denials = (clause for clause in clauses_of(sentence) if clause.denies)
         return any(not asked.isdisjoint(_words_and_pairs(clause.text)) for clause in denials)
 
@@ -216,8 +217,10 @@ class Necessity:
         """Whether the user named a program, or the kind of check that it is."""
         program = effect.command.program if effect.command is not None else ""
         words = {word.casefold() for word in (program, *effect.subject.split())} - {""}
-        named = (_WORD.findall(text) for _, text in self._facts.user_texts)
-        return any(not words.isdisjoint(text) for text in named)
+        named = (word for _, text in self._facts.user_texts for word in _WORD.findall(text))
+        return any(
+            name.startswith(word) and len(name) - len(word) < _LONGEST_ENDING for name in named for word in words
+        )
 
     def _quotes(self, failed: Step, intent: Intent) -> bool:
         """Whether the final answer mentions the step's target, or a value that only its result contained."""
@@ -274,6 +277,7 @@ _SAID_GONE = lazy_pattern(
     r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
     r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
 )
+_LONGEST_ENDING = 4  # "tests", "linting" for `test`, `lint`; "Dockerfile" is no `docker`
 _VERIFYING = frozenset(("build", "plan", "validate", "compile", "config", "check", "test"))
 # What a machine lacks that a check needs.
 _NOT_READY = lazy_pattern(
@@ -290,8 +294,8 @@ _IF_POSSIBLE = lazy_pattern(
     r"possible|feasible|(?:you (?:can )?find|there (?:is|are)) (?:it|one|any|some)|available)\b|\boptional(?:ly)?\b|"
     r"\b(?:wenn|falls)\b[^,.;]{0,24}\b(?:kannst|möglich|geht|klappt|schnell|zeit)\b|\bsi (?:puedes|puede ser|"
     r"es posible|se puede|da tiempo|possible|tu peux|vous pouvez|c['’]est possible)\b|\bse (?:der|puder\w*|possível|"
-    r"for possível|conseguir\w*|possibile|puoi|riesci)\b|\bесли (?:можно|можешь|сможешь|получится|возможно)\b|如果(?:可以|"
-    r"可能|方便)|可能なら|できれば|できたら"
+    r"for possível|conseguir\w*|possibile|puoi|riesci)\b|\bесли (?:можно|можешь|сможешь|получится|возможно)\b|"
+    r"如果(?:可以|可能|方便)|可能なら|できれば|できたら"
 )
 _AND = lazy_pattern(r"[,;]|\b(?:and|und|et|y|e|и|ed)\b|[，、；]")
 _SENTENCE_END = lazy_pattern(r"[.!?\n。！？]+(?:\s+|$)")

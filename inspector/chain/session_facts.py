@@ -138,7 +138,7 @@ class SessionFacts:
         return is_said or bisect_right(self.step_turns, tried) < len(self.steps)
 
     def is_target_used(self, failed: Step) -> bool:
-        """Whether a call that worked names the target of a failed one, which for an unknown tool are its short values."""
+        """Whether a call that worked names the target of a failed one: for an unknown tool, its short values."""
         effect = main_effect(effects_of(failed.call))
         targets: Sequence[str] = effect.targets if effect is not None else ()
         if effect is not None and not targets and effect.command is None:

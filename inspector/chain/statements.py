@@ -378,7 +378,7 @@ class Statements:
             return True
         if failed.is_lost and (failed.gives_code(sentence) or failed.quotes_error(sentence)):
             return True
-        if failed.is_lost and any(clause.admits and failed.counts_faults(clause.text) for clause in clauses):
+        if failed.is_lost and any(clause.admits and self._tells_result(clause, failed) for clause in clauses):
             return True
         if says_already(failed.step, sentence):
             return (
@@ -390,6 +390,13 @@ class Statements:
         if failed.is_lost and any(_states_cause(clause, failed) for clause in clauses):
             return not claims_effect(clauses, failed) or not names_effect(clauses, failed)
         return failed.describes(sentence) and not claims_effect(clauses, failed)
+
+    def _tells_result(self, clause: Clause, failed: FailedCall) -> bool:
+        """Whether a clause that admits something has the number of faults, or is on the only check that was asked for."""
+        if failed.counts_faults(clause.text):
+            return True
+        is_finding = failed.is_only_lost and failed.step.result_kind is ResultKind.FINDING
+        return is_finding and failed.facts.is_only_failure and failed.terms.family_is_named(self._asked)
 
     def _claims(self, sentence: str, failed: FailedCall) -> bool:
         return claims_effect(self._clauses(sentence, failed), failed)

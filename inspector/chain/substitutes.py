@@ -132,6 +132,7 @@ class Substitutes:
             does_same = later.kind is mine.kind and (
                 mine.kind is not EffectKind.RUN or not names.isdisjoint(_operand_names(later))
             )
+            does_same = does_same or (later.kind is mine.kind and _covers(step, mine))
             if (is_alike and later.kind in (mine.kind, EffectKind.RUN, EffectKind.WRITE)) or (is_missing and does_same):
                 is_same = not is_missing and _is_run_in(mine, step)  # `curl a | tee b` after `curl c`
                 how = Recovery.SAME_INTENT if is_same else Recovery.OTHER_TOOL
@@ -293,6 +294,16 @@ def _uses_existing(step: Step, failed: Step, mine: Effect, target: str) -> bool:
         and target in (word.casefold() for word in later.command.operands)
         for later in effects_of(step.call)
     )
+
+
+def _covers(step: Step, mine: Effect) -> bool:
+    """Whether a later line runs over all files of a kind of which a command was given one: `*.png` for `a.png`."""
+    operands = mine.command.operands if mine.command is not None else ()
+    kinds = {word.rsplit(".", 1)[-1] for word in operands if "." in word.strip(".")}
+    return not kinds.isdisjoint(_GLOB.findall(step.call.raw_arguments[:MAX_READ_CHARS]))
+
+
+_GLOB = lazy_pattern(r"\*\.(\w{1,8})\b")
 
 
 def _made_by(failed: Step) -> frozenset[str]:
