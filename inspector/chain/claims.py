@@ -144,7 +144,7 @@ _IRREGULAR = MappingProxyType(
 _TRANSLATED = MappingProxyType(
     {
         "commit": r"committet|eingecheckt|commit[eé]\w*|comit\w+|confirmad\w+|коммит\w*|закоммич\w+",
-        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*|"
+        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|envi(?:ad\w+|ei|é)|запуш\w+|отправлен\w*|"
         r"(?:ist|sind|liegt|liegen|est|sont|está|están|estão|és|són|è|sono|jest|są|je|jsou|är|er|staat|"
         r"staan) (?:\w+ ){0,2}?(?:auf|im|beim|sur|au|en|al|no|na|nel|sul|w|på|op) (?:(?:dem|den|le|la|el|il|o|het|"
         r"de) )?(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|dépôt distant|zdaln\w+)|на (?:сервере|"
