@@ -319,7 +319,7 @@ def clauses_of(sentence: str) -> tuple[Clause, ...]:
 
 # What denies in one language and is another word in the language of the sentence: Portuguese "no", Swedish "sin",
 # Romanian "mai", Spanish "red", English "cap" and "sense".
-_PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|num|numa|esse|essa|isso)\b"
+_PORTUGUESE = r"[ãõ]|\b(?:estão|foi|foram|uma|você|pela|pelo|às|ao|aos|também|já|agora|num|numa|esse|essa|isso)\b"
 _SCANDINAVIAN = r"[åøæäö]|\b(?:och|og|har|är|er|med|til|till|ikke|inte|det|den)\b"
 _HOMOGRAPHS = tuple(
     (lazy_pattern(language, re.IGNORECASE), lazy_pattern(word, re.IGNORECASE))
@@ -412,14 +412,13 @@ def _without_words(text: str, words: tuple[re.Pattern[str], ...]) -> str:
 
 def _blank(match: re.Match[str]) -> str:
     """What is read for words that only sound like a failure: that all is well, or nothing at all."""
-    return " ok " if _WELL.match(match[0]) else " \u2022 "
+    return " \u2022 " if _NO_STATE.match(match[0]) else " ok "
 
 
-_WELL = folded_pattern(
-    r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
-    r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
-    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
-    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
+# Names of things and conditions; the others say that nothing is wrong.
+_NO_STATE = folded_pattern(
+    r"(?:if|in case|whenever|for|of|about|on|as|when|with|against|the rest|instead|unused|why|\d+ skipped|"
+    r"(?:handl|rais|throw|return|catch|log|print)\w*|would|might|may|will|can|could|errors?)\b"
 )
 
 

@@ -85,12 +85,6 @@ _PASSES = (
     r"минават|минаха|passen|verds|prolaz\w*|prechádza\w*|prešl\w*|verzi|átment\w*|zöld\w*|sikeres\w*|läpi|vihre\w+|"
     r"περν\w+|πράσιν\w+|lulus|hijau|vượt qua|đạt|نجح\w*|ناجح\w*|עוברות|עברו)"
 )
-_CHANGED = (
-    r"(?:fix(?:ed|es)|updat\w+|chang(?:ed|es)|add(?:ed|s)|creat(?:ed|es)|writ(?:ten|es)|wrote|replac(?:ed|es)|"
-    r"edit(?:ed|s)|implement(?:ed|s)|remov(?:ed|es)|renam(?:ed|es)|correct(?:ed|s)|appl(?:ied|ies)|refactor\w+|saved?|"
-    r"delet(?:ed|es)|mov(?:ed|es)|modif(?:ied|ies)|insert(?:ed|s)|set\b|now (?:has|uses|contains|reads|says|returns)|"
-    r"in place|done|complete[d]?|converted|migrated)"
-)
 _IRREGULAR = MappingProxyType(
     {
         "send": "sent|delivered|informed|told|wrote|written|knows|contacted|notified|on (?:its|the) way|out",
@@ -150,7 +144,7 @@ _IRREGULAR = MappingProxyType(
 _TRANSLATED = MappingProxyType(
     {
         "commit": r"committet|eingecheckt|commit[eé]\w*|comit\w+|confirmad\w+|коммит\w*|закоммич\w+",
-        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|enviad\w+|запуш\w+|отправлен\w*|"
+        "push": r"gepusht|hochgeladen|pouss\w+|subid\w+|envi(?:ad\w+|ei|é)|запуш\w+|отправлен\w*|"
         r"(?:ist|sind|liegt|liegen|est|sont|está|están|estão|és|són|è|sono|jest|są|je|jsou|är|er|staat|"
         r"staan) (?:\w+ ){0,2}?(?:auf|im|beim|sur|au|en|al|no|na|nel|sul|w|på|op) (?:(?:dem|den|le|la|el|il|o|het|"
         r"de) )?(?:remot\w*|origin|github|gitlab|servidor|server\w*|serveur|dépôt distant|zdaln\w+)|на (?:сервере|"
@@ -270,10 +264,10 @@ def _claims_finding(clause: Clause, failed: FailedCall) -> bool | None:
 
 def _claims(clause: Clause, failed: FailedCall) -> bool:
     effect, terms = failed.effect, failed.terms
+    if effect is not None and only_opens(effect):
+        return False  # what is in the file that was to be shown is another matter
     if failed.step.result_kind is ResultKind.FINDING and (is_claim := _claims_finding(clause, failed)) is not None:
         return is_claim
-    if effect is not None and only_opens(effect):  # what is in the file that was to be shown is another matter
-        return _OPENED.search(clause.words) is not None
     if clause.is_done and _claims_all(clause, failed):
         return True
     match effect.kind if effect is not None else EffectKind.RUN:
@@ -281,10 +275,7 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
             is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
-            is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
-            return (is_named and _SHOWS.search(clause.words) is not None) or (
-                is_about and _FETCHED.search(clause.words) is not None
-            )
+            return is_named and _SHOWS.search(clause.words) is not None
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN if _speaks_of_others(clause, failed):
@@ -293,8 +284,7 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             own = _without_others_files(clause, failed)
             return _claims_run(own, failed) or _claims_change(own, failed) or _claims_request(clause, failed)
         case EffectKind.WRITE:
-            is_general = failed.is_alone and _CHANGE.search(clause.words) is not None
-            return is_general or _claims_change(clause, failed) or _claims_request(clause, failed)
+            return _claims_change(clause, failed) or _claims_request(clause, failed)
 
 
 def _claims_all(clause: Clause, failed: FailedCall) -> bool:
@@ -381,8 +371,7 @@ def _claims_request(clause: Clause, failed: FailedCall) -> bool:
     is_program = effect is not None and effect.command is not None and effect.kind is not EffectKind.WRITE
     if is_about and not is_program and _NOW.search(clause.words) is not None and not is_others:
         return True
-    is_english = _ENGLISH.search(clause.words) is not None
-    if not failed.is_only_lost or is_english:
+    if not failed.is_only_lost:
         return False
     is_short = is_about and _ROMANCE.search(failed.request) is not None and _ENDS_IN_PARTICIPLE.search(clause.words)
     return bool(is_short) or _HAPPENED_ELSEWHERE.search(clause.words) is not None
@@ -410,12 +399,6 @@ _ENDS_IN_PARTICIPLE = lazy_pattern(
     r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
     re.IGNORECASE,
 )
-_FETCHED = lazy_pattern(
-    r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
-    r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
-    re.IGNORECASE,
-)
-_OPENED = lazy_pattern(r"\bopen(?:ed)?\b|\b(?:geöffnet|ouvert|abiert|apert|abert|открыт|otwart|otevř)", re.IGNORECASE)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
@@ -425,7 +408,6 @@ _NOW = lazy_pattern(
     r"most már|τώρα|πλέον|ara|sekarang|kini|bây giờ|từ nay|الآن|עכשיו|מעכשיו)\b|现在|現在|今は|今後|이제|अब|ตอนนี้",
     re.IGNORECASE,
 )
-_ENGLISH = lazy_pattern(r"\b(?:the|are|were|and|with|has|have|it|this)\b", re.IGNORECASE)
 
 
 # What the user will get is a claim that it is on its way.
@@ -497,10 +479,8 @@ def _own_terms(failed: FailedCall) -> FailureTerms:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
-    if _NAMES_CAUSE.search(clause.words) is not None:
-        return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
-    if clause.is_done and is_named and not _describes(clause, failed):
+    if clause.is_done and is_named:
         return True
     if is_named and _shows_product(text, failed):
         return True
@@ -554,26 +534,6 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
 
 
 _COMPOUND = lazy_pattern(r"[^\W_]+(?:_[^\W_]+)+")
-
-
-def _describes(clause: Clause, failed: FailedCall) -> bool:
-    """Whether a clause only describes what a command was run with, or what else was done to it.
-
-    "The worker has two replicas" and "I refactored the tax module" say nothing of `kubectl apply -f worker.yaml` and
-    `git push origin feature/tax`.
-    """
-    effect = failed.effect
-    if effect is None or effect.kind is not EffectKind.RUN or effect.command is None or "." in effect.subject:
-        return False
-    if _OWN_ACT.search(clause.words) is not None:
-        return True
-    return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
-
-
-_NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
-_OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
-_HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
-_CHANGE = lazy_pattern(rf"\b{_CHANGED}", re.IGNORECASE)
 
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:

@@ -314,7 +314,7 @@ def main_effect(effects: tuple[Effect, ...]) -> Effect | None:
 def place_of(call: ToolCall) -> str | None:
     """The folder in which the main program of a shell's line works, as far as the call names it; else None.
 
-    It is the one of the program's own option, else of the last `cd` before it, else of the tool's argument.
+    It is the one of the program's own option, else of the `cd`s before it, else of the tool's argument.
     """
     effects = effects_of(call)
     main = main_effect(effects)
@@ -326,7 +326,8 @@ def place_of(call: ToolCall) -> str | None:
     before = (effect.command for effect in effects[: effects.index(main)])
     entered = [command.operands[0] for command in before if command and command.program == "cd" and command.operands]
     argument = next((call.arguments[key] for key in _FOLDER_KEYS if key in call.arguments), None)
-    place = next(iter((*named, *entered[::-1], argument)), None)
+    inside = next((index for index in range(len(entered), 0, -1) if entered[index - 1][0] in "/~$"), 1) - 1
+    place = named[0] if named else "/".join(entered[inside:]) or argument
     return place if isinstance(place, str) and _FOLDER.fullmatch(place) is not None else None
 
 

@@ -265,10 +265,10 @@ _VERBS_ALIKE |= {"truncate": "delete", "drop": "delete", "alter": "create"}
 
 
 def _works_in_other_place(later: Step, failed: Step) -> bool:
-    """Whether two lines do the same in different folders, and the first error does not blame its folder."""
+    """Whether two lines do the same in folders beside each other, and the first error does not blame its folder."""
     places = (place_of(failed.call), place_of(later.call))
-    mine, theirs = (place.rstrip("/") for place in places if place is not None) if all(places) else ("", "")
-    if f"/{mine}".endswith(f"/{theirs}") or f"/{theirs}".endswith(f"/{mine}"):
+    mine, theirs = (f"/{place.strip('/')}/" for place in places if place is not None) if all(places) else ("", "")
+    if mine.endswith(theirs) or theirs.endswith(mine) or mine.startswith(theirs) or theirs.startswith(mine):
         return False
     return _BLAMES_PLACE.search(f"{failed.error}\n{failed.result.content[:2_000] if failed.result else ''}") is None
 
