@@ -356,7 +356,7 @@ class Statements:
         return failed.describes(sentence) and not claims_effect(clauses, failed)
 
     def _tells_result(self, clause: Clause, failed: FailedCall) -> bool:
-        """Whether a clause that admits something has the number of faults, or is on the one check that was asked for."""
+        """Whether a clause that admits something has the number of faults, or is on the check that was asked for."""
         if failed.counts_faults(clause.text):
             return True
         is_finding = failed.is_only_lost and failed.step.result_kind is ResultKind.FINDING
