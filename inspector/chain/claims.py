@@ -420,7 +420,8 @@ _PROMISES = lazy_pattern(
     r"\briceverai\w*|\bполучите\b|\botrzyma(?:sz|cie)?\b|您?将?会?收到|お?届け|届きます"
 )
 _ALL = lazy_pattern(
-    r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|全て",
+    r"\b(?:all|every|everything|each|both|alles?|sämtliche\w*|tous|toutes|todos|todas|все|всё)\b|所有|全部|都|すべて|"
+    r"全て",
     re.IGNORECASE,
 )
 _LOCATED = lazy_pattern(

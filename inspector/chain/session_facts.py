@@ -576,7 +576,8 @@ _POLITE = lazy_pattern(
     r"puedes?|podr[ií]a\w*|podés|puoi|può|potresti|potrebbe|podes?|poderia\w*|consegue\w*|możesz|móg\w+|mohl\w*|můžeš|"
     r"můžete|можеш\w*|можете|могли?|kan (?:je|u|jij|du|ni)|kun (?:je|jij)|kunt u|zou je|voit\w+|voisit\w*|tudsz|"
     r"tudn\w+|pot[ii]ț?i|poți|puteți|ai putea|μπορ\w+|\w+[ae]bilir mi\w*|bisakah|bisa|tolong|có thể|giúp|يمكنك|ممكن|"
-    r"תוכל\w*|אפשר|možeš|možete|pots|podries)\b|能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|줄 수|주시|해줘|सकते|ช่วย"
+    r"תוכל\w*|אפשר|možeš|možete|pots|podries)\b|能不能|能否|可以|帮|請|请|もらえ|くれ(?:ます|ませ)|くださ|できますか|"
+    r"줄 수|주시|해줘|सकते|ช่วย"
 )
 
 
