@@ -256,6 +256,7 @@ class SessionResolver:
         prints = features.query.prints
         trace.turns += turns + 1
         trace.in_flight += 1
+        trace.model, trace.body = features.query.model, features.query.body
         self._cache.touch(trace, features.query.at_s)
         name = f"{trace.key}/{trace.turns}"
         self._open[name] = _OpenRequest(
@@ -349,11 +350,11 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
 
 def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
     """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
-    prompt, text = features.prompt, features.text
+    query, prompt, text = features.query, features.prompt, features.text
     if text is None:
         return None
     found: trace_matching.SessionPlace | None = None
-    for end in cache.text_ends(features.query.scope):
+    for end in cache.text_ends(query.scope):
         if end.length >= len(prompt):
             break
         text.add(prompt[text.length : end.length])
@@ -363,17 +364,20 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
                 found is not None
                 and found.known_length == end.length
                 and found.relation is trace_matching.Relation.CONTINUES
-                and not is_end
+                and (not is_end or (_cached_trace(found).model == query.model != end.trace.model))
             ):
-                continue  # its sibling, which has continued
+                continue  # its sibling, which has continued or has another model
             found = trace_matching.SessionPlace(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,
             )
     text.add(prompt[text.length :])
-    same = cache.longest(features.query.scope, features.query.prints.chain)
-    if found is None or (same is not None and same[0]):
+    if found is None:
+        return None
+    same = cache.longest(query.scope, query.prints.chain)
+    is_own = found.relation is trace_matching.Relation.CONTINUES and _cached_trace(found).model == query.model
+    if same is not None and same[0] and not (is_own and same[1].trace.model != query.model):
         return None
     return (
         found

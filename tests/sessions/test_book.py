@@ -46,9 +46,12 @@ def ask(
     messages: list[Json],
     at_s: float = 0.0,
     so_far: Callable[[str], Turn | None] = lambda request_id: None,
+    *,
+    members: dict[str, Json] | None = None,
     **head: Any,
 ) -> Placement:
-    body: dict[str, Json] = {"model": "m", "messages": messages}
+    """Place a request with these messages; `members` are others of its body."""
+    body: dict[str, Json] = {"model": "m", "messages": messages, **(members or {})}
     request = read_request(PATH, body)
     assert request is not None
     return book.place(RequestHead("POST", PATH, at_s=at_s, **head), request, json.dumps(body).encode(), body, so_far)
