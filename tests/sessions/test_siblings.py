@@ -1,6 +1,5 @@
 """Parallel requests with the same messages: each is a trace of its own, and goes on as such, whatever interleaves."""
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from itertools import count
@@ -9,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.sessions.test_book import answer, ask, assistant, new_book, user
-from weaklink.inspector.apis.providers import read_request
+from tests.sessions.test_book import answer, ask, assistant, complete, new_book, user
 from weaklink.inspector.model import (
     ErrorPhase,
     Generation,
@@ -22,7 +20,6 @@ from weaklink.inspector.model import (
     Turn,
     TurnFlag,
 )
-from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.resolver import Placement, SessionResolver
 from weaklink.inspector.wire.events import DecodedTurn
 
@@ -208,18 +205,11 @@ def test_siblings_of_several_models_whose_answers_are_alike_go_on_with_their_own
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0, 2)])
 def test_raw_texts_of_several_models_that_are_alike_go_on_with_their_own_model(order: tuple[int, ...]) -> None:
     book = new_book()
-    placed = [_complete(book, "Once", name) for name in "abc"]
+    placed = [complete(book, "Once", name) for name in "abc"]
     for one in placed:
         book.answered(one, answer(" upon"))
     for number in order:
-        assert _complete(book, "Once upon a time", "abc"[number]).key == placed[number].key
-
-
-def _complete(book: SessionResolver, prompt: str, model: str) -> Placement:
-    body: dict[str, Json] = {"model": model, "prompt": prompt}
-    request = read_request("/v1/completions", body)
-    assert request is not None
-    return book.place(RequestHead("POST", "/v1/completions", at_s=0.0), request, json.dumps(body).encode(), body)
+        assert complete(book, "Once upon a time", "abc"[number]).key == placed[number].key
 
 
 def test_the_first_word_of_a_client_that_goes_on_early_decides_by_what_arrived() -> None:
