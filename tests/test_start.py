@@ -101,7 +101,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 198),
         (_segment, 145),
-        (_check, 356),
+        (_check, 357),
         (_list, 142),
     ],
 )
