@@ -37,24 +37,20 @@ _RELATIONS = {
 }
 """What may be between a name and its value, by what reads it."""
 _GAPS = {name: lazy_pattern(relation) for name, relation in _RELATIONS.items()}
-_MAX_RECORD_CHARS = 384
+_MAX_RECORD_CHARS, _MAX_TAG_CHARS = 384, 160
+_TAG_BEGINS, _TAG_ENDS = ("<", "&lt;", "u003c", "argument"), (">", "&gt;", "u003e")
+_FIELDS = ("value", "default", "const", "example", "content", "data", "new")
 _OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "(?P<tag>(?!))"))
 """An assignment where no tag ends: the rest of a line is searched for no end of one."""
 
 
-def _patterns(ahead: str) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """The relations that can be in a text that begins so after a name, which are few of them in prose."""
-    is_tag = ">" in ahead or "&gt;" in ahead or "u003e" in ahead
-    for name, relation in _GAPS.items():
-        if name == _ASSIGNMENT:
-            yield name, relation if is_tag else _OUTSIDE_TAGS
-        elif name != "record" or _has_field(ahead):
-            yield name, relation
-
-
 def _has_field(text: str) -> bool:
     """Whether the name of a field that has the value of another may be in a text, such as `value:`."""
-    return (":" in text or "=" in text or "value " in text) and PATTERNS.field_sign.search(text) is not None
+    return (
+        (":" in text or "=" in text or "value " in text)
+        and (any(map(text.__contains__, _FIELDS)) or PATTERNS.short_field.search(text) is not None)
+        and PATTERNS.field_sign.search(text) is not None
+    )
 
 
 class _Named:
@@ -86,6 +82,17 @@ class _Named:
         """Whether it is the name of what is read, `get_password(...)`."""
         return self.lowered[max(self.start - 4, 0) : self.place.found.start()].endswith(("get", "get_"))
 
+    def relations(self) -> Iterator[tuple[str, re.Pattern[str]]]:
+        """The relations that can be between this name and a value, which are few of them in prose."""
+        ahead = self.lowered[self.end : self.end + _MAX_RECORD_CHARS]
+        before = self.lowered[max(self.start - _MAX_TAG_CHARS, 0) : self.start]
+        is_tag = any(map(ahead.__contains__, _TAG_ENDS)) and any(map(before.__contains__, _TAG_BEGINS))
+        for name, relation in _GAPS.items():
+            if name == _ASSIGNMENT:
+                yield name, relation if is_tag else _OUTSIDE_TAGS
+            elif name != "record" or _has_field(ahead):
+                yield name, relation
+
     def judge(self, relation: str, found: re.Match[str]) -> Secret | None:
         """The secret behind a relation."""
         start, opened = found.end(), found["open"]
@@ -101,7 +108,7 @@ class _Named:
 
     def _judge_assigned(self, found: re.Match[str]) -> Secret | None:
         start, opened, gap, quote = found.end(), found["open"], found["gap"], found["quote"]
-        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, 160)
+        is_tag = found["tag"] is not None and self.follows(PATTERNS.tag_begin, _MAX_TAG_CHARS)
         if found["tag"] is not None and not is_tag:
             return None
         is_tag = is_tag or found["label"] is not None
@@ -418,7 +425,7 @@ def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
         return
     named = _Named(place, start, confidence)
     first = None
-    for relation, gap in _patterns(place.lowered[named.end : named.end + _MAX_RECORD_CHARS]):
+    for relation, gap in named.relations():
         found = gap.match(place.lowered, named.end)
         secret = named.judge(relation, found) if found is not None else None
         if secret is not None and (first is None or secret.start < first.start):
