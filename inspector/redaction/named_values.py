@@ -399,6 +399,10 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     follows = PATTERNS.follows.match(view, end)
     if follows is None or follows.lastgroup == "nothing":
         return follows is not None
+    if follows.lastgroup == "number" and found["sign"] != "token":
+        return False
+    if follows.lastgroup == "variable" and found["sign"].endswith(_WHOLE_LINES):
+        return False
     if follows.lastgroup != "digits":
         is_line = follows.lastgroup == "line"
         if (
@@ -409,7 +413,8 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
         ):
             return False
     limit = end + _BESIDE_CHARS
-    if PATTERNS.digit.search(view, end, limit) is None or (word := PATTERNS.word.search(view, end, limit)) is None:
+    begin = follows.end() if follows.lastgroup == "number" else end
+    if PATTERNS.digit.search(view, begin, limit) is None or (word := PATTERNS.word.search(view, begin, limit)) is None:
         return True
     remark = PATTERNS.remark.match(view, end)
     stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
@@ -495,4 +500,5 @@ _NEAR_CHARS = 48  # the same, for a quoted word that need not look made
 _LIKELY_CHARS = 24  # the same, for names that are also used for other things
 _MAX_HEAD_CHARS, _MAX_ROW_CHARS, _MAX_TABLE_CHARS = 160, 160, 300
 _MARK_CHARS = 64  # before a word, in which a mark must be, if prose has such names without a meaning
+_WHOLE_LINES = ("phrase", "mnemonic", "cookie", "authorization")  # whose values may be words, to the end of the line
 _IDENTIFIERS = ("session", "sig", "signature", "code", "cookie", "auth")
