@@ -412,13 +412,19 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
             or (is_line and PATTERNS.separator_before.search(view, max(start - 208, 0), start))
         ):
             return False
-    limit = end + _BESIDE_CHARS
-    begin = follows.end() if follows.lastgroup == "number" else end
-    if PATTERNS.digit.search(view, begin, limit) is None or (word := PATTERNS.word.search(view, begin, limit)) is None:
+    begin, limit = end, end + _BESIDE_CHARS
+    is_count = found["many"] and names.counts_tokens(view, start) and follows.lastgroup in {"number", "type"}
+    if is_count:  # of the words behind it, only one that is near could be a secret
+        begin, limit = follows.end(), follows.end() + _LIKELY_CHARS
+    elif follows.lastgroup == "number":
+        begin = follows.end()
+    if PATTERNS.digit.search(view, begin, limit) is None:
         return True
+    words = (one.start() for one in PATTERNS.word.finditer(view, begin, limit))
+    word = next((at for at in words if not (is_count and PATTERNS.count.match(view, at))), limit)
     remark = PATTERNS.remark.match(view, end)
     stop = PATTERNS.record_end.search(view, remark.end() if remark else end, limit)
-    return stop is not None and stop.end() <= word.start()
+    return word == limit or (stop is not None and stop.end() <= word)
 
 
 def judge_named(place: FoundIntroduction) -> Iterator[Secret]:
