@@ -104,7 +104,7 @@ _COMMANDS = {
     option: lazy_pattern(rf"(?s:.*)(?:{pattern(commands)}){_QUOTE}?,?\s(?:{_ON_THE_LINE}{{0,200}}\s)?{_QUOTE}?\Z")
     for option, commands in RULES.commands.items()
 }
-_MAX_COMMAND_CHARS = 240
+_MAX_COMMAND_CHARS, _MIN_PAIRED_CHARS = 240, 8
 
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
@@ -153,7 +153,12 @@ def _is_password(value: str, _: str) -> bool:
 
 
 def _judge_login(place: FoundIntroduction) -> Secret | None:
-    return place.judge(secret_values.WORD, place.found.end(), lambda value, _: secret_values.is_made(value))
+    def is_secret(value: str, _: str) -> bool:
+        is_told = (place.found["told"] or place.found["are"]) and "/" in place.found[0]  # `login: admin / Violet69`
+        is_paired = is_told and len(value) >= _MIN_PAIRED_CHARS
+        return secret_values.is_made(value) or bool(is_paired and secret_values.has_letters_and_digits(value))
+
+    return place.judge(secret_values.WORD, place.found.end(), is_secret)
 
 
 _JUDGES: dict[str, _Judge] = {

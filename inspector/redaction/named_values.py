@@ -256,6 +256,7 @@ class _Named:
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
                 is_both = re.search("[0-9]", text) and re.search("[A-Za-z]", text)  # a file's name too, in this column
+                is_both = is_both or secret_values.changes_case(text)
                 if is_both and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
@@ -466,6 +467,8 @@ def judge_before_name(place: FoundIntroduction) -> Secret | None:
     end = start + len(value)
     confidence = _confidence_after(place, end)
     is_secret = confidence is not None and secret_values.can_be_quoted_secret(value, confidence)
+    if place.found["verb"] and not secret_values.has_letters_and_digits(value):
+        return None
     return Secret(start, end) if is_secret else None
 
 
@@ -489,6 +492,8 @@ def _may_introduce(gap: str) -> bool:
     """Whether the text between a name and a value gives the value no other name."""
     end = max(len(gap) - _SIGN_CHARS, 0)
     label = PATTERNS.label_sign.search(gap, end) and PATTERNS.own_label.search(gap, max(len(gap) - _LABEL_CHARS, 0))
+    if PATTERNS.owner.fullmatch(gap):
+        return True
     if PATTERNS.other_thing.search(gap, max(len(gap) - _LABEL_CHARS, 0)):
         return False
     if label is None or not label[1].strip("-_") or not PATTERNS.punctuation.search(gap, 0, label.start()):
