@@ -46,11 +46,15 @@ _OUTSIDE_TAGS = lazy_pattern(_RELATIONS[_ASSIGNMENT].replace(part("TAG_REST"), "
 
 def _has_field(text: str) -> bool:
     """Whether the name of a field that has the value of another may be in a text, such as `value:`."""
-    return (
-        (":" in text or "=" in text or "value " in text)
-        and (any(map(text.__contains__, _FIELDS)) or PATTERNS.short_field.search(text) is not None)
-        and PATTERNS.field_sign.search(text) is not None
-    )
+    if not (":" in text or "=" in text or "value " in text):
+        return False
+    for word in _FIELDS:
+        at = text.find(word)
+        while at >= 0:
+            if PATTERNS.field.match(text, at):
+                return True
+            at = text.find(word, at + 1)
+    return PATTERNS.short_field.search(text) is not None
 
 
 class _Named:
@@ -407,10 +411,16 @@ def introduces_nothing(view: str, found: re.Match[str]) -> bool:
     if follows.lastgroup != "digits":
         is_line = follows.lastgroup == "line"
         if (
-            PATTERNS.before_words.search(view, max(start - 208, 0), start)
+            any(map(view[max(start - 208, 0) : start].__contains__, _TAG_BEGINS))
+            or PATTERNS.before_words.search(view, max(start - 208, 0), start)
+            or (view[end] != " " and PATTERNS.call_before.search(view, max(start - 160, 0), start))
             or _has_field(view[end : end + 260])
             or (follows.lastgroup == "cells" and PATTERNS.cells_follow.match(view, end))
-            or (is_line and PATTERNS.separator_before.search(view, max(start - 208, 0), start))
+            or (
+                is_line
+                and PATTERNS.row_follows.match(view, end)
+                and PATTERNS.separator_before.search(view, max(start - 208, 0), start)
+            )
         ):
             return False
     begin, limit = end, end + _BESIDE_CHARS
