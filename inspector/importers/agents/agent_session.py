@@ -25,7 +25,6 @@ from weaklink.inspector.importers.records import Row, read_rows
 from weaklink.inspector.importers.source import JsonObject, Skipped, SourceFile
 from weaklink.inspector.importers.sqlite_tables import DAMAGE, LogTables, open_tables, unread_rest
 from weaklink.inspector.importers.telemetry.framework_messages import read_any_messages
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.json_text import member_at, object_of, objects_of
 from weaklink.inspector.memory import RECORD_MEMORY, TOO_MANY_ROWS, estimated_memory
 from weaklink.inspector.model import (
@@ -46,6 +45,7 @@ from weaklink.inspector.model import (
     TurnFlag,
     Usage,
 )
+from weaklink.inspector.titles import first_words
 
 SessionIds: TypeAlias = tuple[tuple[str, str], ...]
 """The ids of a session, each with its name; one without a value is left out."""

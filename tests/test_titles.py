@@ -2,8 +2,8 @@
 
 import pytest
 
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.model import Part, Role, Turn, TurnFlag
+from weaklink.inspector.titles import first_words
 
 _COMMAND = (
     "<command-message>review…</command-message>\n<command-name>/review</command-name>\n"
