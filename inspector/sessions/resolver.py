@@ -4,7 +4,7 @@ A request that continues no trace begins one: its ids, its parent and the missin
 prompts without a template are compared as texts. Each request is also kept as it was read (`session_cache`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from uuid import uuid4
 
 from msgspec import Struct, structs
@@ -14,9 +14,10 @@ from weaklink.inspector.model.trace import RECORDING_ID
 from weaklink.inspector.sessions import fingerprints, trace_matching
 from weaklink.inspector.sessions.exchange import RequestHead
 from weaklink.inspector.sessions.session_cache import CachedTrace, SessionCache
+from weaklink.inspector.titles import first_words
 from weaklink.inspector.wire.events import DecodedRequest, DecodedTurn
+from weaklink.inspector.wire.provider_json import parse_json
 
-_NAME_LENGTH = 80
 _COPIED = frozenset({model.TurnFlag.COPIED_CONTEXT})
 _WRITTEN_BY_CLIENT = frozenset({model.TurnFlag.SYNTHETIC})
 
@@ -145,7 +146,7 @@ class SessionResolver:
             self._end_at(trace, chain)
             trace.last_answer = chain
             broke = generation is not None and (generation.error or generation.body is not model.BodyState.COMPLETE)
-            trace.complete = trace.complete or not broke
+            trace.complete = trace.complete or not (broke or _has_unreadable_arguments(turn))
             self._cache.mark_window(trace, waiting.last_message, message)
             if any(call.id for call in turn.calls):
                 self._cache.mark_window(trace, b"", message)  # unique, even if the message before it changed
@@ -279,6 +280,18 @@ def _sent(
     return trace.history.add_request(trace.turns, features.turns, new, raw=features.raw) if features.turns else None
 
 
+def _has_unreadable_arguments(turn: model.Turn) -> bool:
+    """Whether the arguments of a call are no JSON: some agents (Qwen Code) then send the same request again."""
+    for call in turn.calls:
+        part = turn.part(call.part)
+        if part is not None and part.text.strip() and not call.custom:
+            try:
+                parse_json(part.text)
+            except ValueError:
+                return True
+    return False
+
+
 def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
     assert place.trace is not None, "only a trace that begins has none"
     return place.trace
@@ -304,7 +317,7 @@ def facts_of(
         parent = model.ParentTrace(place.trace.own_id, place.why)
     return model.Trace(
         (),
-        name=_first_words(features.turns, raw=features.raw),
+        name=first_words(features.turns, *((fingerprints.text_without_template,) if features.raw else ())),
         model=request.model,
         started=None if head.at_s is None else model.Instant(head.at_s),
         external_ids=ids,
@@ -312,22 +325,6 @@ def facts_of(
         parent=parent,
         provenance=model.Provenance(warnings=warnings),
     )
-
-
-def _first_words(turns: Iterable[model.Turn], *, raw: bool) -> str:
-    """The user's first line of text, by which people recognise a conversation; lines of markup are skipped.
-
-    The turns of a raw prompt have the tokens of its chat template in their texts.
-    """
-    for turn in turns:
-        if turn.role is not model.Role.USER:
-            continue
-        texts = (part.text for part in turn.parts if part.name == "text")
-        bare = (fingerprints.text_without_template(turn, text) if raw else text for text in texts)
-        lines = (line.strip() for text in bare for line in text.split("\n"))
-        if line := next((line for line in lines if line and not line.startswith("<")), ""):
-            return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1] + "…"
-    return ""
 
 
 def marked_history(turns: Sequence[model.Turn]) -> tuple[model.Turn, ...]:

@@ -153,8 +153,9 @@ def _again(
 ) -> SessionPlace | None:
     """The same messages again: a retry, a sibling's request, or the same words on another day.
 
-    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed; the
-    last only if the client does not count, since a client that counts marks a first attempt as such. Without any, a
+    Evidence of a retry is the request's key, the client's count of repetitions, or an earlier attempt that failed or
+    whose call nobody can read; the last only if the client does not count, or if no other request with these messages
+    is open, since a client that counts marks a first attempt as such. Without any, a
     request that overlaps another one is its sibling, unless a sibling that got the same answer earlier in the
     conversation has not continued yet: then it is the request of that sibling. Without overlap it is the same request
     again, unless the trace has siblings already (samples that are drawn one after the other), or the client counts this

@@ -80,7 +80,16 @@ def test_a_raw_prompt_is_named_by_the_words_of_its_user(template: str) -> None:
     for words in ("How warm is it in Oslo?", "user manuals?\nWhere?", "<context>\nx\n</context>\nWhy?"):
         begins = complete(new_book(), template.format(words)).begins
         assert begins is not None
-        assert begins.name == {"<": "x"}.get(words[0], words.split("\n", maxsplit=1)[0])
+        assert begins.name == {"<": "Why?"}.get(words[0], words.split("\n", maxsplit=1)[0])
+
+
+def test_a_recording_is_named_by_the_words_of_its_user_as_a_log_is() -> None:
+    rules = "# AGENTS.md instructions for harbour\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"
+    skills = f"<system-reminder>\n{'A skill. ' * 9_000}\n</system-reminder>"
+    for messages in ([f"{skills}<env>x</env>Look at it."], [rules, "Look at it."], [skills, "Look at it."]):
+        begins = ask(new_book(), [{"role": "user", "content": text} for text in messages]).begins
+        assert begins is not None
+        assert begins.name == "Look at it."
 
 
 def test_a_conversation_of_200_requests_holds_each_turn_once() -> None:

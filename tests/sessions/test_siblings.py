@@ -10,6 +10,7 @@ import pytest
 
 from tests.sessions.test_book import answer, ask, assistant, complete, new_book, user
 from weaklink.inspector.model import (
+    CallHeader,
     ErrorPhase,
     Generation,
     GenerationError,
@@ -136,6 +137,22 @@ def test_a_request_after_an_attempt_that_failed_is_its_retry_though_another_one_
     assert (third.key, third.attempt) == (second.key, 2)
     fourth = ask(book, [user("Hi")])
     assert relation(fourth) == (first.key, ParentWhy.SIBLING)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_retried"),
+    [('{"city": "Os', True), ("{'city': 1}", True), ("", False), ('{"city": "Oslo"}', False)],
+)
+def test_the_same_request_after_a_call_that_nobody_can_read_is_a_retry(arguments: str, *, is_retried: bool) -> None:
+    book = new_book()
+    first = ask(book, [user("Hi")], **count_header(0))
+    turn = Turn(Role.ASSISTANT, (Part("call:0", arguments),), calls=(CallHeader("call:0", "weather", "c1"),))
+    book.answered(first, DecodedTurn(turn))
+    second = ask(book, [user("Hi")], **count_header(0))
+    if is_retried:
+        assert (second.key, second.attempt, second.retry_of) == (first.key, 2, first.request_id)
+    else:
+        assert relation(second) == (first.key, ParentWhy.SIBLING)
 
 
 def test_a_client_that_counts_says_that_a_first_attempt_is_none_of_a_retry() -> None:

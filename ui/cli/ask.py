@@ -21,7 +21,8 @@ from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.declaring import INTERRUPTED
-from weaklink.ui.cli.store_options import suggested, trace_ids
+from weaklink.ui.cli.store_options import trace_ids
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.experiments import ask_again
 from weaklink.ui.experiments.ask_views import (
     experiment_of,

@@ -15,8 +15,7 @@ from platformdirs import user_cache_path
 from weaklink.inspector.atomic_write import whole_file
 from weaklink.inspector.errors import StoreError, WeaklinkError
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import FilterError, Store, open_store, place_of
-from weaklink.storage.engine import DatabaseLocation
+from weaklink.storage import FilterError, Store, open_store
 from weaklink.storage.filter import KEYS, parse_filter
 from weaklink.ui.cli.console import print_notice, progress_bar
 from weaklink.ui.views.styled_text import cell_width, counted, visible_line
@@ -28,12 +27,6 @@ LOCK_TIMEOUT_S = 2.0
 _STEP = 100
 _TERM = re.compile(r"\s*(?:(?:not\b|[(-])\s*)*(\w+):")
 _MOST_MARKED = 100_000
-
-
-def suggested(command: str, where: str | DatabaseLocation | None) -> str:
-    """A command to try next as it reads the same database: with `--db` unless that is the user's own."""
-    place = str(where if isinstance(where, DatabaseLocation) else place_of(where))
-    return f"weaklink {command}" if place == str(place_of(None)) else f"weaklink {command} --db {shlex.quote(place)}"
 
 
 def filter_of(words: Sequence[str], expression: str = "") -> str:
