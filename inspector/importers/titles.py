@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from weaklink.inspector.model import Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import after_inserted
 
 _MAX_TITLE_CHARS = 120
 _MAX_READ_CHARS = 20_000
@@ -33,10 +34,16 @@ def first_words(turns: Iterable[Turn]) -> str:
     """
     for turn in turns:
         if turn.role is Role.USER and not turn.flags:
-            text = " ".join(part.text[:_MAX_READ_CHARS] for part in turn.parts if part.name == "text")
+            text = " ".join(_readable(part.text) for part in turn.parts if part.name == "text")
             if line := _wanted(text):
                 return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1].rstrip()}…"
     return ""
+
+
+def _readable(text: str) -> str:
+    """The beginning of a text, or the beginning after the blocks that a client put before it if they are longer."""
+    start = after_inserted(text) if len(text) > _MAX_READ_CHARS else 0
+    return text[start : start + _MAX_READ_CHARS] if start > _MAX_READ_CHARS else text[:_MAX_READ_CHARS]
 
 
 def _wanted(text: str) -> str:

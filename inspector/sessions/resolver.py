@@ -216,7 +216,7 @@ class SessionResolver:
         self._cache.add(trace)
         self._set_request(features, trace, known=place.known, observed=place.observed)
         turns = marked_history(split_text(features.turns, place.known_length))
-        facts = facts_of(head, request, features.hints, own_id, place)
+        facts = facts_of(head, request, features, own_id, place)
         name = self._assign_request_id(features, trace, len(turns))
         if place.known_length:
             sent: model.SentRequest | None = trace.history.add_continued(
@@ -256,6 +256,7 @@ class SessionResolver:
         prints = features.query.prints
         trace.turns += turns + 1
         trace.in_flight += 1
+        trace.model, trace.body = features.query.model, features.query.body
         self._cache.touch(trace, features.query.at_s)
         name = f"{trace.key}/{trace.turns}"
         self._open[name] = _OpenRequest(
@@ -286,12 +287,12 @@ def _cached_trace(place: trace_matching.SessionPlace) -> CachedTrace:
 def facts_of(
     head: RequestHead,
     request: DecodedRequest,
-    hints: trace_matching.SessionHints,
+    features: trace_matching.RequestFeatures,
     own_id: model.ExternalId,
     place: trace_matching.SessionPlace,
 ) -> model.Trace:
     """What is known of a trace when its first request comes; it has no turns yet."""
-    ids = (own_id, *hints.ids)
+    ids = (own_id, *features.hints.ids)
     warnings: tuple[str, ...] = ()
     if request.continues and place.trace is None:
         ids = (*ids, model.ExternalId("previous_response_id", request.continues))
@@ -303,22 +304,27 @@ def facts_of(
         parent = model.ParentTrace(place.trace.own_id, place.why)
     return model.Trace(
         (),
-        name=_first_words(request.turns),
+        name=_first_words(features.turns, raw=features.raw),
         model=request.model,
         started=None if head.at_s is None else model.Instant(head.at_s),
         external_ids=ids,
-        recognised_by=hints.recognised_by,
+        recognised_by=features.hints.recognised_by,
         parent=parent,
         provenance=model.Provenance(warnings=warnings),
     )
 
 
-def _first_words(turns: Iterable[model.Turn]) -> str:
-    """The user's first line of text, by which people recognise a conversation; lines of markup are skipped."""
+def _first_words(turns: Iterable[model.Turn], *, raw: bool) -> str:
+    """The user's first line of text, by which people recognise a conversation; lines of markup are skipped.
+
+    The turns of a raw prompt have the tokens of its chat template in their texts.
+    """
     for turn in turns:
         if turn.role is not model.Role.USER:
             continue
-        lines = (line.strip() for part in turn.parts if part.name == "text" for line in part.text.split("\n"))
+        texts = (part.text for part in turn.parts if part.name == "text")
+        bare = (fingerprints.text_without_template(turn, text) if raw else text for text in texts)
+        lines = (line.strip() for text in bare for line in text.split("\n"))
         if line := next((line for line in lines if line and not line.startswith("<")), ""):
             return line if len(line) <= _NAME_LENGTH else line[: _NAME_LENGTH - 1] + "…"
     return ""
@@ -349,11 +355,11 @@ def _flagged(turn: model.Turn, flags: frozenset[model.TurnFlag]) -> model.Turn:
 
 def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures) -> trace_matching.SessionPlace | None:
     """The trace whose prompt and answer, as one text, are the beginning of a raw prompt without a template."""
-    prompt, text = features.prompt, features.text
+    query, prompt, text = features.query, features.prompt, features.text
     if text is None:
         return None
     found: trace_matching.SessionPlace | None = None
-    for end in cache.text_ends(features.query.scope):
+    for end in cache.text_ends(query.scope):
         if end.length >= len(prompt):
             break
         text.add(prompt[text.length : end.length])
@@ -363,17 +369,20 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
                 found is not None
                 and found.known_length == end.length
                 and found.relation is trace_matching.Relation.CONTINUES
-                and not is_end
+                and (not is_end or (_cached_trace(found).model == query.model != end.trace.model))
             ):
-                continue  # its sibling, which has continued
+                continue  # its sibling, which has continued or has another model
             found = trace_matching.SessionPlace(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,
             )
     text.add(prompt[text.length :])
-    same = cache.longest(features.query.scope, features.query.prints.chain)
-    if found is None or (same is not None and same[0]):
+    if found is None:
+        return None
+    same = cache.longest(query.scope, query.prints.chain)
+    is_own = found.relation is trace_matching.Relation.CONTINUES and _cached_trace(found).model == query.model
+    if same is not None and same[0] and not (is_own and same[1].trace.model != query.model):
         return None
     return (
         found

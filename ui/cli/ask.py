@@ -129,7 +129,8 @@ def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: Spending
         sys.stdout.write(write_json(result_json(result)) + "\n")
     else:
         print_lines(result_lines(result), color=options["color"])
-        print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
+        if result.kept:
+            print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
     if result.is_interrupted:
         raise SystemExit(INTERRUPTED)
     return 0 if result.counted() else 2

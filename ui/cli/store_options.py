@@ -1,6 +1,7 @@
 """Shared by commands that read a database: filters and traces as arguments, and maintenance before reading."""
 
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -88,10 +89,19 @@ def remember_list(store: Store, ids: Sequence[int]) -> None:
 def trace_id(store: Store, word: str) -> int:
     """The number of the trace that a word names; `@3` is the third of the list that was shown last (`#3` in 0.2).
 
-    Raises StoreError if there is none.
+    Raises StoreError if there is none; if the word is a file, the message names the commands that read files.
     """
     if not re.fullmatch(r"[@#][1-9]\d{0,8}", word):
-        return store.summary(word).id
+        try:
+            return store.summary(word).id
+        except StoreError:
+            if not os.path.isfile(word):  # noqa: PTH113 - a Path raises if the word is too long
+                raise
+            file = shlex.quote(word)
+            commands = f"`weaklink check {file}` inspects it, `weaklink tui {file}` opens it"
+            raise StoreError(
+                f"`{word}` is a file, not a trace: {commands}, `weaklink import {file}` imports it"
+            ) from None
     ids = _listed_ids(store, word)
     if int(word[1:]) > len(ids):
         raise StoreError(f"there is no `{word}`: the last list showed {counted(len(ids), 'trace')}")
