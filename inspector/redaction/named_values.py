@@ -373,7 +373,7 @@ class _Named:
             is_list = self.place.found["many"] and not gap.strip(
                 " \"'`\\"
             )  # `secrets "db-creds-v2" not found` are named
-            is_near = is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS and not is_list
+            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
@@ -489,6 +489,8 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
     name = PATTERNS.name_after.match(place.lowered, end, end + _MAX_AFTER_CHARS)
     if name is None:
         return None
+    if name["label"] is not None:  # it may be the label of a choice
+        return SecretConfidence.LIKELY
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
 
