@@ -243,9 +243,8 @@ def changes_often(value: str) -> bool:
 
 def changes_case(value: str) -> bool:
     """Whether a value of letters changes more often between small and capital ones than names in code."""
-    return (
-        value.isascii() and _changes(value) >= _LEAST_CHANGES and re.search("[A-Z]{2}[a-z]|[A-Z]\\Z", value) is not None
-    )
+    changes = value.isascii() and _changes(value) >= _LEAST_CHANGES
+    return changes and re.search("[A-Z]{2}[a-z]|[A-Z]\\Z", value) is not None
 
 
 def has_letters_and_digits(value: str) -> bool:

@@ -32,7 +32,7 @@ from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table
