@@ -259,9 +259,11 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                is_both = re.search("[0-9]", text) and re.search("[A-Za-z]", text)  # a file's name too, in this column
-                is_both = is_both or secret_values.changes_case(text)
-                if is_both and secret_values.can_be_quoted_secret(text, self.confidence):
+                # a file's name too, in this column
+                is_mixed = secret_values.changes_case(text) or all(
+                    re.search(one, text) for one in ("[0-9]", "[A-Za-z]")
+                )
+                if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
