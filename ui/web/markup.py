@@ -30,7 +30,8 @@ RULES = """
 .wl-prose .code, .wl-prose pre { font: 13px/1.5 ui-monospace, "DejaVu Sans Mono", monospace; }
 .wl-prose pre { margin: 0 0 4px; overflow-x: auto; }
 .wl { font: 14px/1.6 ui-monospace, "DejaVu Sans Mono", monospace; white-space: pre; overflow-x: auto; }
-.stMainBlockContainer { max-width: none; padding: 3.5rem clamp(1rem, 1.5vw, 3rem) 2rem; }
+.stMainBlockContainer { max-width: none;
+  padding: 3.5rem var(--wl-side) 2rem calc(var(--wl-menu) + var(--wl-side)); }
 .stMainBlockContainer h1 { font-size: 26px; line-height: 1.25; padding: 0; overflow-wrap: anywhere; }
 .stMainBlockContainer h3 { font-size: 20px; line-height: 1.25; padding: 0.75rem 0 1rem; }
 .stMainBlockContainer :is([data-testid="stText"], [data-testid="stAlert"]) * { font-size: 14px; }
@@ -63,33 +64,14 @@ RULES = """
 .wl-said .wl-aside { font-weight: 400; font-size: 14px; }
 .wl-room { display: flex; align-items: center; justify-content: center; border-radius: 0.5rem;
   border: 1px solid color-mix(in srgb, currentColor 30%, transparent); }
+[class*="st-key-weaklink_watch_"] { display: none; }
 [data-testid="stHeaderActionElements"] { display: none; }
-@media (min-width: 769px) and (min-height: 32rem) {  /* a name may be beside its icon, over the page */
-  :root[data-menu="icons"] :is([data-testid="stSidebar"], [data-testid="stSidebarContent"]) { overflow: visible; }
-}
 .st-key-weaklink_header { position: fixed; inset-block-start: 0.75rem; inset-inline-end: 1rem; z-index: 999992;
   width: min(22rem, 30vw); }
-@media (min-width: 769px) {  /* below, Streamlit's menu opens from a button; here it is names or icons, never nothing */
-  :root { --wl-menu: 13rem; }
-  :root[data-menu="icons"] { --wl-menu: 3.25rem; }
-  [data-testid="stSidebar"] { width: var(--wl-menu) !important; min-width: 0 !important; z-index: 999991; }
-  [data-testid="stSidebar"] > :not([data-testid]) { display: none; }  /* the handle that changes the width */
-  [data-testid="stAppViewContainer"]:not(:has([data-testid="stSidebar"])) { padding-inline-start: var(--wl-menu); }
-  [data-testid="stSidebarContent"] { width: var(--wl-menu); padding: 0 0 3.5rem; overflow-x: hidden; }
-  [data-testid="stSidebarHeader"] { padding: 0 0 0 0.875rem; height: 3.5rem; margin: 0; }
-  [data-testid="stSidebarNav"] { margin: 0 0.5rem; width: auto; }
-  [data-testid="stNavSectionHeader"] { padding-inline-start: 0.625rem; }
-  [data-testid="stSidebarUserContent"] { display: none; }
-  [data-testid="stSidebarNavLink"] { padding-inline: 0.625rem; min-height: 32px; gap: 0.75rem; }
-  :root[data-menu="icons"] {
-    [data-testid="stNavSectionHeader"] > * { visibility: hidden; }
-    [data-testid="stNavSectionHeader"] { height: 0; border-block-end: 1px solid; }
-    [data-testid="stSidebarNavLink"] { position: relative; overflow: visible; width: 36px; }
-    [data-testid="stSidebarNavLink"] > :last-child { position: absolute; inset-inline-start: 44px; width: max-content;
-      clip-path: inset(50%); padding: 4px 8px; border: 1px solid; border-radius: 4px; }
-    [data-testid="stSidebarNavLink"]:is(:hover, :focus-visible) > :last-child { clip-path: none; }
-  }
-}
+:root { --wl-side: clamp(1rem, 1.5vw, 3rem); --wl-menu: 13rem; }
+:root[data-menu="icons"] { --wl-menu: 3.25rem; }
+@media (max-width: 1599px) { :root:not([data-menu]) { --wl-menu: 3.25rem; } }
+@media (max-width: 768px) { :root:root { --wl-menu: 0rem; } }  /* a button opens the menu over the page */
 [role="tab"][aria-selected="true"], [role="tab"][aria-selected="true"] * { color: inherit !important; }
 @media (max-width: 66rem) {  /* the actions of a trace are one row below its title, which scrolls */
   .st-key-weaklink_trace_bar { min-height: 73px; }
@@ -159,6 +141,12 @@ COLOUR_NAMES = {
 }
 """Streamlit's names for the colours of statuses, in its options and its Markdown."""
 _BUTTON = "#1769aa"  # with Streamlit's white text, in both themes: a contrast of 5.6:1
+MENUS = ("names", "icons")
+"""What the menu of pages may show."""
+
+MENU_COOKIE = "weaklink_menu"
+"""The cookie with the visitor's choice of a menu of names or of icons."""
+
 _BLACK, _WHITE = "#000000", "#ffffff"
 
 
@@ -171,10 +159,7 @@ def put_styles() -> None:
         f"{_CAPTIONS} {{ color: {dim} !important; opacity: 1 !important; }} .wl-room, .wl-aside {{ color: {dim}; }}"
     )
     ring = f"{_FOCUSED} {{ outline: 2px solid {of[Style.INFO]} !important; outline-offset: 2px; }}"
-    names = (
-        f":root[data-menu=icons] [data-testid=stSidebarNavLink] > :last-child {{ background: {colours.background}; }}"
-    )
-    st.html(f"<style>{captions}{ring}@media (min-width: 769px) {{ {names} }}</style>")
+    st.html(f"<style>{captions}{ring}</style>")
 
 
 def page_head(title: str) -> DeltaGenerator:
