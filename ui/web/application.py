@@ -1,6 +1,6 @@
 """Streamlit runs this for every click: it registers the pages and draws the one in the address."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ import streamlit as st
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.storage import NoDatabaseYetError
 from weaklink.ui.web.components import header
-from weaklink.ui.web.markup import message, put_styles
+from weaklink.ui.web.markup import message
 from weaklink.ui.web.navigation import go_to_page, parameter, register_pages
 from weaklink.ui.web.stores import ICON, current_options, database_name, put_page_name, visitor
 
@@ -76,11 +76,10 @@ def show() -> None:
         for index, entry in enumerate(entries)
     }
     register_pages(pages)
-    put_styles()
     st.logo(str(ICON))
     chosen = st.navigation([*pages.values(), _home_by_name()], position="hidden")
     with st.container(key="weaklink_header"):
-        choice = header(
+        header(
             [(entry.path, entry.title, entry.section) for entry in entries if entry.path != "trace"],
             _KEYS,
             page=chosen.url_path or entries[0].path,
@@ -88,19 +87,7 @@ def show() -> None:
             database=database_name(),
             searches=not has_results,  # the palette searches the database
         )
-    if choice is not None:
-        _go(choice)
     chosen.run()
-
-
-def _go(chosen: Mapping[str, str]) -> None:
-    """Open what was chosen in the menu or the palette; words become a filter for that phrase."""
-    if "page" in chosen:
-        go_to_page(chosen["page"], filter=chosen["filter"])
-    if "trace" in chosen:
-        go_to_page("trace", trace=chosen["trace"])
-    words = chosen.get("words", "").replace("\\", "\\\\").replace('"', '\\"')
-    go_to_page("traces", filter=f'"{words}"' if words else chosen.get("filter", ""))
 
 
 def _home_by_name() -> st.Page:

@@ -253,13 +253,12 @@ def header(
     filter_text: str,
     database: str,
     searches: bool,
-) -> dict[str, str] | None:
+) -> None:
     """Draw the menu of pages, the name of the database and, if it `searches`, the button of the command palette.
 
     `pages` are paths with titles and the titles of their sections, the home page first; `page` is the path of the
     current one. A page that is opened in another tab has the filter too. `keys` are the shortcuts that the palette
-    lists with their meanings. Returns what was chosen (`{"page": path, "filter": text}`, `{"trace": id}`,
-    `{"words": text}` or `{"filter": text}`), or None.
+    lists with their meanings.
     """
     data: dict[str, Json] = {
         "pages": [list(one) for one in pages],
@@ -269,8 +268,7 @@ def header(
         "database": visible_line(database),
         "searches": searches,
     }
-    drawn = _component("header", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
-    return dict(drawn.chosen) if drawn.chosen else None
+    _component("header", ("main.js",))(key="weaklink_palette", data=data)
 
 
 def picture(data: dict[str, Json], *, key: str) -> None:

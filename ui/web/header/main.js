@@ -38,9 +38,8 @@ class Header {
     window.addEventListener("click", this.beside);
   }
 
-  take(data, emit) {
+  take(data) {
     this.data = data;
-    this.emit = emit;
     const database = this.root.querySelector(".database");
     database.textContent = database.title = data.database;
     this.root.querySelector(".open").hidden = !data.searches;
@@ -50,10 +49,9 @@ class Header {
   }
 
   showPages({ pages, page, filter }) {
-    const query = filter ? `?${new URLSearchParams({ filter })}` : "";
     const nodes = pages.flatMap(([path, title, section], at) => {
       const link = document.createElement("a");
-      link.href = `/${at ? path : ""}${query}`;
+      link.href = addressOf(at ? path : "", { filter });
       link.dataset.path = path;
       if (path === page) link.setAttribute("aria-current", "page");
       link.append(iconOf(path), newElement("span", title));
@@ -71,8 +69,14 @@ class Header {
     const link = event.target.closest("a");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
+    this.goTo(link.href);
+  }
+
+  // Open an address of the dashboard as the browser's Back and Forward do.
+  goTo(address) {
     this.openMenu(false);
-    this.emit("chosen", { page: link.dataset.path, filter: this.data.filter });
+    window.history.pushState(null, "", address);
+    window.dispatchEvent(new PopStateEvent("popstate"));
   }
 
   chooseMenu() {
@@ -104,20 +108,23 @@ class Header {
 
   fill() {
     const words = this.input.value.trim().slice(0, MOST_WORDS);
-    const found = this.data.pages.filter(([, title]) => title.toLowerCase().includes(words.toLowerCase()));
-    const rows = found.map(([path, title]) => [`Go to ${title}`, { page: path, filter: this.data.filter }]);
-    if (/^\d{1,15}$/.test(words)) rows.unshift([`Open trace ${words}`, { trace: words }]);
-    if (words) rows.push([`Search traces for ${words}`, { words }], [`Filter traces by ${words}`, { filter: words }]);
-    this.choices.replaceChildren(...rows.map(([title, value]) => this.choice(title, value)));
+    const { pages, filter } = this.data;
+    const found = pages.filter(([, title]) => title.toLowerCase().includes(words.toLowerCase()));
+    const rows = found.map(([path, title]) => [`Go to ${title}`, addressOf(path === pages[0][0] ? "" : path, { filter })]);
+    if (/^\d{1,15}$/.test(words)) rows.unshift([`Open trace ${words}`, addressOf("trace", { trace: words, filter })]);
+    const phrase = `"${words.replace(/[\\"]/g, "\\$&")}"`;
+    if (words) rows.push([`Search traces for ${words}`, addressOf("traces", { filter: phrase })]);
+    if (words) rows.push([`Filter traces by ${words}`, addressOf("traces", { filter: words })]);
+    this.choices.replaceChildren(...rows.map((row) => this.choice(...row)));
     this.light(0);
   }
 
-  choice(title, value) {
+  choice(title, address) {
     const button = newElement("button", title);
     button.type = "button";
     button.onclick = () => {
       this.dialog.close();
-      this.emit("chosen", value);
+      this.goTo(address);
     };
     return button;
   }
@@ -158,6 +165,11 @@ class Header {
     window.removeEventListener("keydown", this.fromPage);
     window.removeEventListener("click", this.beside);
   }
+}
+
+function addressOf(path, query) {
+  const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
+  return `/${path}${words.size ? "?" : ""}${words}`;
 }
 
 function iconOf(path) {
@@ -217,12 +229,12 @@ function giveRoom() {
 const shown = new WeakMap();
 
 export default function (component) {
-  const { parentElement, data, setTriggerValue } = component;
+  const { parentElement, data } = component;
   const root = parentElement.querySelector(".header");
   keepHistory();
   giveRoom();
   if (!shown.has(root)) shown.set(root, new Header(root));
-  shown.get(root).take(data, setTriggerValue);
+  shown.get(root).take(data);
   return () => {
     if (!root.isConnected) shown.get(root).close();
   };
