@@ -196,7 +196,11 @@ def test_on_a_phone_the_menu_makes_way_for_the_page_that_was_chosen(demo_dashboa
     page.goto(f"{demo_dashboard}rules")
     settled(page)
     menu = page.get_by_role("button", name="Menu")
-    for close in (lambda: page.keyboard.press("Escape"), lambda: page.get_by_role("heading", name="Rules").click()):
+    closes: tuple[Callable[[], None], ...] = (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("heading", name="Rules").click(),
+    )
+    for close in closes:
         menu.click()
         expect(_in_menu(page, "Settings")).to_be_in_viewport()
         close()
