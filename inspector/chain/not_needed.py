@@ -137,6 +137,7 @@ class Necessity:
         if judged.said is not Said.REPORTED or self._is_request_denied(failed, judged):
             return False
         is_not_there = NOT_INSTALLED.search(text) is not None and effect.kind is not EffectKind.WRITE
+        is_not_there = is_not_there or (_NOT_FETCHED.search(text) is not None and not _is_of_tables(effect))
         return (is_not_there and not self._names(effect)) or self._is_own_check(failed, effect, text)
 
     def _is_own_check(self, failed: Step, effect: Effect, text: str) -> bool:
@@ -277,6 +278,19 @@ _SAID_GONE = lazy_pattern(
     r"déjà supprim\w+|ya (?:estaba )?(?:borrad|eliminad)[oa]s?|já (?:foi |estava )?removid[oa]s?|già (?:stat[oa] )?"
     r"(?:rimoss|eliminat)[oa]|уже (?:удал\w+|нет))"
 )
+# `npx` did not get the program, or the program not its browser.
+_NOT_FETCHED = lazy_pattern(
+    r"request to https?://\S*registry\S* failed|\bno chrome\b|could not find (?:chrome|a browser|browser)|"
+    r"chromedriver|browser (?:was )?not found",
+    re.IGNORECASE,
+)
+
+
+def _is_of_tables(effect: Effect) -> bool:
+    """Whether the program of an effect is a known one, such as `npm`, which fetches what the user wants."""
+    return effect.command is None or is_common(effect.command.program)
+
+
 _LONGEST_ENDING = 4  # "tests", "linting" for `test`, `lint`; "Dockerfile" is no `docker`
 _VERIFYING = frozenset(("build", "plan", "validate", "compile", "config", "check", "test"))
 # What a machine lacks that a check needs.
