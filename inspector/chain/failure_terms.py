@@ -64,8 +64,6 @@ _SHELL_NAMES = frozenset(("bash", "shell", "sh", "exec", "command"))
 _COMPILES = r"[ck]ompil\w+|компил\w+|собира\w+|derlen\w+|kääntyy|lefordul\w*"
 FAMILY_NOUNS = MappingProxyType(
     {
-        "baggages": ("bag", "luggage"),
-        "baggage": ("bag", "luggage"),
         "test": (
             r"\btest\w{0,6}|\b\w{4,16}tests\b|\b(?:suite|specs?|cases?|assertions?|checks?|e2e|prüfung\w*|pruebas?|"
             r"provas?|"
@@ -112,6 +110,8 @@ SIGNS = MappingProxyType(
 """What a sentence in Chinese or Japanese, which has no spaces, calls an effect."""
 _NOUNS = MappingProxyType(
     {
+        "baggages": ("bag", "luggage"),
+        "baggage": ("bag", "luggage"),
         "email": ("e-mail", "mail", "message", "courriel", "correo", "письмо"),
         "mail": ("e-mail", "email", "message", "courriel", "correo", "письмо"),
         "message": ("mail", "email", "e-mail"),
