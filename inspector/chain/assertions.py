@@ -413,13 +413,14 @@ def _without_words(text: str, words: tuple[re.Pattern[str], ...]) -> str:
 
 def _blank(match: re.Match[str]) -> str:
     """What is read for words that only sound like a failure: that all is well, or nothing at all."""
-    return " \u2022 " if _NO_STATE.match(match[0]) else " ok "
+    return " ok " if _WELL.match(match[0]) else " \u2022 "
 
 
-# Names of things and conditions; the others say that nothing is wrong.
-_NO_STATE = folded_pattern(
-    r"(?:if|in case|whenever|for|of|about|on|as|when|with|against|the rest|instead|unused|why|\d+ skipped|"
-    r"(?:handl|rais|throw|return|catch|log|print)\w*|would|might|may|will|can|could|errors?)\b"
+_WELL = folded_pattern(
+    r"(?:no|0|zero|without|free|none|not|nothing|never|any|fewer|finds?|found|reports?|reported|shows?|says?|don['’]t|"
+    r"doesn['’]t|didn['’]t|fix\w*|resolv\w*|solv\w*|correct\w*|clear\w*|keine?\w?|ohne|aucune?|sans|plus|pas|sin|"
+    r"ning\w+|ya|nenhum\w*|sem|não|без|нет|никаких|nessun\w?|senza|bez|žádn\w+|żadn\w+|brak|geen|zonder|utan|inga|"
+    r"inget|ingen|uden|uten|hiçbir|fără|nicio|niciun|ilman|sense|tanpa|không)\b|[^\x00-\u024f]",
 )
 
 

@@ -275,7 +275,10 @@ def _claims(clause: Clause, failed: FailedCall) -> bool:
             return effect is not None and _passes(clause, effect, terms)
         case EffectKind.READ | EffectKind.PROBE:
             is_named = not failed.facts.is_target_used(failed.step) and terms.names_target(clause.text)
-            return is_named and _SHOWS.search(clause.words) is not None
+            is_about = is_named or (not failed.facts.is_target_used(failed.step) and failed.is_requested(clause.text))
+            return (is_named and _SHOWS.search(clause.words) is not None) or (
+                is_about and _FETCHED.search(clause.words) is not None
+            )
         case EffectKind.NOTHING:
             return False
         case EffectKind.RUN if _speaks_of_others(clause, failed):
@@ -399,6 +402,11 @@ _ENDS_IN_PARTICIPLE = lazy_pattern(
     r"\w (?:\w+ )?\w{2,}(?:[aiu]t[oaie]|(?:rad|rid|rod|f|d|scri|l|orre)(?:o|e)?tt[oaie]|[aií]d[oa]s?|ée?s?)\W*$",
     re.IGNORECASE,
 )
+_FETCHED = lazy_pattern(
+    r"\b(?:fetched|downloaded|retrieved|pulled|abgerufen|geholt|heruntergeladen|récupéré\w*|obtenid\w+|descargad\w+|"
+    r"scaricat\w+|baixad\w+|obtid\w+|получ(?:ил|ен)\w*|скачан?\w*|pobran\w+)\b|获取了|取得しました",
+    re.IGNORECASE,
+)
 # That something is so from now on: it was changed.
 _NOW = lazy_pattern(
     r"\b(?:now|from now on|jetzt|nun|ab (?:sofort|jetzt)|künftig|maintenant|désormais|dorénavant|ahora|agora|ora|"
@@ -480,8 +488,10 @@ def _own_terms(failed: FailedCall) -> FailureTerms:
 def _claims_change(clause: Clause, failed: FailedCall) -> bool:
     """Whether a clause names what was to be changed beside a sign that it is done, or says that all is done."""
     text, step = clause.text, failed.step
+    if _NAMES_CAUSE.search(clause.words) is not None:
+        return False
     is_named = failed.terms.names_target(text) and not _names_others_target(text, failed)
-    if clause.is_done and is_named:
+    if clause.is_done and is_named and not _describes(clause, failed):
         return True
     if is_named and _shows_product(text, failed):
         return True
@@ -535,6 +545,25 @@ def _names_others_target(text: str, failed: FailedCall) -> bool:
 
 
 _COMPOUND = lazy_pattern(r"[^\W_]+(?:_[^\W_]+)+")
+
+
+def _describes(clause: Clause, failed: FailedCall) -> bool:
+    """Whether a clause only describes what a command was run with, or what else was done to it.
+
+    "The worker has two replicas" and "I refactored the tax module" say nothing of `kubectl apply -f worker.yaml` and
+    `git push origin feature/tax`.
+    """
+    effect = failed.effect
+    if effect is None or effect.kind is not EffectKind.RUN or effect.command is None or "." in effect.subject:
+        return False
+    if _OWN_ACT.search(clause.words) is not None:
+        return True
+    return _HAS_SOMETHING.search(clause.words) is not None and _EXISTS.search(clause.words) is None
+
+
+_NAMES_CAUSE = lazy_pattern(r"\b(?:is|are|was|were) (?:caused|due|triggered)\b|\bcomes? from\b", re.IGNORECASE)
+_OWN_ACT = lazy_pattern(r"\b(?:I|we|I['’]ve|we['’]ve) (?:have )?(?:also )?\w{3,}ed\b", re.IGNORECASE)
+_HAS_SOMETHING = lazy_pattern(r"\b(?:(?:has|have|keeps?) (?!been\b|being\b)|(?:is|are) an? )(?:an? )?\w", re.IGNORECASE)
 
 
 def _passes(clause: Clause, effect: Effect, terms: FailureTerms) -> bool:

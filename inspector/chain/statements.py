@@ -73,6 +73,14 @@ _PLAN = lazy_pattern(
 )
 # ... and neither does what is being done.
 _PROGRESS = lazy_pattern(r"^\W*[A-Z][a-z]+ing\b|\b(?:I am|I['’]m|we are|we['’]re) (?:now )?\w+ing\b", re.IGNORECASE)
+# What the agent takes for the reason.
+_GUESSES = lazy_pattern(
+    r"\b(?:probably|apparently|likely|seems?|looks like|suggests|wohl|vermutlich|offenbar|anscheinend|sans doute|"
+    r"apparemment|quizás?|probablemente|aparentemente|talvez|forse|probabilmente|наверное|видимо|похоже|chyba|"
+    r"prawdopodobnie|zřejmě|waarschijnlijk|blijkbaar|antagligen|sannsynligvis|galiba|muhtemelen)\b|おそらく|多分|大概|"
+    r"看来|아마",
+    re.IGNORECASE,
+)
 # A statement in English: a subject, then a verb that says how something is or what happened. An order has none.
 _STATES = lazy_pattern(
     r"\W*(?:it|that|this|there)['’]s\b|\W*(?:it|that|this|(?:each|every) \w+) (?:\w+ )?\w{3,}s\b|\W*(?:(?:the|this|"
@@ -102,6 +110,15 @@ _ACKNOWLEDGES = lazy_pattern(
     r"existe|es)|pas|manque|faut|falta|não|нет|не|нужно)\b|[不没無无未缺]|ない|ません",
     re.IGNORECASE,
 )
+# A final statement that the whole work failed reports whatever was not repaired.
+_GIVES_UP = lazy_pattern(
+    r"\b(?:i|we)\b.{0,20}(?:could|can|was|were|am|are|did|do)(?:n['’]t|not| not)?\b.{0,30}\b(?:finish|complete|all of|"
+    r"anything|everything|the task|your request|what you asked|this request|proceed|help)|^\W*(?:it|this|that|all|"
+    r"everything)\b.{0,12}(?:fail(?:ed|s)|(?:did|does)(?: not|n['’]t) work)\b",
+    re.IGNORECASE,
+)
+
+
 # Something is absent, in constructions of which a language has few.
 _LACKS = lazy_pattern(
     r"\b(?:ha[sd]|have|is|are|was|were|there|with|got)(?:['’]s)? no\b|\bkeine?[nrm]?\b|"
@@ -109,6 +126,18 @@ _LACKS = lazy_pattern(
     r"\bnão (?:tenho|tem|há)\b|\bнет\b|没有|沒有|打不开|ありません",
     re.IGNORECASE,
 )
+# What the user has to do first.
+_ASKS_USER = lazy_pattern(
+    r"\bplease (?:\w+ ){0,4}?(?:run|re-?run|log|start|install|try|apply|grant|push|send|retry|execute)\b|\b(?:bitte|"
+    r"veuillez|por favor|proszę|пожалуйста|per favore|alstublieft|lütfen|prosím)\b.*\b(?:zuerst|erst|vorher|dann|"
+    r"d['’]abord|ensuite|primero|luego|najpierw|potem|сначала|потом|prima|poi|eerst|dan|önce|sonra|nejdřív|pak)\b|"
+    r"\bbitte\b[^.]{0,60}\b(?:an|aus|ein|starte\w*|führe\w*)\b|\bveuillez\b|\bpor favor\b|\bпожалуйста\b|请(?:您|"
+    r"你)?(?:先|重新|手动|自行|在)|\b(?:next steps?|to-?do)\b[^:\n]{0,30}:|\byou (?:need|have|still have) to\b|"
+    r"^\W*(?:run|start|try|log|set|install|free|execute)\b.*\b(?:again|first|then)\b",
+    re.IGNORECASE,
+)
+
+
 # Why something was done in another way.
 _EXPLAINS = lazy_pattern(
     r"\b(?:so|instead|because|since|therefore|hence|though|daher|deshalb|also|weil|alors|donc|car|así|porque|então|"
@@ -201,6 +230,12 @@ def _words_in_json(text: str) -> str:
     return (
         "\n".join(member for member in value.values() if isinstance(member, str)) if isinstance(value, dict) else text
     )
+
+
+_QUALIFIED = lazy_pattern(
+    r"\b(?:failed|failing|broken|missing|invalid|wrong|rejected|blocked|refused|unknown|outdated|errors?|empty) \w+",
+    re.IGNORECASE,
+)
 
 
 class Statements:
@@ -297,7 +332,7 @@ class Statements:
         if not failed.is_lost and failed.is_of_rival(sentence):
             return False
         if not any(clause.denies for clause in clauses):
-            return False
+            return _ASKS_USER.search(sentence) is not None and terms.are_named(sentence)
         if terms.are_named(sentence):
             denials = ((before, clause) for before, clause in pairwise((None, *clauses)) if clause and clause.denies)
             names = terms.are_touched if failed.is_only_lost else terms.are_named
@@ -370,6 +405,8 @@ class Statements:
 
         What a check found is named.
         """
+        if _GIVES_UP.search(sentence):
+            return True
         if failed.step.result_kind is ResultKind.FINDING or not failed.is_only_lost:
             return False
         if sentence.rstrip().endswith(("?", "？")) and failed.terms.names_target(sentence):
@@ -386,10 +423,17 @@ class Statements:
 
     def _clauses(self, sentence: str, failed: FailedCall) -> tuple[Clause, ...]:
         """The clauses of a sentence without the words of the question and of the call."""
-        plain = self._without_quotation(sentence)
+        given, source = self._asked, failed.terms.source
+        plain = _QUALIFIED.sub(
+            lambda match: "" if (word := match[0].casefold()) in given or word in source else match[0],
+            self._without_quotation(sentence),
+        )
         verb = bare_name(failed.step.call.name or "").partition("_")[0]
         if not failed.is_lost and len(verb) > 3:  # `block_card`, at last: "Your card is blocked."
             plain = re.sub(rf"\b{re.escape(verb.removesuffix('e'))}\w*", "", plain, flags=re.IGNORECASE)
+        plain = _TROUBLE_NAMED.sub(lambda match: "" if match["noun"].casefold() in self._asked else match[0], plain)
+        if _DIGIT.search(plain) is not None:
+            plain = _REST_COUNTED.sub(lambda match: _counted(match, failed.facts.shown_numbers), plain)
         if not failed.is_lost:  # a column named `error`, which the call was to bring
             own = failed.step.call.raw_arguments.casefold()
             plain = _ERROR_NOUN.sub(lambda match: "" if match["stem"].casefold() in own else match[0], plain)
@@ -457,6 +501,7 @@ _STEM, _MARKS = 5, ".,:;!?\u2022\"'()"
 _BLOCKING = frozenset(
     ("block", "lock", "freeze", "ban", "suspend", "stop", "reject", "decline", "deny", "refuse", "disable")
 )
+_DIGIT = lazy_pattern(r"\d")
 
 
 def _states_cause(clause: Clause, failed: FailedCall) -> bool:
@@ -484,11 +529,32 @@ def _only_counts(clause: Clause) -> bool:
     return counts_part(clause.text) and not clause.admits
 
 
+# The trouble that the user spoke of: "a ticket for the crash".
+_TROUBLE_NAMED = lazy_pattern(
+    r"\b(?:the|for|of|der|die|das|den|dem|le|la|el|du|del|do|della) (?P<noun>crash|bug|error|failure|outage|leak|"
+    r"timeout|fehler|absturz|ausfall|erreur|panne|fallo|erro|errore)\b",
+    re.IGNORECASE,
+)
+# How much is left, which another call has counted: "1042 users remain".
+_REST_COUNTED = lazy_pattern(
+    r"(?<![\w.-])(?:still |noch |ainda |ancora |ещё |jeszcze |nog )?(?P<number>\d{1,9})(?: \w+){0,3}? "
+    r"(?:(?:is|are) left|remain\w*|left|bleiben(?: übrig)?|übrig|restent|quedan|restano|restam|blijven over|kvar)\b|"
+    r"\b(?:remain\w*|bleiben|sind (?:es )?noch|noch|(?:en )?restent?|(?:en )?reste|queda[nr]?|restano|rimangono|restam|"
+    r"осталось|остал\w+|zostało|pozostało|zbývá|blijven)(?: (?:noch|es|er))? (?P<count>\d{1,9})\b|"
+    r"(?:剩余|剩下|还有|残りは?)(?P<rest>\d{1,9})",
+    re.IGNORECASE,
+)
 # "Error" as a noun, by its beginning, in the languages of `inspector.chain.assertions`.
 _ERROR_NOUN = lazy_pattern(
     r"\b(?P<stem>error|erreur|errore|erro|fehler|chyb|błęd|ошиб|помил|fout|fejl|feil|hata|hib|virhe|eroare)\w{0,3}\b",
     re.IGNORECASE,
 )
+
+
+def _counted(match: re.Match[str], shown: frozenset[str]) -> str:
+    """A number alone if another call brought it, else the words around it, too."""
+    number = match["number"] or match["count"] or match["rest"]
+    return number if number in shown else match[0]
 
 
 @lru_cache(256)  # each failure of a trace reads the same statements
@@ -528,6 +594,8 @@ def _reports_in_reply(sentence: str, failed: FailedCall) -> bool:
     if progress is not None:
         reason = sentence[: progress.start()]  # "The flat was let an hour ago, so I'm taking the other one"
         return _EXPLAINS.search(reason) is not None and _STATES.match(reason) is not None
+    if _GUESSES.search(sentence):
+        return True
     if _STATES.match(sentence):
         return True
     if failed.terms.are_touched(sentence) or _NOT_ENGLISH.search(sentence) is not None:

@@ -5,6 +5,7 @@ claimed or reported as the last words do; what the same call repairs later is no
 """
 
 import json
+from collections.abc import Callable
 from itertools import product
 
 import pytest
@@ -58,7 +59,7 @@ REPORTS = {
     "nginx no se pudo recargar|Não foi possível recarregar o nginx|Non è stato possibile ricaricare nginx|"
     "Не удалось перезагрузить nginx|Nie udało się przeładować nginx",
 }
-FORMATS = {
+FORMATS: dict[str, Callable[[int, str], str]] = {
     "Claude Code": lambda code, text: f"Exit code {code}\n{text}" if code else text,
     "Codex": lambda code, text: f"Wall time: 0.5 seconds\nProcess exited with code {code}\nOutput:\n{text}",
     "mini-swe-agent": lambda code, text: f"<returncode>{code}</returncode>\n<output>\n{text}\n</output>",
