@@ -115,7 +115,7 @@ def analyse_parts(
     speeches, definitions = tuple(_speeches(trace, parts)), _definitions(parts)
     found = analyse(trace, pairing, faults, speeches, error_patterns=error_patterns, definitions=definitions)
     diagnostics: list[Diagnostic] = []
-    called = {part.turn for part in parts if part.calls} | {one.location.turn for one in faults if one.fault.call}
+    called = {part.turn for part in parts if part.calls} | {fault.location.turn for fault in faults if fault.fault.call}
     repeated = repeated_turns(trace.turns)
     for number, turn in enumerate(trace.turns, 1):
         diagnostics += check_recording(turn, number, was_repeated=number in repeated)
@@ -133,7 +133,7 @@ def analyse_parts(
         *history_diagnostics(trace),
         *compaction_diagnostics(trace, found.chain.steps, found.flow),
     ]
-    from_server = (one for one in faults if one.rule.owner)
+    from_server = (fault for fault in faults if fault.rule.owner)
     chain = layers.with_layer_causes(trace, found.chain, found.flow, (*from_server, *differences))
     return chain, diagnostics + differences
 
@@ -191,7 +191,7 @@ def format_of(trace: Trace, format: str = AUTO) -> Format:
         return find_format(format)
     if trace.format and (own := known_format(trace.format)) is not None:
         return own
-    if any(one.name == RECORDING_ID for one in trace.external_ids) and _offers_tools(trace):
+    if any(id_.name == RECORDING_ID for id_ in trace.external_ids) and _offers_tools(trace):
         expected = expected_format(trace.model or _requested_model(trace))
         if expected is not None:
             return expected
@@ -300,7 +300,7 @@ class _TurnReader:
             lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
             yield from (fault.at(inspected.turn, part.name) for fault in lost)
         differences = _left_in_content(turn, inspected, parsed) if inspected.calls else ()
-        yield from (one for one in differences if self._is_delivered or one.rule is not CALL_DELIVERED_TWICE)
+        yield from (difference for difference in differences if self._is_delivered or difference.rule is not CALL_DELIVERED_TWICE)
 
 
 def _calls_in(read: Iterable[_ReadPart], prefix: str = "") -> list[ToolCall]:
@@ -409,7 +409,7 @@ def read_part(
     results = tuple(_with_header(result, turn) for result in found.results or _silence(turn, part.text))
     return (
         PartInspection(number, part.name, chosen.name, found.spans, found.calls, results, found.definitions),
-        [one for one in found.diagnostics if not _is_left_out(one, turn)],
+        [diagnostic for diagnostic in found.diagnostics if not _is_left_out(diagnostic, turn)],
     )
 
 

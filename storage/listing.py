@@ -108,7 +108,7 @@ class Paging:
                 return [Listed(one, structs.replace(one.cursor, rank=ranks[one.id])) for one in found]
             rows = connection.execute(_sorted(connection, terms, order, after).limit(limit)).all()
             cursors = {row.id: ListCursor(row.value, row.id) for row in rows}
-            return [Listed(one, cursors[one.id]) for one in summaries(connection, list(cursors))]
+            return [Listed(summary, cursors[summary.id]) for summary in summaries(connection, list(cursors))]
 
     def before(
         self,
@@ -188,7 +188,7 @@ class Paging:
             ends = ids[page - 1 :: page]
             if ids and (not ends or ends[-1] != ids[-1]):
                 ends.append(ids[-1])
-            edges = tuple(structs.replace(one, rank=ranks[one.id]) for one in _cursors(connection, ends))
+            edges = tuple(structs.replace(cursor, rank=ranks[cursor.id]) for cursor in _cursors(connection, ends))
             return ListSection(len(ids), edges, len(ids) < limit)
 
     def pulse(self) -> Pulse:

@@ -208,7 +208,7 @@ def _check_all(
         turns += found.turns
         advance(1)
     toolsets = connection.execute(sa.select(tables.toolset.c.id, tables.toolset.c.hash)).all()
-    problems += chain.from_iterable(_check_toolset(connection, *one) for one in toolsets)
+    problems += chain.from_iterable(_check_toolset(connection, *toolset) for toolset in toolsets)
     return IntegrityReport(tuple(problems), len(ids), turns, len(toolsets), without, outdated)
 
 
@@ -320,7 +320,7 @@ class Maintenance:
         done = 0
         with self._database.reading() as connection:
             all_ids = sa.select(tables.trace.c.id).order_by(tables.trace.c.id)
-            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, one) for one in ids]
+            selected = list(connection.scalars(all_ids)) if ids is None else [find_id(connection, id_) for id_ in ids]
         for group in in_groups(selected, _INSPECTED):
             with self._database.writing() as connection:
                 done += inspect_again(connection, self._database.place, inspect, group, on_damaged)

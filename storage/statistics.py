@@ -82,7 +82,7 @@ class StatisticsQuery(Protocol[Answer_co]):
 
 def key_columns(by: Sequence[metrics_groups.GroupKey]) -> list[sa.Label[Any]]:
     """The columns with the values of these keys."""
-    return [_column(key).label(f"key_{at}") for at, key in enumerate(by)]
+    return [_column(key).label(f"key_{index}") for index, key in enumerate(by)]
 
 
 def sums_of(rows: Iterable[Sequence[Any]], by: Sequence[metrics_groups.GroupKey], *, texts: int = 0) -> GroupSums:
@@ -176,7 +176,7 @@ class _Sums:
 
     def _place(self, factors: tuple[str, ...]) -> int:
         if len(factors) == 2 and "traces" in factors:  # the count of traces is 1 in every row
-            factors = tuple(one for one in factors if one not in ("traces", "any")) or ("traces",)
+            factors = tuple(factor for factor in factors if factor not in ("traces", "any")) or ("traces",)
         factors = factors if factors[0] == "any" else tuple(sorted(factors))
         return self._factors.setdefault(factors, len(self._factors))
 

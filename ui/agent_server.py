@@ -123,7 +123,7 @@ class TraceTools:
     ) -> str:
         """Split raw model output into spans and calls, with each fault at its characters."""
         found = segment(text, format)
-        faults = [one.fault for one in found.diagnostics]
+        faults = [diagnostic.fault for diagnostic in found.diagnostics]
         lines = _text(marked_lines(text, found.spans, faults, width=_WIDTH, folding=Folding(head=24, tail=12)))
         valid = sum(call.valid for call in found.calls)
         return _answer(f"format {found.format}, {counted(len(found.calls), 'call')}, {valid} valid\n{lines}")

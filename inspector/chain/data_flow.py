@@ -286,9 +286,9 @@ class _WordIndex:
 
 def _filed(words: Sequence[str], indexed: frozenset[str]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {word: [] for word in indexed}
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word in indexed and len(places[word]) < _MOST_PLACES:
-            places[word].append(at)
+            places[word].append(index)
     return places
 
 

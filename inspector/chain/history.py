@@ -120,10 +120,10 @@ def history_diagnostics(trace: Trace) -> Iterator[Diagnostic]:
         if isinstance(found, int):
             before = None
             continue
-        for one in _versions(found, turns, results):
-            is_once = one.rule is rules.REASONING_DROPPED_FROM_HISTORY
+        for version in _versions(found, turns, results):
+            is_once = version.rule is rules.REASONING_DROPPED_FROM_HISTORY
             if not (is_once and is_reported):
-                yield one
+                yield version
             is_reported = is_reported or is_once
         if before is not None:
             yield from _dropped(before, found, turns)
@@ -283,7 +283,7 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
         yield from _reordered(earlier, later, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
-    position = next(at for at, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
+    position = next(index for index, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
     following = later[position] if position < len(later) else None
     version = None if following is None else following.version or turns[(following.turn or 1) - 1]
     place = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)

@@ -117,7 +117,7 @@ class PlacedTexts:
 
     @cached_property
     def _requests(self) -> dict[int, ReadRequest]:
-        return {one.turn: one for one in requests_of(self._turns) if not isinstance(one, int)}
+        return {request.turn: request for request in requests_of(self._turns) if not isinstance(request, int)}
 
 
 class ServerReply(Struct, frozen=True):
@@ -364,8 +364,8 @@ def _head(text: str) -> int:
     """The start of a result's own text, after white space and what agents write before it (`_HEADS`)."""
     at = len(text) - len(text.lstrip())
     for head in _HEADS:
-        found = head.match(text, at)
-        at = found.end() if found else at
+        match = head.match(text, at)
+        at = match.end() if match else at
     return at + len(text[at:]) - len(text[at:].lstrip())
 
 
@@ -482,7 +482,7 @@ def _contains(wrapper: str, text: str) -> bool:
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
-    return any(one == text if isinstance(one, str) else bare is not None and one == bare for one in _contents(value))
+    return any(content == text if isinstance(content, str) else bare is not None and content == bare for content in _contents(value))
 
 
 def _contents(value: _Canonical) -> Iterator[_Canonical]:
@@ -623,11 +623,11 @@ def with_layer_causes(
 
 def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> Iterator[str]:
     """The first difference that arose before the model read the step's result, in words."""
-    for one in differences:
-        is_earlier = not one.location.part.startswith(SENT_PART)
-        if one.rule in _CAUSES and is_earlier and _is_at_step(one.place_in_turn, step):
-            words = one.fault.message.removesuffix(".")
-            yield f"the cause is the {one.rule.owner}, at the layer {one.rule.layer}: {words[:1].lower()}{words[1:]}"
+    for difference in differences:
+        is_earlier = not difference.location.part.startswith(SENT_PART)
+        if difference.rule in _CAUSES and is_earlier and _is_at_step(difference.place_in_turn, step):
+            words = difference.fault.message.removesuffix(".")
+            yield f"the cause is the {difference.rule.owner}, at the layer {difference.rule.layer}: {words[:1].lower()}{words[1:]}"
             return
 
 
@@ -647,8 +647,8 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
-    read = {one.turn: one.version or turns[one.turn - 1] for one in request.messages() if one.turn is not None}
-    others = [one.version for one in request.messages() if one.turn is None and one.version is not None]
+    read = {message.turn: message.version or turns[message.turn - 1] for message in request.messages() if message.turn is not None}
+    others = [message.version for message in request.messages() if message.turn is None and message.version is not None]
     prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):
         turn = turns[number - 1]
@@ -693,7 +693,7 @@ def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None,
 def _contains_lost(text: str, key: str, prompt: str) -> bool:
     """Whether a text states a value for the key that the prompt does not contain."""
     stated = re.compile(rf"(?<!\w){re.escape(key)}[\"'`]?\s*[:=]\s*[\"'`]?([^\s\"'`,;}}\]]+)", re.IGNORECASE)
-    values = [found[1] for found in stated.finditer(text)]
+    values = [match[1] for match in stated.finditer(text)]
     return any(len(value) >= _SHORTEST_VALUE and value not in prompt for value in values)
 
 

@@ -206,8 +206,8 @@ def in_order(groups: Iterator[GroupFigures]) -> list[GroupFigures]:
 def sorted_slices(slices: Sequence[Slice], aspect: Aspect) -> list[Slice]:
     """The slices in the order of lists: steps by number, anything else by how many traces they have."""
     if aspect is Aspect.STEP:
-        return sorted(slices, key=lambda one: (one.keys, int(one.value)))
-    return sorted(slices, key=lambda one: (one.keys, -one.traces, one.value))
+        return sorted(slices, key=lambda slice_: (slice_.keys, int(slice_.value)))
+    return sorted(slices, key=lambda slice_: (slice_.keys, -slice_.traces, slice_.value))
 
 
 def key_values(by: Sequence[GroupKey], keys: TraceKeys, *, tool: str = "", code: str = "") -> tuple[str, ...]:

@@ -410,7 +410,7 @@ def _is_nearly(word: str, literal: str) -> bool:
     """Whether a word is a literal with one letter more or less."""
     longer, shorter = (word, literal) if len(word) > len(literal) else (literal, word)
     return len(longer) == len(shorter) + 1 and any(
-        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+        longer[:index] + longer[index + 1 :] == shorter for index in range(len(longer))
     )
 
 

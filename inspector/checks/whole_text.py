@@ -135,7 +135,7 @@ class WholeTexts:
             if kind is SpanKind.TEXT:
                 found.faults += search.in_text(text, start, offered, at_end=index == len(events) - 1)
             elif kind is SpanKind.REASONING:
-                drafts = [one.range for one in found.spans[index].children if one.kind is SpanKind.TOOL_CALL]
+                drafts = [child.range for child in found.spans[index].children if child.kind is SpanKind.TOOL_CALL]
                 found.faults += search.in_reasoning(text, start, offered, drafts)
 
     def _checked(self, found: WholeText, offered: OfferedTools) -> bool:

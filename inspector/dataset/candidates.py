@@ -85,7 +85,7 @@ class CandidateReading:
     def answer_turn(self) -> int:
         """The number of the candidate's last assistant turn, which is its answer; 0 if there is none."""
         turns, first = self.trace.turns, self.candidate.own_from
-        return next((at for at in range(len(turns), first - 1, -1) if turns[at - 1].role is Role.ASSISTANT), 0)
+        return next((index for index in range(len(turns), first - 1, -1) if turns[index - 1].role is Role.ASSISTANT), 0)
 
     @cached_property
     def is_single(self) -> bool:
@@ -193,7 +193,7 @@ class CandidateReading:
         if self.is_single:
             return defined_in(part.text, self.format.name, role)[1]
         spans = self._spans.get(number, ()) if part.name == "text" else ()
-        return _without(part.text, (one.range for one in spans if one.kind is SpanKind.TOOL_DEFINITIONS))
+        return _without(part.text, (span.range for span in spans if span.kind is SpanKind.TOOL_DEFINITIONS))
 
     @cached_property
     def _spans(self) -> dict[int, Sequence[Span]]:
@@ -320,7 +320,7 @@ def with_row_facts(trace: Trace, row: Mapping[str, Json], *, own_from: int | Non
     with the reason, for another member that cannot be read.
     """
     turns = trace.turns
-    last_user_turn = next((at for at in range(len(turns), 0, -1) if turns[at - 1].role is Role.USER), 0)
+    last_user_turn = next((index for index in range(len(turns), 0, -1) if turns[index - 1].role is Role.USER), 0)
     answer_format = row.get("answer_format")
     if answer_format is not None and not isinstance(answer_format, str):
         raise ValueError("`answer_format` must be a regular expression, as a string")

@@ -187,7 +187,7 @@ def _conversation(
 
 
 def _tools_block(messages: list[Json], source: Format) -> ToolsBlock | None:
-    text = next((text_of(one) for one in messages if isinstance(one, dict) and role_of(one) is Role.SYSTEM), None)
+    text = next((text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.SYSTEM), None)
     return find_tools_block(text, source) if text else None
 
 
@@ -210,7 +210,7 @@ def _present_tools(
     elif isinstance(row.get("system"), str):
         row["system"] = with_tools_block(str(row["system"]), None, tools, template)
     elif tools and template.offered is None:
-        shape = shape_of(next(one for one in messages if isinstance(one, dict)))
+        shape = shape_of(next(message for message in messages if isinstance(message, dict)))
         messages.insert(0, {shape.role_key: shape.system, shape.text_key: with_tools_block("", None, tools, template)})
 
 
@@ -293,9 +293,9 @@ class ConversationConverter:
         order = in_call_order([results for _, results in given], ids) or range(len(given))
         rows = [(given[index][0], [self._paired(one) for one in given[index][1]]) for index in order]
         if template.returned is not None and template.shares_turn:
-            rows = [(rows[0][0], [one for _, results in rows for one in results])]
+            rows = [(rows[0][0], [result for _, results in rows for result in results])]
         elif not template.shares_turn:
-            rows = [(message, [one]) for message, results in rows for one in results]
+            rows = [(message, [result]) for message, results in rows for result in results]
         for message, results in rows:
             yield self._handed_back(message, results, template)
 

@@ -249,14 +249,14 @@ def _split_patterns(folder: Path, name: str, files: Json) -> Iterator[tuple[str,
     """The splits of `data_files`, each with a pattern."""
     if isinstance(files, dict) and "path" not in files:
         for split, listed in files.items():
-            yield from ((str(split), one) for one in _texts(folder, name, listed))
+            yield from ((str(split), text) for text in _texts(folder, name, listed))
         return
-    for one in files if isinstance(files, list) else [files]:
-        if isinstance(one, dict):
-            named = str(one.get("split") or _TRAIN)
-            yield from ((named, path) for path in _texts(folder, name, one.get("path")))
+    for file in files if isinstance(files, list) else [files]:
+        if isinstance(file, dict):
+            named = str(file.get("split") or _TRAIN)
+            yield from ((named, path) for path in _texts(folder, name, file.get("path")))
         else:
-            yield from ((_TRAIN, path) for path in _texts(folder, name, one))
+            yield from ((_TRAIN, path) for path in _texts(folder, name, file))
 
 
 def _texts(folder: Path, name: str, value: Json) -> Iterator[str]:

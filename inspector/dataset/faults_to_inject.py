@@ -68,7 +68,7 @@ class SoundCall(Struct, frozen=True):
 def span_of_call(step: Step, parts: Iterable[PartInspection]) -> Range:
     """The range of a step's call with its markers, in the text of its part."""
     at = (step.location.turn, step.location.part)
-    spans = next((one.spans for one in parts if (one.turn, one.part) == at), ())
+    spans = next((part.spans for part in parts if (part.turn, part.part) == at), ())
     return spans[step.call.span].range if step.call.span < len(spans) else step.call.range
 
 

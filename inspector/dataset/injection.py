@@ -138,7 +138,7 @@ def _why_not(sample: Sample) -> str:
 
 def _has_blocks(sample: Sample) -> bool:
     """Whether a message has Anthropic's blocks of calls."""
-    contents = (one.get("content") for one in sample.messages if isinstance(one, dict))
+    contents = (message.get("content") for message in sample.messages if isinstance(message, dict))
     blocks = (block for content in contents if isinstance(content, list) for block in content)
     return any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks)
 
@@ -178,7 +178,7 @@ def _sound_calls(sample: Sample) -> Iterator[tuple[Step, SoundCall]]:
         return
     calls_in = Counter(step.location.turn for step in chain.steps)
     offered = tuple(tool.name for tool in sample.offered.tools)
-    faulty = {one.location.turn for one in sample.inspection.diagnostics}
+    faulty = {diagnostic.location.turn for diagnostic in sample.inspection.diagnostics}
     for step in chain.steps:
         tool = sample.offered.find(step.call.name)
         turn = step.location.turn
@@ -371,16 +371,16 @@ def _errors_in(found: Sequence[Diagnostic], turn: int) -> bool:
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:
     """The diagnostics that the original sample does not have; its turns from `turn` on are two earlier."""
     old = Counter(
-        (one.rule.code, one.location.turn if one.location.turn < turn else one.location.turn + 2)
-        for one in before.inspection.diagnostics
+        (diagnostic.rule.code, diagnostic.location.turn if diagnostic.location.turn < turn else diagnostic.location.turn + 2)
+        for diagnostic in before.inspection.diagnostics
     )
     new = []
-    for one in after.inspection.diagnostics:
-        key = (one.rule.code, one.location.turn)
+    for diagnostic in after.inspection.diagnostics:
+        key = (diagnostic.rule.code, diagnostic.location.turn)
         if old[key] > 0:
             old[key] -= 1
         else:
-            new.append(one)
+            new.append(diagnostic)
     return new
 
 

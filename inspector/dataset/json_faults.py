@@ -203,12 +203,12 @@ def _arguments_as_string(payload: str, draw: Random) -> _MakerResult:
 
 def _wrong_arguments_key(payload: str, draw: Random) -> _MakerResult:
     del draw
-    found = _ARGUMENTS_KEY.match(payload)
-    if found is None:
+    match = _ARGUMENTS_KEY.match(payload)
+    if match is None:
         return None, (), ""
-    wrong = "parameters" if found["key"] == "arguments" else "arguments"
-    changed = spliced(payload, *found.span("key"), wrong)
-    return changed, ("J113",), f"the arguments were under `{wrong}`, not `{found['key']}`"
+    wrong = "parameters" if match["key"] == "arguments" else "arguments"
+    changed = spliced(payload, *match.span("key"), wrong)
+    return changed, ("J113",), f"the arguments were under `{wrong}`, not `{match['key']}`"
 
 
 def _not_a_call(payload: str, draw: Random) -> _MakerResult:

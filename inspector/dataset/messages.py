@@ -90,14 +90,14 @@ def with_structured_calls(message: Json) -> Json:
         thought, written = split_thought(text)
         calls = [_openai_call(header.id, header.name, arguments) for header, arguments in read_calls(written)]
         return {**message, "from": "gpt", "value": "", **_reasoning(thought), CALLS: calls}
-    if isinstance(blocks, list) and any(isinstance(one, dict) and one.get("type") == "tool_use" for one in blocks):
-        return {**message, **_of_blocks([one for one in blocks if isinstance(one, dict)])}
+    if isinstance(blocks, list) and any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks):
+        return {**message, **_of_blocks([block for block in blocks if isinstance(block, dict)])}
     return message
 
 
 def _of_blocks(blocks: Sequence[dict[str, Json]]) -> dict[str, Json]:
     """The members of OpenAI's message for Anthropic's blocks; a block of another kind stays in the content."""
-    kinds = [(one.get("type"), one) for one in blocks]
+    kinds = [(block.get("type"), block) for block in blocks]
     calls = [
         _openai_call(one.get("id"), one.get("name"), write_json(one.get("input", {}), ascii_only=False))
         for kind, one in kinds
@@ -192,7 +192,7 @@ def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[st
 
 def sorted_results(results: Sequence[ToolResult], call_ids: Sequence[str | None]) -> tuple[ToolResult, ...]:
     """The results of one message in the order of their calls; unchanged if one has no id of these calls."""
-    order = in_call_order([[one] for one in results], call_ids)
+    order = in_call_order([[result] for result in results], call_ids)
     return tuple(results) if order is None else tuple(results[index] for index in order)
 
 

@@ -107,12 +107,12 @@ class _Work:
         return True
 
     def _fixable(self) -> Iterator[Diagnostic]:
-        for one in self.now.diagnostics:
-            fix = one.fault.fix
-            if fix is None or not fix.edits or one.rule not in self.rules:
+        for diagnostic in self.now.diagnostics:
+            fix = diagnostic.fault.fix
+            if fix is None or not fix.edits or diagnostic.rule not in self.rules:
                 continue
-            if (fix.safe or self.unsafe) and _fix_key(one) not in self.refused:
-                yield one
+            if (fix.safe or self.unsafe) and _fix_key(diagnostic) not in self.refused:
+                yield diagnostic
 
     def _apply(self, diagnostics: Sequence[Diagnostic], number: int) -> bool:
         """Apply these fixes unless the result is worse. Returns whether they were applied."""
@@ -120,7 +120,7 @@ class _Work:
         after = self.examine(repaired)
         if _is_worse(self.now, after):
             return False
-        self.changes += (AppliedRepair(one, _text(self.trace, one), number) for one in diagnostics)
+        self.changes += (AppliedRepair(diagnostic, _text(self.trace, diagnostic), number) for diagnostic in diagnostics)
         self.trace, self.now = repaired, after
         return True
 
@@ -178,7 +178,7 @@ def _is_worse(before: RepairInput, after: RepairInput) -> bool:
 
 def _errors(examined: RepairInput, families: tuple[str, ...] = ("",)) -> int:
     return sum(
-        one.rule.severity is Severity.ERROR and one.rule.code.startswith(families) for one in examined.diagnostics
+        diagnostic.rule.severity is Severity.ERROR and diagnostic.rule.code.startswith(families) for diagnostic in examined.diagnostics
     )
 
 
@@ -189,9 +189,9 @@ def _text(trace: Trace, one: Diagnostic) -> str:
 
 def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
     edits: dict[PartPlace, list[Edit]] = {}
-    for one in diagnostics:
-        if one.fault.fix is not None:
-            edits.setdefault((one.location.turn, one.location.part), []).extend(one.fault.fix.edits)
+    for diagnostic in diagnostics:
+        if diagnostic.fault.fix is not None:
+            edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(diagnostic.fault.fix.edits)
     for part_edits in edits.values():
         part_edits.sort(key=_range)
     turns = list(trace.turns)

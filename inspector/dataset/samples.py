@@ -192,7 +192,7 @@ class Sample(Struct, frozen=True, dict=True):
         named = self.row.value.get("format")
         if not isinstance(named, str):
             return None
-        return next((one.name for one in formats() if named == one.name or named in one.aliases), None)
+        return next((format_.name for format_ in formats() if named == format_.name or named in format_.aliases), None)
 
     @cached_property
     def inspection(self) -> Inspection:
@@ -377,14 +377,14 @@ def _listed_in_words(trace: Trace) -> OfferedList:
 
 def definitions_in(text: str) -> Iterator[tuple[Range, Json]]:
     """The tool definitions in a text, in an array or not, each with its range."""
-    found = _ANY_DEFINITION.search(text)
-    while found is not None:
-        at = found.end()
-        for place, value in _values_at(_ANY_DEFINITION, text, 1, found.start()):
+    match = _ANY_DEFINITION.search(text)
+    while match is not None:
+        at = match.end()
+        for place, value in _values_at(_ANY_DEFINITION, text, 1, match.start()):
             if _is_definition(value):
                 yield place, value
                 at = place.end
-        found = _ANY_DEFINITION.search(text, at)
+        match = _ANY_DEFINITION.search(text, at)
 
 
 def _definitions_in(text: str) -> Iterator[Json]:

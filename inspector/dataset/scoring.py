@@ -139,7 +139,7 @@ def score_calls(sample: Sample, expected: Sequence[ExpectedCall] | None) -> Samp
     if expected is None:
         return SampleScore(tuple(_scored(sample, step, None) for step in steps))
     pairs = _in_any_order(steps, expected) if any(one.is_blurred for one in expected) else _in_order(steps, expected)
-    taken = {id(one) for one in pairs.values()}
+    taken = {id(pair) for pair in pairs.values()}
     scores = [_scored(sample, step, pairs.get(step.number), is_extra=step.number not in pairs) for step in steps]
     missing = [CallScore(one.tool, is_missing=True) for one in expected if id(one) not in taken]
     return SampleScore((*scores, *missing))

@@ -102,7 +102,7 @@ def sound_row(row: JsonObject) -> SoundRow | None:
     declared = read_tools(row.get("tools"))
     if expected or not all(tool.name for tool in declared):
         return None
-    answers = [one.text for one in messages if one.role is Role.ASSISTANT and one.text is not None]
+    answers = [message.text for message in messages if message.role is Role.ASSISTANT and message.text is not None]
     if sum(map(len, answers)) > _LONGEST:
         return None
     reader = _SoundReader(declared, detect_format("\n".join(answers)).format)
@@ -143,7 +143,7 @@ def _are_plain_tools(tools: Json) -> bool:
     return (
         isinstance(tools, list)
         and bool(tools)
-        and all(isinstance(one, dict) and one.keys() <= _TOOL_KEYS for one in tools)
+        and all(isinstance(tool, dict) and tool.keys() <= _TOOL_KEYS for tool in tools)
     )
 
 
@@ -225,7 +225,7 @@ class _SoundReader(Struct):
             found = segment_whole(message.text, self.format, tools=self.offered, role=Role.ASSISTANT, turn=number)
             if not _is_plain(found):
                 return False
-            self.answer = "".join([one.inner.of(message.text) for one in found.spans if one.kind is SpanKind.TEXT])
+            self.answer = "".join([span.inner.of(message.text) for span in found.spans if span.kind is SpanKind.TEXT])
             calls += found.calls
         if calls and not self._is_written(structured=False):
             return False

@@ -166,7 +166,7 @@ def _empty_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
     number = reading.answer_turn
     if not number:
         yield _at_end_of_all(reading, verification.EMPTY_ANSWER, "The candidate has no answer.")
-    elif not reading.answer.strip() and not any(one.location.turn == number for one in reading.calls):
+    elif not reading.answer.strip() and not any(call.location.turn == number for call in reading.calls):
         turn = reading.trace.turns[number - 1]
         is_reasoned = any(part.text.strip() for part in turn.parts)
         message = "The answer is empty" + (": it has only reasoning or markers." if is_reasoned else ".")
@@ -235,12 +235,12 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     found = list(violation_faults(violations, value, places))
     yield from found
     reported = {fault.path for fault in found}
-    for one in invented_keys(value, prepared.schema if prepared.faults else schema_):
-        at = pointer(one.path)
+    for key in invented_keys(value, prepared.schema if prepared.faults else schema_):
+        at = pointer(key.path)
         if at not in reported:
-            known = f"; it has {listed_names(one.known)}" if one.known else ""
-            message = f"The schema has no key {quoted(str(one.path[-1]))}{known}."
-            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(one.path), message, "Remove the key.", path=at)
+            known = f"; it has {listed_names(key.known)}" if key.known else ""
+            message = f"The schema has no key {quoted(str(key.path[-1]))}{known}."
+            yield Fault(schema.UNEXPECTED_PROPERTY, places.key(key.path), message, "Remove the key.", path=at)
 
 
 # tool-use
@@ -267,7 +267,7 @@ def check_tool_use(reading: CandidateReading) -> Iterator[Diagnostic]:
             yield diagnostic
     yield from _repeated(reading.steps, _unreadable_turns(reading))
     numbers = {step.number for step in excused}
-    calls = [one for one in reading.calls if one.step is None or one.step.number not in numbers]
+    calls = [call for call in reading.calls if call.step is None or call.step.number not in numbers]
     yield from _not_offered(reading)
     yield from _unsourced(reading, calls, sourced)
     yield from _unrecovered(reading, numbers)
@@ -285,7 +285,7 @@ _ON_VALUES = (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUME
 
 def _own(reading: CandidateReading, calls: Sequence[CandidateCall]) -> list[CandidateCall]:
     """The calls of the candidate itself, not of the conversation before it."""
-    return [one for one in calls if one.location.turn >= reading.candidate.own_from]
+    return [call for call in calls if call.location.turn >= reading.candidate.own_from]
 
 
 def _expected_places(reading: CandidateReading) -> frozenset[tuple[int, str, str]]:
@@ -310,9 +310,9 @@ def _not_offered(reading: CandidateReading) -> Iterator[Diagnostic]:
     """The calls of a row whose list of tools is empty, and whose prompt defines none either."""
     if not reading.candidate.offers_none or reading.tools:
         return
-    for one in reading.calls:
-        message = f"{tool_named(one.call.name)} is called, but the row offers no tool: its list is empty."
-        yield _at_call(conversation.UNKNOWN_TOOL, one, message)
+    for call in reading.calls:
+        message = f"{tool_named(call.call.name)} is called, but the row offers no tool: its list is empty."
+        yield _at_call(conversation.UNKNOWN_TOOL, call, message)
 
 
 def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int]) -> bool:
@@ -325,7 +325,7 @@ def _belongs_to(diagnostic: Diagnostic, step: Step, calls_in: Mapping[int, int])
 
 def _unreadable_turns(reading: CandidateReading) -> frozenset[int]:
     """The turns with faults of syntax or markers: the same call in correct syntax does not repeat such a call."""
-    return frozenset(one.location.turn for one in reading.diagnostics if one.rule.code[0] in "JF")
+    return frozenset(diagnostic.location.turn for diagnostic in reading.diagnostics if diagnostic.rule.code[0] in "JF")
 
 
 def _repeated(steps: Sequence[Step], unreadable: Container[int]) -> Iterator[Diagnostic]:
@@ -355,9 +355,9 @@ def _unsourced(
         return  # the beginning of the conversation is missing
     tools = {tool.name: tool for tool in reading.tools}
     reported = {
-        f"{one.location.turn}{one.fault.path}"
-        for one in reading.diagnostics
-        if one.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
+        f"{diagnostic.location.turn}{diagnostic.fault.path}"
+        for diagnostic in reading.diagnostics
+        if diagnostic.rule in (conversation.PLACEHOLDER_ARGUMENT, conversation.UNSUPPORTED_ARGUMENT)
     }
     for one in calls:
         call = one.call
@@ -466,10 +466,10 @@ def _missing_call(reading: CandidateReading, message: str) -> Diagnostic:
 
 def _claimed_without_call(reading: CandidateReading) -> Iterator[Diagnostic]:
     number = reading.answer_turn
-    if not number or not reading.tools or any(one.location.turn == number for one in reading.calls):
+    if not number or not reading.tools or any(call.location.turn == number for call in reading.calls):
         return
     ok = any(step.outcome is StepOutcome.OK for step in reading.steps)
-    arguments = [one.call.raw_arguments for one in reading.calls]
+    arguments = [call.call.raw_arguments for call in reading.calls]
     claim = unsupported_claim(reading.answer, reading.context(number), arguments, has_acted=ok)
     if claim is None:
         return

@@ -226,8 +226,8 @@ def sentences(predicted: Iterable[Prediction]) -> list[str]:
 
 def _sentence(behaviour: str, parsers: Sequence[ServerParser]) -> str:
     servers: dict[str, list[ServerParser]] = {}
-    for one in parsers:
-        servers.setdefault(f"{one.server} {one.version}", []).append(one)
+    for parser in parsers:
+        servers.setdefault(f"{parser.server} {parser.version}", []).append(parser)
     names = " and ".join(f"{server} ({_names(group)})" for server, group in servers.items())
     verb, _, rest = behaviour.partition(" ")
     return f"The parsers of {names} {behaviour}." if len(parsers) > 1 else f"The parser of {names} {verb}s {rest}."
@@ -236,8 +236,8 @@ def _sentence(behaviour: str, parsers: Sequence[ServerParser]) -> str:
 def _names(parsers: Sequence[ServerParser]) -> str:
     """The names of one server's parsers, each with the reasoning parsers that it was measured with."""
     tools: dict[str, list[str]] = {}
-    for one in parsers:
-        tools.setdefault(one.name, []).extend([f"`{one.reasoning}`"] if one.reasoning else [])
+    for parser in parsers:
+        tools.setdefault(parser.name, []).extend([f"`{parser.reasoning}`"] if parser.reasoning else [])
     return ", ".join(
         f"`{tool}` with the reasoning parser {' or '.join(reasoning)}" if reasoning else f"`{tool}`"
         for tool, reasoning in tools.items()
@@ -273,9 +273,9 @@ def is_parser_named(parser: ServerParser, word: str) -> bool:
 
 def formats_of_parser(word: str) -> tuple[str, ...]:
     """The formats of the parser with this name, `hermes` or `vllm:hermes`; UnknownFormatError if it is not known."""
-    named = [one for one in known_parsers() if is_parser_named(one, word)]
+    named = [parser for parser in known_parsers() if is_parser_named(parser, word)]
     if not named:
-        known = ", ".join(dict.fromkeys(f"{one.server.lower()}:{one.name}" for one in known_parsers()))
+        known = ", ".join(dict.fromkeys(f"{parser.server.lower()}:{parser.name}" for parser in known_parsers()))
         raise UnknownFormatError(f"unknown server parser `{word}`; known are {known}")
     return tuple(dict.fromkeys(one.format for one in named))
 
@@ -314,7 +314,7 @@ def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Pred
 
 def _meant(outcomes: str, calls: Sequence[ReadCall]) -> ParserOutcome | None:
     """The first of the outcomes, if all mean the same for these calls."""
-    found = [ParserOutcome(one) for one in outcomes.split("/")]
+    found = [ParserOutcome(part) for part in outcomes.split("/")]
     return found[0] if len({_selected(one, calls) for one in found}) == 1 else None
 
 
@@ -326,11 +326,11 @@ def _selected(outcome: ParserOutcome, calls: Sequence[ReadCall]) -> tuple[int, .
         case ParserOutcome.FIRST:
             return tuple(range(len(calls)))[:1]
         case ParserOutcome.SOUND:
-            return tuple(at for at, call in enumerate(calls) if not call.faulty)
+            return tuple(index for index, call in enumerate(calls) if not call.faulty)
         case ParserOutcome.KNOWN:
-            return tuple(at for at, call in enumerate(calls) if not call.unknown)
+            return tuple(index for index, call in enumerate(calls) if not call.unknown)
         case ParserOutcome.SOUND_AND_KNOWN:
-            return tuple(at for at, call in enumerate(calls) if not (call.faulty or call.unknown))
+            return tuple(index for index, call in enumerate(calls) if not (call.faulty or call.unknown))
         case _:
             return tuple(range(len(calls)))
 
@@ -387,7 +387,7 @@ def text_kind(
     facts = {
         "none": not calls,
         "one": len(calls) == 1,
-        "last": [at for at, call in enumerate(read) if call.faulty] == [len(read) - 1],
+        "last": [index for index, call in enumerate(read) if call.faulty] == [len(read) - 1],
         "unknown": any(call.unknown for call in read),
         "odd": any(not _PLAIN_TEXT.match(leaf) for leaf in leaves),
         "padded": any(leaf != leaf.strip() for leaf in leaves),
@@ -482,10 +482,10 @@ def _has_unread_calls(text: str, format: str, spans: Sequence[Span], calls: Sequ
 def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> int | None:
     """The index of the call that a fault belongs to: the one it lies in, or the only one of its span."""
     start = fault.range.start
-    for at, call in enumerate(calls):
+    for index, call in enumerate(calls):
         if call.range.start <= start < call.range.end:
-            return at
-    same = [at for at, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end]
+            return index
+    same = [index for index, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end]
     return same[0] if len(same) == 1 else None
 
 

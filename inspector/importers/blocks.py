@@ -79,7 +79,7 @@ def expand_urls(paths: Iterable[str]) -> Iterator[PlannedFile]:
         plain = local_path(path)
         if is_url(plain):
             yield from (
-                PlannedFile(one.url, is_walked=one.url != plain, remote=one) for one in find_remote_files(plain)
+                PlannedFile(file.url, is_walked=file.url != plain, remote=file) for file in find_remote_files(plain)
             )
         else:
             yield PlannedFile(plain)

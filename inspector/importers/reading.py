@@ -117,7 +117,7 @@ def _source_of(path: str, source: str | None) -> str:
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:
-    found = next(one for one in _importers() if one.name == source and hasattr(one, "read_together"))
+    found = next(importer for importer in _importers() if importer.name == source and hasattr(importer, "read_together"))
     return cast("ReadsSeveralFiles", found)
 
 

@@ -155,9 +155,9 @@ class JudgedAnswer:
         """The errors of the answer's calls and markers."""
         number = len(self.trace.turns)
         return tuple(
-            one
-            for one in self.inspection.diagnostics
-            if _is_of_answer(one, number) and one.rule is not SPECIAL_TOKEN_LEAK
+            diagnostic
+            for diagnostic in self.inspection.diagnostics
+            if _is_of_answer(diagnostic, number) and diagnostic.rule is not SPECIAL_TOKEN_LEAK
         )
 
     @cached_property
@@ -171,7 +171,7 @@ class JudgedAnswer:
     @cached_property
     def errors(self) -> CallErrors:
         """OpenRouter's kinds of errors."""
-        codes = {one.rule.code for one in self.diagnostics if one.location.part.startswith("call:")}
+        codes = {diagnostic.rule.code for diagnostic in self.diagnostics if diagnostic.location.part.startswith("call:")}
         return CallErrors(
             any(not is_json(call.raw_arguments) for call in self.calls),
             "T401" in codes,
@@ -221,7 +221,7 @@ def _findings(judged: JudgedAnswer) -> Iterator[ProbeFinding]:
     yield from promises
     if not answer.choice:
         return
-    found = [_of_diagnostic(one) for one in judged.diagnostics]
+    found = [_of_diagnostic(diagnostic) for diagnostic in judged.diagnostics]
     found += _leaks(judged)
     enforced = list(_enforced(judged))
     strict = {tool for tool, is_strict in _tools(answer.body).items() if is_strict}

@@ -120,8 +120,8 @@ def measure(records: Sequence[ProbeRecord], baseline: Sequence[ProbeRecord] = ()
     errors = {kind: sum(getattr(record, kind) is True for record in records) for kind in ERROR_KINDS}
     counts: dict[str, Counter[str]] = {}
     for record in records:
-        for one in record.findings:
-            counts.setdefault(one.kind, Counter())[one.owner.value] += 1
+        for finding in record.findings:
+            counts.setdefault(finding.kind, Counter())[finding.owner.value] += 1
     medians = (
         _median("first-token", "milliseconds to the first token", [one.first_token_ms for one in records]),
         _median("speed", "tokens per second after it", [one.tokens_per_s for one in records]),

@@ -221,7 +221,7 @@ class _RawTexts:
             (RawMethod.TOKENIZE, self._by_tokens),
             (RawMethod.UNPARSED, self._unparsed),
         ):
-            if not any(one.owner is Owner.UNKNOWN for one in findings):
+            if not any(finding.owner is Owner.UNKNOWN for finding in findings):
                 return findings
             if method in self._unsupported:
                 continue
@@ -231,7 +231,7 @@ class _RawTexts:
                 findings = _owned(findings, ComparedDelivery(judged, RawText(text, method)))
             elif text is None:
                 self._unsupported.add(method)
-        return [_explained(one, has_text=has_text) for one in findings]
+        return [_explained(finding, has_text=has_text) for finding in findings]
 
     async def equal_texts(self, whole: JudgedAnswer, streamed: JudgedAnswer, finding: ProbeFinding) -> ProbeFinding:
         """The finding that two answers differ, with its owner: the server, if it changed the text of one of them."""
@@ -271,8 +271,8 @@ class _RawTexts:
         if again is None:
             return findings
         compared = self._compared(again, _repeated_text(again))
-        same = {one.kind: owned(one, compared) for one in reversed(again.findings) if one.owner is Owner.UNKNOWN}
-        return [one if one.owner is not Owner.UNKNOWN else _as(one, same.get(one.kind)) for one in findings]
+        same = {finding.kind: owned(finding, compared) for finding in reversed(again.findings) if finding.owner is Owner.UNKNOWN}
+        return [finding if finding.owner is not Owner.UNKNOWN else _as(finding, same.get(finding.kind)) for finding in findings]
 
     async def _by_template(self, judged: JudgedAnswer) -> str | None:
         body = judged.answer.body
@@ -331,7 +331,7 @@ def _repeated_text(judged: JudgedAnswer) -> RawText:
 
 
 def _owned(findings: Sequence[ProbeFinding], compared: ComparedDelivery) -> list[ProbeFinding]:
-    return [owned(one, compared) if one.owner is Owner.UNKNOWN else one for one in findings]
+    return [owned(finding, compared) if finding.owner is Owner.UNKNOWN else finding for finding in findings]
 
 
 def _explained(one: ProbeFinding, *, has_text: bool = False) -> ProbeFinding:
@@ -382,7 +382,7 @@ class ProbeRun:
         """`done` are the hashes of requests that have their results already, from an earlier run."""
         self._plan, self._target, self._finished = plan, target, finished
         self.state = ProbeState(bounds=bounds or SpendingBounds())
-        self._jobs = iter([one for one in plan.requests if not _is_done(plan, one, done)])
+        self._jobs = iter([request for request in plan.requests if not _is_done(plan, request, done)])
         self._tasks: list[asyncio.Task[None]] = []
 
     def interrupt(self) -> None:
@@ -441,7 +441,7 @@ class ProbeRun:
         ]
 
     async def _owned(self, judged: JudgedAnswer, raw: _RawTexts) -> list[ProbeFinding]:
-        is_unknown = any(one.owner is Owner.UNKNOWN for one in judged.findings)
+        is_unknown = any(finding.owner is Owner.UNKNOWN for finding in judged.findings)
         if not is_unknown or not self._plan.is_owner_sought:
             return list(judged.findings)
         return await raw.owned(judged)

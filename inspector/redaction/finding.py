@@ -80,7 +80,7 @@ def without_secrets_of(source: str, text: str) -> str:
 def pattern_secrets(text: str, patterns: Sequence[re.Pattern[str]]) -> list[Secret]:
     """The matches of a user's patterns: their first group, or all if they have none."""
     groups = ((pattern, 1 if pattern.groups else 0) for pattern in patterns)
-    return [Secret(*found.span(group)) for pattern, group in groups for found in pattern.finditer(text) if found[group]]
+    return [Secret(*match.span(group)) for pattern, group in groups for match in pattern.finditer(text) if match[group]]
 
 
 def replaced(text: str, secrets: Iterable[Secret]) -> str:
@@ -150,10 +150,10 @@ def secrets_but_of(text: str, known: Set[bytes], key: Callable[[str], bytes]) ->
 def _edges(text: str) -> Iterator[int]:
     start = 0
     yield start
-    for found in _MESSAGE.finditer(text):
-        if found.start() - start >= _SHORTEST_BLOCK:
-            yield from range(start + _BLOCK, found.start(), _BLOCK)
-            yield (start := found.start())
+    for match in _MESSAGE.finditer(text):
+        if match.start() - start >= _SHORTEST_BLOCK:
+            yield from range(start + _BLOCK, match.start(), _BLOCK)
+            yield (start := match.start())
     yield from range(start + _BLOCK, len(text), _BLOCK)
     yield len(text)
 
@@ -211,7 +211,7 @@ class _Signs:
         return found.values()
 
 
-_OF_VIEW, _OF_TEXT = (_Signs(one for one in DETECTORS if one.is_exact is is_exact) for is_exact in (False, True))
+_OF_VIEW, _OF_TEXT = (_Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True))
 
 
 @lru_cache(maxsize=4_096)

@@ -274,8 +274,8 @@ def _items(
 
 def _texts(recorded: str, live: str, path: tuple[str | int, ...], message: int | None) -> BodyDifference:
     most = min(len(recorded), len(live))
-    start = next((at for at in range(most) if recorded[at] != live[at]), most)
-    end = next((at for at in range(most - start) if recorded[-1 - at] != live[-1 - at]), most - start)
+    start = next((index for index in range(most) if recorded[index] != live[index]), most)
+    end = next((index for index in range(most - start) if recorded[-1 - index] != live[-1 - index]), most - start)
     old, new = Range(start, len(recorded) - end), Range(start, len(live) - end)
     return BodyDifference(
         DifferenceKind.CHANGED, pointer_of(path), message, _around(recorded, old), _around(live, new), old, new

@@ -89,10 +89,10 @@ def _recorded(trace: Trace, exchanges: Sequence[RecordedExchange]) -> Iterator[t
 
 def _imported(trace: Trace) -> Iterator[tuple[RecordedExchange, Turn | None]]:
     began_s = trace.started.at_s if trace.started is not None else None
-    for at, turn in enumerate(trace.turns):
+    for index, turn in enumerate(trace.turns):
         if turn.role is Role.ASSISTANT:
-            request = json.dumps(conversation_of(trace.turns[:at])).encode()
-            yield RecordedExchange(CONVERSATION, "", began_s, 200, request=request, answer=None, turn=at + 1), turn
+            request = json.dumps(conversation_of(trace.turns[:index])).encode()
+            yield RecordedExchange(CONVERSATION, "", began_s, 200, request=request, answer=None, turn=index + 1), turn
 
 
 def conversation_of(turns: Iterable[Turn]) -> Json:

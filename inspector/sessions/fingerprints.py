@@ -65,7 +65,7 @@ class Fingerprint(Struct, frozen=True):
     @property
     def last_answer(self) -> int:
         """How many messages there are up to the last one that a model wrote; 0 if there is none."""
-        return next((at for at in range(len(self.roles), 0, -1) if self.roles[at - 1] is Role.ASSISTANT), 0)
+        return next((index for index in range(len(self.roles), 0, -1) if self.roles[index - 1] is Role.ASSISTANT), 0)
 
 
 def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = b"", raw: bool = False) -> Fingerprint:
@@ -88,7 +88,7 @@ def fingerprint_of(turns: Sequence[Turn], *, body: bytes = b"", begins: bytes = 
 
 def count_system(turns: Sequence[Turn]) -> int:
     """How many system prompts there are before the conversation; 0 if there is nothing after them."""
-    return next((at for at, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
+    return next((index for index, turn in enumerate(turns) if turn.role is not Role.SYSTEM), 0)
 
 
 def chain_of(messages: Iterable[bytes], begins: bytes = b"") -> tuple[bytes, ...]:

@@ -324,9 +324,9 @@ class SessionCache:
 
     def longest(self, scope: str, chain: tuple[bytes, ...]) -> tuple[int, TracePosition] | None:
         """The longest beginning of a conversation that a trace of this scope has: its length and its position."""
-        for at in range(len(chain) - 1, -1, -1):
-            if chain[at] and (point := self._point(scope, chain[at])) is not None:
-                return at, point
+        for index in range(len(chain) - 1, -1, -1):
+            if chain[index] and (point := self._point(scope, chain[index])) is not None:
+                return index, point
         return None
 
     def ends(self, scope: str, chain: bytes) -> tuple[CachedTrace, ...]:

@@ -153,7 +153,7 @@ def _field(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
         return _column(connection, term)
     if term.key in TABLES:
         table, column = TABLES[term.key]
-        patterns = [one if "*" in one or term.key is FilterKey.TOOL else f"{one}*" for one in term.values]
+        patterns = [value if "*" in value or term.key is FilterKey.TOOL else f"{value}*" for value in term.values]
         values = matching_values(stored_values(connection, column), patterns)
         return _trace.id.in_(sa.select(table.c.trace_id).where(column.in_(values)))
     return _FIELDS[term.key](connection, term)
@@ -315,8 +315,8 @@ def _last_name(path: str) -> str | None:
         return None
     if not path.startswith("$"):
         return key(path, longest=LONGEST_VALUE)
-    found = _ENDS_IN_NAME.fullmatch(path)
-    return key(found["name"], longest=LONGEST_VALUE) if found else None
+    match = _ENDS_IN_NAME.fullmatch(path)
+    return key(match["name"], longest=LONGEST_VALUE) if match else None
 
 
 def _has_value(term: ArgumentTerm) -> _Condition:
@@ -335,7 +335,7 @@ def _has_value(term: ArgumentTerm) -> _Condition:
 
 
 def _is_any_value(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
-    return sa.or_(*(_is_like(column, escaped(one.casefold()) if "*" in one else value_key(one)) for one in values))
+    return sa.or_(*(_is_like(column, escaped(value.casefold()) if "*" in value else value_key(value)) for value in values))
 
 
 def _means_any(

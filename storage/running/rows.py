@@ -117,9 +117,9 @@ def _put_pieces(connection: sa.Connection, written: Sequence[tuple[int, SessionW
         for group in in_groups(step.closed):
             connection.execute(sa.delete(tables.live_piece).where(_piece.trace_id == id_, _piece.turn.in_(group)))
     rows = [
-        {"trace_id": id_, "turn": one.turn, "number": one.number, "body": one.body}
+        {"trace_id": id_, "turn": piece.turn, "number": piece.number, "body": piece.body}
         for id_, step in written
-        for one in step.pieces
+        for piece in step.pieces
     ]
     if rows:
         connection.execute(sa.insert(tables.live_piece), rows)
@@ -147,7 +147,7 @@ def _interrupted_trace(connection: sa.Connection, record: RecordRows, step: Sess
     if not any(row["name"] == RECORDING_ID for row in record.external_ids):
         return None
     trace = tables.trace.c
-    turns = len(record.turns) + sum(one.number == 0 for one in step.pieces)
+    turns = len(record.turns) + sum(piece.number == 0 for piece in step.pieces)
     ended = trace.id.not_in(sa.select(_live.trace_id))
     return connection.scalar(sa.select(trace.id).where(trace.identity == record.identity, trace.turns <= turns, ended))
 

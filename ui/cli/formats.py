@@ -56,9 +56,9 @@ def formats(file: str | None, model: str, *, derive: str | None, detect: bool, a
     elif file or model:
         raise click.UsageError("FILE and --model require --detect.")
     elif as_json:
-        sys.stdout.write(write_json([_format_object(one) for one in all_formats()]) + "\n")
+        sys.stdout.write(write_json([_format_object(format_) for format_ in all_formats()]) + "\n")
     else:
-        print_lines([line for one in all_formats() for line in _entry(one, screen_width())], color=color)
+        print_lines([line for format_ in all_formats() for line in _entry(format_, screen_width())], color=color)
     for trouble in broken_plugins():
         click.echo(trouble, err=True)
 

@@ -72,7 +72,7 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if text.startswith(_EVENTS):
         return Form.SSE
-    if any(one.startswith(text[:_MAX_EVENT_CHARS]) for one in _EVENTS):
+    if any(event.startswith(text[:_MAX_EVENT_CHARS]) for event in _EVENTS):
         return Form.TEXT if at_end else None
     if not text.startswith(b"{"):
         return Form.TEXT

@@ -206,8 +206,8 @@ def _announce(recording: Recording) -> None:
 
 def _parent(loaded: LoadedRecording) -> ExternalId | None:
     """An id of the recorded trace, or of its run."""
-    ids = [one for trace, _ in loaded.traces for one in trace.external_ids]
-    return next((one for one in ids if one.name != RUN_ID), ids[0] if ids else None)
+    ids = [id_ for trace, _ in loaded.traces for id_ in trace.external_ids]
+    return next((id_ for id_ in ids if id_.name != RUN_ID), ids[0] if ids else None)
 
 
 def _fork(run: ReplayRun, parent: ExternalId | None, where: str | None, *, quiet: bool, color: str) -> int:

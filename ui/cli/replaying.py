@@ -164,7 +164,7 @@ def _divergence(divergence: ReplayDivergence) -> ReplayDivergenceJson:
         "path": divergence.path,
         "recorded_request": divergence.exchange or None,
         "turn": divergence.turn or None,
-        "differences": [_difference(each) for each in divergence.differences],
+        "differences": [_difference(difference) for difference in divergence.differences],
     }
 
 

@@ -250,7 +250,7 @@ def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> Stat
 
 
 def _slices(slices: Sequence[metrics_groups.Slice]) -> list[CountedNameJson]:
-    return [{"value": one.value, "traces": one.traces} for one in slices]
+    return [{"value": slice_.value, "traces": slice_.traces} for slice_ in slices]
 
 
 def _comparison(statistics: Statistics, comparison: metrics_groups.MeasureComparison) -> ComparisonJson:
@@ -355,7 +355,7 @@ class FileStatistics:
             codes=self._codes.all(),
             aborts=self._aborts.all(),
             verdicts=dict(self._verdicts),
-            violations=sorted(self._violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
+            violations=sorted(self._violations.values(), key=lambda violation: (-violation.times, violation.tool, violation.path, violation.code)),
             prompts=self._prompts,
             schemas=self._schemas,
             fewest=fewest,
@@ -376,7 +376,7 @@ class FileStatistics:
             self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
         keys, figures = keys_of(trace, inspection), figures_in(trace, inspection)
-        expected_id = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        expected_id = stats_options.id_among(((id_.name, id_.value) for id_ in trace.external_ids), self._expected)
         if expected_id is not None:
             figures = stats_options.with_expected(figures, inspection, self._expected[expected_id])
         for sums in self._groups_of_traces:
@@ -384,8 +384,8 @@ class FileStatistics:
         for step in inspection.chain.steps:
             if step.result_kind is not None:
                 self._verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1
-        for one in figures.violations:
-            self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
+        for violation in figures.violations:
+            self._count_violation(Violations(violation.tool, violation.path, violation.code, violation.times, 1))
         for turn in trace.turns if metrics_groups.GroupKey.TOOL in self._by else ():
             self._measure(turn.generation.tools if turn.generation is not None else ())
         if keys.prompt and metrics_groups.GroupKey.PROMPT in self._by and keys.prompt not in self._prompts:

@@ -59,9 +59,9 @@ class AskQuestion(Struct, frozen=True):
     @property
     def parent(self) -> ParentTrace:
         """The parent of the answers' traces."""
-        ids = [one for one in self.trace.external_ids if one.name != "run"]
+        ids = [id_ for id_ in self.trace.external_ids if id_.name != "run"]
         parent_id = next(
-            (one for one in ids if one.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
+            (id_ for id_ in ids if id_.name == "recording"), ids[0] if ids else ExternalId("trace", f"{self.id}")
         )
         return ParentTrace(parent_id, ParentWhy.FORK)
 

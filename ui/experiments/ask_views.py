@@ -133,7 +133,7 @@ def spending_words(plan: ask_again.AskPlan) -> str:
 def result_lines(result: ask_again.AskResult) -> Iterator[Line]:
     """The result table, and sentences on its basis."""
     heads, rows = result_table(result)
-    widths = [max(len(row[at]) for row in [heads, *(row for row, _ in rows)]) for at in range(len(heads))]
+    widths = [max(len(row[index]) for row in [heads, *(row for row, _ in rows)]) for index in range(len(heads))]
     yield (Run("  ".join(name.ljust(width) for name, width in zip(heads, widths, strict=True)), Style.STRONG),)
     for row, style in rows:
         yield (Run("  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)), style),)

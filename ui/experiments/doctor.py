@@ -92,9 +92,9 @@ def recorded_run(store: Store, run: str, number: int, exit_code: int) -> Command
     for id_, exchanges in stored.traces.items():
         trace, inspection = store.inspected(id_)
         statuses.append((id_, inspection.chain.status))
-        for one in exchanges:
-            is_answer = 0 < one.turn <= len(trace.turns)
-            found.append(RunExchange(id_, one, trace.turns[one.turn - 1] if is_answer else None))
+        for exchange in exchanges:
+            is_answer = 0 < exchange.turn <= len(trace.turns)
+            found.append(RunExchange(id_, exchange, trace.turns[exchange.turn - 1] if is_answer else None))
     found.sort(key=lambda one: one.exchange.began_s or 0.0)
     return CommandRun(number, run, exit_code, tuple(statuses), tuple(found))
 

@@ -99,7 +99,7 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
     yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
     yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
     yield from table_html(
-        ("day", *(one.value for one in STATUSES)),
+        ("day", *(status.value for status in STATUSES)),
         ((escape(day or "no date"), *(f"{count:,}" for count in counts)) for day, counts in days),
     )
     yield "</details>\n"

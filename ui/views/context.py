@@ -214,7 +214,7 @@ def _taken(messages: Sequence[ReadMessage], turns: Sequence[Turn], generation: G
     """The tokens of a request, and whether its server counted them; if not, they are estimated from its texts."""
     if generation.usage.input_tokens is not None:
         return generation.usage.input_tokens, True
-    parts = (part for one in messages for part in _message(one, turns).parts)
+    parts = (part for message in messages for part in _message(message, turns).parts)
     texts = (part.text for part in parts if not part.name.startswith(WIRE_PREFIX))
     return sum(map(estimated_tokens, (*texts, *(tool.raw for tool in generation.tools)))), False
 
@@ -225,7 +225,7 @@ def _share(tokens: int, generation: Generation) -> str:
 
 
 def _size(messages: Sequence[ReadMessage], turns: Sequence[Turn]) -> int:
-    return sum(characters_in(_message(one, turns)) for one in messages)
+    return sum(characters_in(_message(message, turns)) for message in messages)
 
 
 def _lost(old: Sequence[ReadMessage], now: set[int | None], turns: Sequence[Turn]) -> int:
@@ -284,7 +284,7 @@ def _first_difference(old_turn: Turn, new_turn: Turn) -> tuple[int, str]:
         return 0, ""
     at = shared_prefix(text.text, sent.text)
     start = max(at - _NEAR, 0)
-    times = ([found.span() for found in _CLOCK.finditer(one.text[start : at + _NEAR])] for one in (text, sent))
+    times = ([match.span() for match in _CLOCK.finditer(one.text[start : at + _NEAR])] for one in (text, sent))
     if all(any(begins <= at - start < ends for begins, ends in spans) for spans in times):
         return at, f"a time or date, character {at}"
     return at, f"character {at}"

@@ -258,7 +258,7 @@ class BreakFacts(Struct, frozen=True, eq=False, dict=True):
         """One byte per diagnostic."""
         if self.graded is not None:
             return self.graded
-        return bytes(_SEVERITIES[one.rule.severity] for one in self.inspection.diagnostics)
+        return bytes(_SEVERITIES[diagnostic.rule.severity] for diagnostic in self.inspection.diagnostics)
 
     @cached_property
     def _failed(self) -> tuple[int, int]:

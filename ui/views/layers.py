@@ -74,7 +74,7 @@ class StepLayers(NamedTuple):
     @property
     def are_several(self) -> bool:
         """Whether anything can be compared: two layers of the call, or of the result, are recorded."""
-        return any(sum(one.text is not None for one in layers) > 1 for layers in self)
+        return any(sum(layer.text is not None for layer in layers) > 1 for layers in self)
 
     @property
     def differ(self) -> bool:
@@ -177,7 +177,7 @@ class TraceLayers:
 
     def other_sides(self, place: Location) -> list[Location]:
         """Both places of each difference that has this place on one of its sides."""
-        found = (one for diagnostics in self.differences.values() for one in diagnostics)
+        found = (diagnostic for diagnostics in self.differences.values() for diagnostic in diagnostics)
         sides = ((one.place_in_turn, one.location) for one in found)
         return [
             side

@@ -312,8 +312,8 @@ def diff_object(diff: RunDiff) -> RunDiffJson:
         "verdict": diff.verdict,
         "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
         "asked_differently": [
-            {"what": one.what.value, "runs": [run_label(run) for run in one.runs], "message": one.message}
-            for one in diff.input_differences
+            {"what": difference.what.value, "runs": [run_label(run) for run in difference.runs], "message": difference.message}
+            for difference in diff.input_differences
         ],
         "divergence": _divergence(divergence) if divergence is not None else None,
         "text_diff": _text_diff_object(diff),

@@ -30,7 +30,7 @@ def segmentation_object(segmentation: Segmentation, id: Json = None) -> Segmenta
         "reasoning": segmentation.reasoning,
         "tool_calls": [call_object(call) for call in segmentation.calls],
         "diagnostics": [diagnostic_object(diagnostic, lines) for diagnostic in segmentation.diagnostics],
-        "servers": [_prediction_object(one) for one in _predictions(segmentation)],
+        "servers": [_prediction_object(prediction) for prediction in _predictions(segmentation)],
     }
 
 

@@ -53,8 +53,8 @@ class TaskDiff(Struct, frozen=True):
     def places(self) -> list[tuple[int | None, list[RunParting]]]:
         """The partings by step of the reference; the step with the most bad runs first."""
         groups: dict[int | None, list[RunParting]] = {}
-        for one in self.partings:
-            groups.setdefault(one.step, []).append(one)
+        for parting in self.partings:
+            groups.setdefault(parting.step, []).append(parting)
         return sorted(groups.items(), key=lambda item: (-sum(not one.is_good for one in item[1]), -len(item[1])))
 
 
@@ -77,7 +77,7 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     reference = _most_typical(good or tuple(runs))
     judged = [*((run, True) for run in good), *((run, False) for run in bad)]
     partings = (_parting(reference, run, is_good=is_good) for run, is_good in judged if run is not reference)
-    return TaskDiff(good, bad, unknown, by_outcome, reference, tuple(one for one in partings if one is not None))
+    return TaskDiff(good, bad, unknown, by_outcome, reference, tuple(parting for parting in partings if parting is not None))
 
 
 def _by_outcome(outcome: TaskOutcome) -> bool | None:
@@ -125,7 +125,7 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     yield from wrapped(
         quoted(f"Compared with the most typical {kind}: {diff.reference.called}, {_steps(diff.reference)}."), width
     )
-    same = len(diff.bad) - sum(not one.is_good for one in diff.partings)
+    same = len(diff.bad) - sum(not parting.is_good for parting in diff.partings)
     if diff.good and same:
         yield (Run(f"{counted(same, 'bad run makes', 'bad runs make')} the same calls."),)
     if not diff.partings:

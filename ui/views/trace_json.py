@@ -74,7 +74,7 @@ def trace_object(
         "diagnostics": _diagnostic_objects(trace, inspection),
         "running": liveness is Liveness.RUNNING,
         "idle": liveness is Liveness.IDLE,
-        "open_turns": [_turn_object(one.turn, one.number, list(one.parts)) for one in open_turns],
+        "open_turns": [_turn_object(turn.turn, turn.number, list(turn.parts)) for turn in open_turns],
         "notes": list(provenance.warnings),
     }
 

@@ -212,7 +212,7 @@ def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
 
 def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> SpanNote | None:
     """The names of the tools that a span defines, instead of its text."""
-    names = [one.name for one in definitions if one.range is not None and span.range.covers(one.range)]
+    names = [definition.name for definition in definitions if definition.range is not None and span.range.covers(definition.range)]
     if not names:
         return None
     names_text = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"

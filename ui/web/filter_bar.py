@@ -133,8 +133,8 @@ def _explain(filter_text: str, error: FilterError) -> None:
 
 def _replacements(filter_text: str, position: int) -> list[FilterCompletion]:
     """Completions of the term with the error; if there are none, everything that is valid at its position."""
-    found = _END_OF_TERM.search(filter_text, min(position, len(filter_text)))
-    end = found.start() if found else len(filter_text)
+    match = _END_OF_TERM.search(filter_text, min(position, len(filter_text)))
+    end = match.start() if match else len(filter_text)
     return store().complete(filter_text, end) or [
         replace(one, end=end) for one in store().complete(filter_text, position)
     ]
@@ -180,7 +180,7 @@ def facets(filter_text: str) -> None:
     columns = (ListingColumn(name), ListingColumn("traces", "end"), ListingColumn("broken"))
     done = listing(
         columns,
-        [row.drawn(at) for at, row in enumerate(rows)],
+        [row.drawn(index) for index, row in enumerate(rows)],
         key=f"weaklink_facet_{name}",
         label=f"Values of {name}",
         is_eager=True,

@@ -72,7 +72,7 @@ class Picture(Struct, frozen=True):
                     "title": group.title,
                     "key": group.key,
                     "place": location_object(places[group.key]) if group.key in places else None,
-                    "shapes": [_shape(one) for one in group.shapes],
+                    "shapes": [_shape(shape) for shape in group.shapes],
                 }
                 for group in self.groups
             ],

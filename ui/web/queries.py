@@ -87,7 +87,7 @@ class QueryRunner:
         Returns the time of the first request for the oldest of them; infinity if no result is missing.
         """
         with self._changed:
-            unknown = [one for one in queries if not (self._has_failed(one) or self._is_known(one, since_s))]
+            unknown = [query for query in queries if not (self._has_failed(query) or self._is_known(query, since_s))]
             return min([self._enqueue(one) for one in unknown], default=float("inf"))
 
     def wait(self, queries: Iterable[CountQuery[Any]], since_s: float, until_s: float) -> None:
@@ -222,7 +222,7 @@ def schemas_of(tools: Sequence[str]) -> CountQuery[dict[str, SchemaComplexity]]:
 
 def prompts_of(hashes: Sequence[str]) -> CountQuery[dict[str, Prompt]]:
     """The prompts with these hashes, by hash."""
-    named = tuple(one for one in hashes if one)
+    named = tuple(hash_ for hash_ in hashes if hash_)
     return CountQuery(("prompts", named), lambda store: store.statistics.prompts(named))
 
 

@@ -174,7 +174,7 @@ def _text(text: str, shown: Range) -> dict[str, Json]:
     `odd` are the positions of lone surrogates in the part, each with the text to show for it.
     """
     here = text[shown.start : shown.end]
-    odd: list[Json] = [[shown.start + found.start(), visible(found[0])] for found in _LONE.finditer(here)]
+    odd: list[Json] = [[shown.start + match.start(), visible(match[0])] for match in _LONE.finditer(here)]
     return {
         "text": _LONE.sub("\ufffd", here) if odd else here,
         "odd": odd,

@@ -108,7 +108,7 @@ class CallSearch:
         self._foreign = ForeignCalls(own)
         self._near = NearMarkers(own)
         others = sorted(one for one in self._foreign.signs | self._near.signs if one[0] not in BRACKETS)
-        self._signs = (*((one, one) for one in BRACKETS), *others)
+        self._signs = (*((bracket, bracket) for bracket in BRACKETS), *others)
 
     def in_text(
         self, text: str, start: int, offered: OfferedTools, beside: Sequence[Fault] = (), *, at_end: bool

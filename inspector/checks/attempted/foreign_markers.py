@@ -224,7 +224,7 @@ def rarest_sign(literals: Sequence[str]) -> str:
 def _common_beginning(texts: Sequence[str]) -> str:
     """The common beginning of the texts."""
     first, last = min(texts), max(texts)
-    size = next((at for at, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
+    size = next((index for index, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), len(first))
     return first[:size]
 
 
@@ -261,7 +261,7 @@ class NearMarkers:
         self._other_bars = _other_bars(self._beginnings, markers.all)
         self._near_calls = own.near_calls
         signs = (one for one, _ in (*self._stems, *self._headers))
-        self.signs = frozenset((rarest_sign([one]), one) for one in signs) | _first_signs(self._cuts)
+        self.signs = frozenset((rarest_sign([sign]), sign) for sign in signs) | _first_signs(self._cuts)
         """Pairs as in ForeignCalls; without them and brackets, `faults` finds only what `is_nearly_called` finds."""
 
     def is_nearly_called(self, text: str) -> bool:
@@ -295,7 +295,7 @@ class NearMarkers:
     def _last_opener(self, text: str) -> str:
         """The end of the text from a whole opener on; `""` if there is none, or a sentence only names it."""
         written = text.rstrip()
-        opener = next((one for one in self._beginnings if _is_distinctive(one) and written.endswith(one)), "")
+        opener = next((beginning for beginning in self._beginnings if _is_distinctive(beginning) and written.endswith(beginning)), "")
         at = len(written) - len(opener)
         return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
 

@@ -70,7 +70,7 @@ def _loop_in(text: str) -> tuple[Range, str] | None:
     """The place where an answer begins to repeat itself, if repeated sentences are most of it."""
     if len(text) < _LEAST_SENTENCE * _MOST_REPEATS:
         return None
-    sentences = [one for one in _SENTENCE_END.split(text) if len(one) >= _LEAST_SENTENCE]
+    sentences = [part for part in _SENTENCE_END.split(text) if len(part) >= _LEAST_SENTENCE]
     if len(sentences) < _MOST_REPEATS:
         return None
     sentence, count = Counter(sentences).most_common(1)[0]
@@ -89,7 +89,7 @@ def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
             continue
         for _, value in leaves(step.call.arguments):
             found = _damage_of(value) if isinstance(value, str) else None
-            if found is None or any(found[0] in one for one in sample.texts(Role.USER)):
+            if found is None or any(found[0] in text for text in sample.texts(Role.USER)):
                 continue
             start = raw.find(found[0])
             place = step.call.place(Range(start, start + len(found[0]))) if start >= 0 else step.call.range
@@ -100,7 +100,7 @@ def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
 
 
 def _damage_of(value: str) -> re.Match[str] | None:
-    found = _MOJIBAKE.search(value)
-    if found is None and "&" in value and "<" not in value and "://" not in value:
-        found = _ESCAPE.search(value)
-    return found
+    match = _MOJIBAKE.search(value)
+    if match is None and "&" in value and "<" not in value and "://" not in value:
+        match = _ESCAPE.search(value)
+    return match

@@ -76,10 +76,10 @@ def dates_in(text: str, start: int = 0, end: int | None = None) -> Iterator[tupl
     folded = text.casefold()
     has_month = any(beginning in folded for beginning in _BEGINNINGS)
     for pattern in _PATTERNS if has_month else _PATTERNS[:1]:
-        for found in pattern.finditer(text, start, len(text) if end is None else end):
-            written = _written(found)
+        for match in pattern.finditer(text, start, len(text) if end is None else end):
+            written = _written(match)
             if written is not None:
-                yield Range(*found.span()), written
+                yield Range(*match.span()), written
 
 
 def is_lower_english(written: str) -> bool:

@@ -55,17 +55,17 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
     if annotated and len(annotated) != len(steps):
         message = f"{len(annotated)} steps are annotated, but the conversation has {len(steps)} calls."
         yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps")
-    for at, one in enumerate(annotated):
+    for index, one in enumerate(annotated):
         if isinstance(one, dict):
-            for key, message in _wrong_step(one, at + 1, steps):
-                yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", at, key)
+            for key, message in _wrong_step(one, index + 1, steps):
+                yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "steps", index, key)
     yield from _wrong_path(sample, holder, path, steps)
     points = holder.get("decision_points")
-    for at, point in enumerate(points if isinstance(points, list) else ()):
+    for index, point in enumerate(points if isinstance(points, list) else ()):
         after = point.get("after_step") if isinstance(point, dict) else None
         if after is not None and after not in steps:
             message = f"A decision point is after step {_shown(after)}, but the conversation has {len(steps)} calls."
-            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", at, "after_step")
+            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", index, "after_step")
 
 
 def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
@@ -222,7 +222,7 @@ def _row_faults(samples: Sequence[Sample], options: LintOptions) -> list[list[Di
         if options.counter is not None:
             faults.extend(cut_by_budget(sample, options.counter, options.context, options.reasoning))
         if not options.needs_tools and sample.offered.place is None:
-            faults[:] = [one for one in faults if one.rule.code != TOOLS_NOT_DECLARED.code]
+            faults[:] = [fault for fault in faults if fault.rule.code != TOOLS_NOT_DECLARED.code]
     return found
 
 

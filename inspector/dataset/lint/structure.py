@@ -90,9 +90,9 @@ def missing_fields(sample: Sample) -> Iterator[Diagnostic]:
         yield row_fault(sample, training.MISSING_FIELD, message, "annotation", hint="Add `should_call_tool: false`.")
     if sample.shape in _SHAPES_OF_MESSAGES:
         key = next((key for key in _LISTS if key in row), "messages")
-        for at, message_ in enumerate(sample.messages):
+        for index, message_ in enumerate(sample.messages):
             for what in _missing_in(message_):
-                yield row_fault(sample, training.MISSING_FIELD, f"Message {at + 1} {what}.", key, at)
+                yield row_fault(sample, training.MISSING_FIELD, f"Message {index + 1} {what}.", key, index)
 
 
 def _missing_in(message: Json) -> Iterator[str]:
@@ -371,7 +371,7 @@ def repair_row(
         if fix is not None and one.rule in rules and (fix.safe or unsafe):
             applied.append(one)
             edits += fix.edits
-    text = edited(sample.raw_text, sorted(edits, key=lambda one: one.range))
+    text = edited(sample.raw_text, sorted(edits, key=lambda edit: edit.range))
     return text, tuple(AppliedRepair(one, sample.raw_text, 1) for one in applied)
 
 

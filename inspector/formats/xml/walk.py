@@ -116,12 +116,12 @@ class _Walker:
     def read(self) -> XmlWalk:
         if self._syntax.call is None:
             self._read_head()
-        for at, tag in enumerate(self._tags):
+        for index, tag in enumerate(self._tags):
             if self._parameter is not None:
                 if tag.start() >= self._parameter.value.start:
-                    self._within_value(at, tag, self._parameter)
+                    self._within_value(index, tag, self._parameter)
             else:
-                self._outside_values(at, tag)
+                self._outside_values(index, tag)
             if self._is_strict and self._flaws:
                 break
         return self._finish()
@@ -283,10 +283,10 @@ class _Walker:
                 self._call.end, self._call = tag.end(), None
             case "parameter":
                 whole = self._syntax.parameter.whole
-                found = whole.match(self._text, tag.start())
-                assert found is not None
-                kind = found[whole.groups] if self._syntax.text_type else ""
-                self._add_parameter(found[1].strip(), Range(*found.span(1)), kind, Range(*tag.span()))
+                match = whole.match(self._text, tag.start())
+                assert match is not None
+                kind = match[whole.groups] if self._syntax.text_type else ""
+                self._add_parameter(match[1].strip(), Range(*match.span(1)), kind, Range(*tag.span()))
                 assert self._parameter is not None
                 self._skip_doubled(at, self._parameter)
             case "bad":
@@ -351,9 +351,9 @@ class _Walker:
     def _name_of_call(self, tag: re.Match[str]) -> Range:
         """The range of the tool's name in a call's tag, as it is written; in one that is not whole, without spaces."""
         assert self._syntax.call is not None
-        found = self._syntax.call.whole.match(self._text, tag.start())
-        if found is not None:
-            return Range(*found.span(1))
+        match = self._syntax.call.whole.match(self._text, tag.start())
+        if match is not None:
+            return Range(*match.span(1))
         start = tag.start() + len(self._syntax.call_begins)
         end = start + len(self._text[start : tag.end()].rstrip("\"' \t"))
         start = end - len(self._text[start:end].lstrip())
@@ -368,9 +368,9 @@ class _Walker:
             return
         self._flaw(Flaw.BAD_TAG, tag.start(), tag.end())
         begins = len(self._syntax.parameter_begins)
-        found = _WORD.search(self._text, tag.start() + begins, tag.end())
-        if found is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
-            self._add_parameter(found[0], Range(*found.span()), "", Range(*tag.span()))
+        match = _WORD.search(self._text, tag.start() + begins, tag.end())
+        if match is not None and tag.end() < self._content_end and not self._syntax.bad_is_empty:
+            self._add_parameter(match[0], Range(*match.span()), "", Range(*tag.span()))
 
     def _begin_without_value_tag(self, tag: re.Match[str]) -> bool:
         """Begin a parameter whose name is in its tag, but the tag of its value is missing, or follows a stray one."""

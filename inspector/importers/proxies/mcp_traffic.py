@@ -150,7 +150,7 @@ class _OpenCalls:
             if not _is_named(name, run.name):
                 continue
             candidates = self._by_arguments.get((name, arguments), []) if is_exact else self._by_name[name]
-            found = next((one for one in candidates if one.is_before(run)), None)
+            found = next((candidate for candidate in candidates if candidate.is_before(run)), None)
             if found is not None:
                 self._by_name[name].remove(found)
                 self._by_arguments[name, found.arguments].remove(found)
@@ -191,7 +191,7 @@ class McpTraffic:
         server, session = exchange.head.upstream, _session_of(exchange)
         own = {compact_json(one["id"]): one for one in answers if "id" in one and ("result" in one or "error" in one)}
         runs = [one for one in requests if one.get("method") == "tools/call" and "id" in one]
-        runs = [one for one in runs if isinstance(object_of(one.get("params")).get("name"), str)]
+        runs = [run for run in runs if isinstance(object_of(run.get("params")).get("name"), str)]
         for request in runs:
             id_ = compact_json(request["id"])
             self._take_call(request, (server, session, id_), exchange, own.pop(id_, None))
@@ -255,7 +255,7 @@ class McpTraffic:
         if run is None:
             return
         task = object_of(answer.get("result"))
-        run.questions += [one for one in _questions(task) if one not in run.questions]
+        run.questions += [question for question in _questions(task) if question not in run.questions]
         _add_state(run, task)
         inner = {name: task[name] for name in ("result", "error") if isinstance(task.get(name), dict)}
         is_result = "content" in task or "error" in answer

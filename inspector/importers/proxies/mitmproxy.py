@@ -294,7 +294,7 @@ def _end(members: dict[str, TnetString], message: str) -> ExchangeEnd:
 
 
 def _headers(value: TnetString) -> Headers:
-    return tuple((pair[0].text(), pair[1].text()) for one in value.entries() if len(pair := one.entries()) == 2)
+    return tuple((pair[0].text(), pair[1].text()) for entry in value.entries() if len(pair := entry.entries()) == 2)
 
 
 def _upstream(request: dict[str, TnetString]) -> str:

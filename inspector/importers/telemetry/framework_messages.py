@@ -139,7 +139,7 @@ def read_any_message(message: Json) -> ReadMessages:
         parts = content["parts"]
         message = {"role": content.get("role", message.get("role")), "parts": parts}
     if isinstance(parts, list):
-        if any(isinstance(one, dict) and "type" not in one and any(key in one for key in _GEMINI) for one in parts):
+        if any(isinstance(part, dict) and "type" not in part and any(key in part for key in _GEMINI) for part in parts):
             return ReadMessages(read_gemini_request({"contents": [message]}).turns, is_rewritten=True)
         return _of_blocks(message, parts)
     if isinstance(content, list):
@@ -332,10 +332,10 @@ def _block_words(kind: str, block: JsonObject) -> Json:
 
 def message_shown(text: str) -> JsonObject | None:
     """The message in a text that is the Python repr of an object; None for any other text, or one beyond 1 MiB."""
-    if not text.startswith("role=") or len(text) > _LONGEST or (found := _SHOWN.match(text)) is None:
+    if not text.startswith("role=") or len(text) > _LONGEST or (match := _SHOWN.match(text)) is None:
         return None
     members: JsonObject = {}
-    for name, shown in found.groupdict().items():
+    for name, shown in match.groupdict().items():
         try:
             value: Json = ast.literal_eval(shown)
         except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -163,13 +163,13 @@ def _with_results(original: Sequence[model.Turn], results_after: dict[int, list[
     turns: list[model.Turn] = []
     numbers: dict[int, int] = {}
     pending: list[model.Turn] = []
-    for at, turn in enumerate(original):
+    for index, turn in enumerate(original):
         if turn.result is None:
             turns += pending
             pending = []
         turns.append(turn)
-        numbers[at + 1] = len(turns)
-        pending += results_after.get(at, ())
+        numbers[index + 1] = len(turns)
+        pending += results_after.get(index, ())
     turns += pending
     return tuple(turns) if len(turns) == len(original) else tuple(_renumbered(turn, numbers) for turn in turns)
 
@@ -388,14 +388,14 @@ class _UnansweredCalls:
 
     def _read(self, number: int, turns: Sequence[model.Turn]) -> None:
         pending: list[_UnansweredCall] = []
-        for at, turn in enumerate(turns):
+        for index, turn in enumerate(turns):
             if turn.role is model.Role.TOOL and turn.result is not None:
-                self._answer(pending, turn.result, (number, at))
+                self._answer(pending, turn.result, (number, index))
             elif turn.role is model.Role.ASSISTANT:
                 self._leave(pending)
                 texts = {part.name: part.text for part in turn.parts}
                 pending = [
-                    _UnansweredCall((number, at), call, arguments_by_value(texts.get(call.part, "")))
+                    _UnansweredCall((number, index), call, arguments_by_value(texts.get(call.part, "")))
                     for call in turn.calls
                 ]
         self._leave(pending)

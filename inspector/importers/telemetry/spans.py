@@ -234,11 +234,11 @@ def _put_phases(spans: Sequence[TracedSpan], same: _SameRequests) -> None:
     """
     opened: dict[tuple[str, str, str], list[tuple[TracedSpan, int]]] = {}
     for span in sorted((one for one in spans if one.call is not None), key=moment_of):
-        found = _PHASE.fullmatch(span.name)
-        if found is None:
+        match = _PHASE.fullmatch(span.name)
+        if match is None:
             continue
-        key = span.span_trace, span.parent_id, found["stem"].casefold()
-        phase = _PHASES[found["phase"].casefold()]
+        key = span.span_trace, span.parent_id, match["stem"].casefold()
+        phase = _PHASES[match["phase"].casefold()]
         before = opened.setdefault(key, [])
         if before and (phase <= before[-1][1] or not _agree(before[0][0], span)):
             before.clear()

@@ -179,11 +179,11 @@ class _Means(Struct):
 
     def take(self, call: CallScore) -> None:
         self.calls += 1
-        for at, name in enumerate(_MEANS):
+        for index, name in enumerate(_MEANS):
             value = getattr(call, name)
             if value is not None:
-                self.sums[at] += value
-                self.counts[at] += 1
+                self.sums[index] += value
+                self.counts[index] += 1
 
     def line(self, name: str, width: int) -> str:
         sums = zip(self.sums, self.counts, strict=True)

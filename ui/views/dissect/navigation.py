@@ -99,7 +99,7 @@ def next_fault(dissection: Dissection, location: Location, *, back: bool = False
 def fault_at(dissection: Dissection, location: Location) -> Diagnostic | None:
     """The diagnostic at a place (the smallest of several), or else the nearest one after or before it, or None."""
     faults = dissection.wrong_in_part(location.turn, location.part)
-    here = None if location.is_in_turn else next((one for one in faults if one.location == location), None)
+    here = None if location.is_in_turn else next((fault for fault in faults if fault.location == location), None)
     here = here or faults.smallest_at(location.range.start)
     return here or next_fault(dissection, location) or next_fault(dissection, location, back=True)
 

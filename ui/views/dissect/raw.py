@@ -306,7 +306,7 @@ def _schema_lines(dissection: Dissection, location: Location, width: int) -> Ite
         marks[pointer].append(one)
     shown = list(pretty_json(tool.parameters, room=min(width, _WIDEST_JSON) - 4))
     printed = {one.pointer for one in shown if one.pointer is not None}
-    for hidden in [one for one in marks if one not in printed]:
+    for hidden in [mark for mark in marks if mark not in printed]:
         marks[_nearest(hidden, printed)] += marks.pop(hidden)
     for line, at in shown:
         found = marks.get(at, []) if at is not None else []
@@ -368,9 +368,9 @@ def _nearest(pointer: str, printed: set[str]) -> str:
 
 def violated(schema: Json, diagnostics: Iterable[Diagnostic]) -> Iterator[tuple[str, Diagnostic]]:
     """For each schema diagnostic, the JSON Pointer of the violated keyword in the schema."""
-    for one in diagnostics:
-        if one.rule.code.startswith("S2"):
-            yield _pointer(schema, one), one
+    for diagnostic in diagnostics:
+        if diagnostic.rule.code.startswith("S2"):
+            yield _pointer(schema, diagnostic), diagnostic
 
 
 def _pointer(schema: Json, diagnostic: Diagnostic) -> str:

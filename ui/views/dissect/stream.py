@@ -252,7 +252,7 @@ def part_heading(dissection: Dissection, part: DissectedPart, width: int) -> Ite
     turn = dissection.trace.turns[part.turn - 1]
     if len(turn.parts) == 1 and part.name == "text":
         return
-    header = next((one for one in turn.calls if one.part == part.name), None)
+    header = next((call for call in turn.calls if call.part == part.name), None)
     heading = (Run(" ┄ ", Style.GUTTER), Run(visible_line(part.name), Style.KEY), *(_called(header) if header else ()))
     length = Run(f"  {counted(len(part.text), 'character')}", Style.DIM)
     yield clipped((*heading, length), width)

@@ -277,13 +277,13 @@ def _fitting(text: str, start: int, limit: int, room: int, boxes: Sequence[Range
     opened = {box.start for box in boxes}
     closed = {box.end - 1 for box in boxes}
     taken = 0
-    for at in range(start, limit):
-        character = text[at]
+    for index in range(start, limit):
+        character = text[index]
         if character == "\n":
-            return at + 1 - start
-        taken += _width(character, white_space=white_space) + (at in opened) + (at in closed)
+            return index + 1 - start
+        taken += _width(character, white_space=white_space) + (index in opened) + (index in closed)
         if taken > room:
-            return max(at - start, 1)
+            return max(index - start, 1)
     return limit - start
 
 
@@ -353,14 +353,14 @@ def marks_of(rows: Sequence[Range], diagnostics: Sequence[Diagnostic]) -> list[l
     """The marks below each row: carets in every row of a short fault, but only in the first row of a long one."""
     starts = [row.start for row in rows]
     below: list[list[CaretMark]] = [[] for _ in rows]
-    for one in diagnostics if rows else ():
-        first = max(bisect_right(starts, one.range.start) - 1, 0)
-        last = max(bisect_left(starts, one.range.end) - 1, first)
+    for diagnostic in diagnostics if rows else ():
+        first = max(bisect_right(starts, diagnostic.range.start) - 1, 0)
+        last = max(bisect_left(starts, diagnostic.range.end) - 1, first)
         if last - first >= MOST_MARKED_ROWS:
-            below[first].append(CaretMark(one.fault, rows=last - first + 1))
+            below[first].append(CaretMark(diagnostic.fault, rows=last - first + 1))
         else:
             for index in range(first, last + 1):
-                below[index].append(CaretMark(one.fault, says=index == last))
+                below[index].append(CaretMark(diagnostic.fault, says=index == last))
     return below
 
 

@@ -353,7 +353,7 @@ def _any_span(
 def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
     if span.kind is not SpanKind.TOOL_DEFINITIONS:
         return []
-    return [one for one in part.found.definitions if one.range is not None and span.range.covers(one.range)]
+    return [definition for definition in part.found.definitions if definition.range is not None and span.range.covers(definition.range)]
 
 
 def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> Run:

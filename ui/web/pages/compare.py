@@ -178,7 +178,7 @@ def _in_address(group: GroupFigures) -> str:
 
 def _differences(found: Statistics) -> None:
     put_summary(comparison_sentence(found, page_number_text))
-    judged = [one for one in found.comparisons if one.difference is not None]
+    judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     rows = [
         _difference(str(index), found, one)
         for index, one in enumerate(sorted(judged, key=lambda one: 1.0 if one.adjusted_p is None else one.adjusted_p))
@@ -255,7 +255,7 @@ def compare_runs() -> None:
     ids_place, layer_place = st.columns((3, 1))
     ids_place.text_input("Trace ids; the other traces are compared with the first", key=_KEY, on_change=_changed)
     ids = list(dict.fromkeys(_ID.findall(parameter("runs"))))[:MOST_RUNS]
-    runs = [shown_trace(int(one)) for one in ids]
+    runs = [shown_trace(int(id_)) for id_ in ids]
     if len(runs) > 1:
         layers = ("", *(one.value for one in Layer))
         with layer_place:
@@ -403,7 +403,7 @@ def _candidates(runs: list[ShownTrace]) -> None:
     named = store().traces(field("name", title), limit=_ALIKE) if title else []
     by_name = [one for one in named if one.id not in known]
     of_source = field("source", first.source) if first.source else ""
-    found = by_name or [one for one in store().traces(of_source, limit=_ALIKE) if one.id not in known]
+    found = by_name or [trace for trace in store().traces(of_source, limit=_ALIKE) if trace.id not in known]
     if not found:
         return
     guessed = "from the same source" if of_source else "in this database"

@@ -54,7 +54,7 @@ class LintedSample(Struct, frozen=True):
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of its faults, each once."""
-        return tuple(dict.fromkeys(one.rule.code for one in self.inspection.diagnostics))
+        return tuple(dict.fromkeys(diagnostic.rule.code for diagnostic in self.inspection.diagnostics))
 
 
 class LintedSet(Struct, frozen=True):
@@ -93,7 +93,7 @@ def read_set(path: str, window: int = 1) -> LintedSet:
         return read_set(path)
     total = before + len(found) + sum(1 for _ in numbered)
     samples = [read_sample(row) for _, row in found if isinstance(row, DataRow)]
-    linted_samples = tuple(LintedSample(one, linted(one, options), facts_of(one, options=options)) for one in samples)
+    linted_samples = tuple(LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples)
     first, last = (found[0][0], found[-1][0]) if found else (0, 0)
     return LintedSet(linted_samples, len(found) - len(samples), first, last, total)
 
@@ -101,7 +101,7 @@ def read_set(path: str, window: int = 1) -> LintedSet:
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
     """The samples with a fault of this code and with this type (an empty one matches all); the lowest score first."""
     found = [
-        one for one in samples if (not code or code in one.codes) and (not type_ or type_ == (one.sample.type or ""))
+        sample for sample in samples if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
     ]
     return sorted(found, key=lambda one: one.facts.score)
 
@@ -122,7 +122,7 @@ def show() -> None:
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
-        endings = (one for one in Path(name).suffixes[-2:] if one[1:].isalnum() and len(one) <= _LONGEST_ENDING)
+        endings = (suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING)
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
         return read_set(str(path), window)
@@ -147,8 +147,8 @@ def show_set(found: LintedSet, name: str) -> None:
 def _show_report(samples: Iterable[LintedSample]) -> None:
     """Draw the shares of a set beside the recommended ones as a table, and what else is counted below it."""
     report = SetReport()
-    for one in samples:
-        report.add(one.facts)
+    for sample in samples:
+        report.add(sample.facts)
     value = report.value()
     put_sentence(f"{counted(report.samples, 'sample')}, {report.with_calls:,} with calls")
     rows = [
@@ -204,8 +204,8 @@ def _window_words(window: int, total: int) -> str:
 
 def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     """Draw the list of samples; return the selected one."""
-    codes = Counter(code for one in samples for code in one.codes)
-    types = Counter(one.sample.type or "" for one in samples)
+    codes = Counter(code for sample in samples for code in sample.codes)
+    types = Counter(sample.sample.type or "" for sample in samples)
     left, right = st.columns(2)
     code = left.selectbox(
         "Fault",

@@ -244,7 +244,7 @@ def _examples(filter_text: str) -> list[TraceSummary]:
     """The newest traces that match a filter, those that broke before the others."""
     broken = store().traces(narrowed(filter_text, "status:broken"), limit=_EXAMPLES)
     known = {one.id for one in broken}
-    return [*broken, *(one for one in store().traces(filter_text, limit=_EXAMPLES) if one.id not in known)]
+    return [*broken, *(trace for trace in store().traces(filter_text, limit=_EXAMPLES) if trace.id not in known)]
 
 
 def _show_examples(found: list[TraceSummary]) -> None:

@@ -57,11 +57,11 @@ def _missing(why: str) -> None:
     st.title("Trace")
     st.error(message(why), icon=":material/error:")
     st.caption("The traces with the nearest ids:" if number_parameter("trace") is not None else "The newest traces:")
-    for one in nearest_traces(number_parameter("trace")):
+    for trace in nearest_traces(number_parameter("trace")):
         if st.button(
-            f"{one.id} {label(title_of(one))}", key=f"weaklink_nearest_{one.id}", icon=":material/account_tree:"
+            f"{trace.id} {label(title_of(trace))}", key=f"weaklink_nearest_{trace.id}", icon=":material/account_tree:"
         ):
-            go_to_page("trace", trace=one.id)
+            go_to_page("trace", trace=trace.id)
     if st.button("Show traces", icon=":material/list:"):
         go_to_page("traces")
 
