@@ -241,7 +241,7 @@ class _Salvage:
         lost: list[str],
     ) -> Turn:
         """The turn of these facts; of the other columns, if they are None or cannot be read."""
-        role = next((one for one in Role if one.value == row.get("role")), None)
+        role = next((role for role in Role if role.value == row.get("role")), None)
         if role is None:
             role = _likely_role(facts, parts)
             if row:

@@ -446,13 +446,13 @@ class GeminiShapes:
         """See `ApiShapeReader`."""
         if value.kind is not JsonKind.ARRAY:
             return self._one(value)
-        found = value.items
-        if found and all(map(_is_response, found)):
-            return [piece for response in found for piece in self._response(response)]
-        if found and all(map(_is_content, found)):
-            return [piece for content in found for piece in _content(content)]
-        if found and all(map(_is_part, found)) and any(member(part, *_DISTINCTIVE) is not None for part in found):
-            return [piece for part in found for piece in _part(part, by_model=True)]
+        nodes = value.items
+        if nodes and all(map(_is_response, nodes)):
+            return [piece for response in nodes for piece in self._response(response)]
+        if nodes and all(map(_is_content, nodes)):
+            return [piece for content in nodes for piece in _content(content)]
+        if nodes and all(map(_is_part, nodes)) and any(member(part, *_DISTINCTIVE) is not None for part in nodes):
+            return [piece for part in nodes for piece in _part(part, by_model=True)]
         return None
 
     def end(self, place: Range) -> list[ApiPiece]:

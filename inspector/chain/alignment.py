@@ -70,7 +70,7 @@ class AlignedRow(Struct, frozen=True):
     @property
     def is_same(self) -> bool:
         """Whether every run has this step, with the same call, result and outcome."""
-        return all(one is Sameness.SAME for one in self.sameness)
+        return all(sameness is Sameness.SAME for sameness in self.sameness)
 
 
 class Divergence(Struct, frozen=True):

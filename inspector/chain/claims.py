@@ -262,7 +262,7 @@ _NONE_LEFT = lazy_pattern(
 
 def _joined(clauses: tuple[Clause, ...]) -> Clause:
     """Clauses that assert something as one: "lint, types and tests all pass"."""
-    text, words = (", ".join(part) for part in zip(*((one.text, one.words) for one in clauses), strict=True))
+    text, words = (", ".join(part) for part in zip(*((clause.text, clause.words) for clause in clauses), strict=True))
     is_done = any(clause.is_done for clause in clauses)
     return structs.replace(clauses[0], text=text, words=words, is_done=is_done)
 

@@ -281,9 +281,9 @@ def effects_of(call: ToolCall) -> tuple[Effect, ...]:
         return kept[1]
     if len(_latest) >= _MOST_LATEST:
         _latest.clear()
-    found = _effects_of_call(call)
-    _latest[id(call)] = call, found
-    return found
+    effects = _effects_of_call(call)
+    _latest[id(call)] = call, effects
+    return effects
 
 
 # The effects of the latest calls, by identity: a session's rules ask for those of one call six times (2026-11-29, 4,115

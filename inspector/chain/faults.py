@@ -270,9 +270,9 @@ class _NextValues:
         for later in self._steps[first : first + _MOST_CALLS]:
             if later.location.turn != self._turns[first] or is_search(later.call.name or ""):
                 return None
-            for one in self._flows.get(later.number, ()):
-                if _may_be_reference(one):
-                    return str(one.value)
+            for flow in self._flows.get(later.number, ()):
+                if _may_be_reference(flow):
+                    return str(flow.value)
         return None
 
 

@@ -135,9 +135,9 @@ def _weights(n: int, m: int, hits: int, possible: range) -> list[float]:
 
 def _newcombe(first: Share, second: Share) -> Interval:
     p, q = first.value, second.value
-    one, other = wilson(first), wilson(second)
-    low = p - q - sqrt((p - one.low) ** 2 + (other.high - q) ** 2)
-    high = p - q + sqrt((one.high - p) ** 2 + (q - other.low) ** 2)
+    interval, other = wilson(first), wilson(second)
+    low = p - q - sqrt((p - interval.low) ** 2 + (other.high - q) ** 2)
+    high = p - q + sqrt((interval.high - p) ** 2 + (q - other.low) ** 2)
     return Interval(low, high)
 
 

@@ -240,9 +240,9 @@ def run_differences(trace: Trace, steps: Iterable[Step]) -> Iterator[Diagnostic]
         text = turn.part("text")
         if came is not None and came not in _NOT_KEPT and text is not None and step.result is not None:
             read = step.result.content
-            if (found := result_difference(came, read)) is not None:
+            if (difference := result_difference(came, read)) is not None:
                 other = next((one for one, _ in map(returned.__getitem__, same.of(read)) if one is not step), None)
-                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, found)
+                yield _mixed_up(step, place, came, other) if other else _result_diagnostic(step, place, difference)
 
 
 def is_recorded_here(turn: Turn) -> bool:
@@ -346,8 +346,8 @@ def result_difference(other: str, read: str) -> ResultDifference | None:
     bare = _without_decoration(without_injected(read))
     if bare is not None and same_text(other, bare):
         return None
-    found = ResultDifference(other, read)
-    return found if found.is_cut else _cut_blocks(other, read) or found
+    difference = ResultDifference(other, read)
+    return difference if difference.is_cut else _cut_blocks(other, read) or difference
 
 
 def _cut_blocks(other: str, read: str) -> ResultDifference | None:
@@ -355,9 +355,9 @@ def _cut_blocks(other: str, read: str) -> ResultDifference | None:
     blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
     if len(blocks) < 2:
         return None
-    found = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda one: one.kept)
-    found.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
-    return found if found.is_cut else None
+    difference = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda difference: difference.kept)
+    difference.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
+    return difference if difference.is_cut else None
 
 
 def _head(text: str) -> int:
@@ -598,8 +598,8 @@ def _is_masked(text: str) -> bool:
 
 def without_consequences(found: Sequence[Diagnostic], lost: Iterable[Diagnostic], rule: Rule) -> list[Diagnostic]:
     """The diagnostics without those of `rule` on calls that the server lost: their missing results follow from that."""
-    places = {one.location for one in lost if one.rule is rules.CALL_LOST_BY_SERVER}
-    return [one for one in found if one.rule is not rule or one.location not in places]
+    places = {diagnostic.location for diagnostic in lost if diagnostic.rule is rules.CALL_LOST_BY_SERVER}
+    return [diagnostic for diagnostic in found if diagnostic.rule is not rule or diagnostic.location not in places]
 
 
 def with_layer_causes(
@@ -632,7 +632,7 @@ def _changes_before_reading(step: Step, differences: Iterable[Diagnostic]) -> It
 
 
 def _is_at_step(place: Location, step: Step) -> bool:
-    places = (one for one in (step.location, step.result_location) if one is not None)
+    places = (location for location in (step.location, step.result_location) if location is not None)
     return any(
         (place.turn, place.part) == (one.turn, one.part)
         and place.range.start <= one.range.end
@@ -649,7 +649,7 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
         return
     read = {message.turn: message.version or turns[message.turn - 1] for message in request.messages() if message.turn is not None}
     others = [message.version for message in request.messages() if message.turn is None and message.version is not None]
-    prompt = "\n".join(_whole_text(one) for one in (*read.values(), *others))
+    prompt = "\n".join(_whole_text(turn) for turn in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):
         turn = turns[number - 1]
         is_input = turn.role in (Role.TOOL, Role.USER) and (number in read or number in seen)
@@ -681,12 +681,12 @@ def _missing_keys(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator
 def _request_of(turns: Sequence[Turn], number: int) -> tuple[ReadRequest | None, frozenset[int]]:
     """The request that a turn answers, and the turns that earlier requests contained."""
     seen: set[int] = set()
-    for found in requests_of(turns):
-        if isinstance(found, int):
+    for request in requests_of(turns):
+        if isinstance(request, int):
             continue
-        if found.turn == number:
-            return found, frozenset(seen)
-        seen.update(one.turn for one in found.own if one.turn is not None)
+        if request.turn == number:
+            return request, frozenset(seen)
+        seen.update(message.turn for message in request.own if message.turn is not None)
     return None, frozenset()
 
 

@@ -217,7 +217,7 @@ class _CallCounter:
             return False
         place, mine = (step.location.turn, step.location.part), step.location.range
         left_out = self._unchecked.get(place, ())
-        return not any(mine.start <= one.start and one.end <= mine.end for one in left_out)
+        return not any(mine.start <= range_.start and range_.end <= mine.end for range_ in left_out)
 
 
 def _schemas(trace: Trace, definitions: Iterable[tuple[int, ToolDefinition]]) -> dict[int, frozenset[str]]:

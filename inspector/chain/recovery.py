@@ -319,12 +319,12 @@ def with_recoveries(
     return tuple(_marked(step, found.get(step.number), said.get(step.number), analysis) for step in kinds)
 
 
-def _share_last(failed: Sequence[Step], found: Container[int], said: dict[int, Judged]) -> None:
+def _share_last(failed: Sequence[Step], container: Container[int], said: dict[int, Judged]) -> None:
     """What the agent said of the last of several attempts that were all lost, it said of those before, too."""
     last: dict[tuple[str | None, str], Judged] = {}
     for step in reversed(failed):
         effect = main_effect(effects_of(step.call))
-        if step.number in found or effect is None or effect.command is None:
+        if step.number in container or effect is None or effect.command is None:
             continue
         judged = last.setdefault((step.call.name, " ".join(effect.command.words)), said[step.number])
         if said[step.number].said is Said.SILENT and judged.said is not None:

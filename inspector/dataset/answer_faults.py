@@ -181,8 +181,8 @@ def _offered(trace: Trace, inspection: Inspection, number: int) -> tuple[ToolDef
 def _is_found(trace: Trace, number: int, faulty: Turn, fault: FaultyCall) -> bool:
     """Whether the inspection finds the fault: a schema may allow what another forbids."""
     turns = (*trace.turns[: number - 1], faulty)
-    found = inspect_trace(structs.replace(trace, turns=turns)).diagnostics
-    return any(one.location.turn == number and one.rule.code in fault.rules for one in found)
+    diagnostics = inspect_trace(structs.replace(trace, turns=turns)).diagnostics
+    return any(diagnostic.location.turn == number and diagnostic.rule.code in fault.rules for diagnostic in diagnostics)
 
 
 def _with_fault(turn: Turn, name: str, fault: FaultyCall) -> Turn:

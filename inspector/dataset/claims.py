@@ -84,8 +84,8 @@ def unsupported_claim(answer: str, context: ContextValues, made: Iterable[str], 
 def announced_action(answer: str) -> str | None:
     """The words by which an answer announces something that it then does not do; None if it asks or offers first."""
     words = _CODE.sub(" ", answer)
-    found = _ANNOUNCEMENT.search(words) if "?" not in words else None
-    return found[0] if found is not None and not _CONDITION.search(words) else None
+    match = _ANNOUNCEMENT.search(words) if "?" not in words else None
+    return match[0] if match is not None and not _CONDITION.search(words) else None
 
 
 def claimed_action(answer: str) -> str | None:

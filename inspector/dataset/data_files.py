@@ -278,7 +278,7 @@ def _of_card(chosen: _Chosen, configs: Sequence[_Config]) -> Iterator[str]:
         _require(chosen, "config", chosen.config, (config.name for config in configs))
     selected = [config for config in configs if chosen.config in ("", config.name)]
     if chosen.split:
-        _require(chosen, "split", chosen.split, (split for one in selected for split, _ in one.patterns if split))
+        _require(chosen, "split", chosen.split, (split for config in selected for split, _ in config.patterns if split))
     for config in selected:
         for split, pattern in config.patterns:
             if chosen.split in ("", split):

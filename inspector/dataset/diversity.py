@@ -113,7 +113,7 @@ def _features(
             yield f"recoveries={step.recovery.value}"
         elif is_corrected(step, steps):
             yield "recoveries=corrected-call"
-    yield from (f"faults={one.rule.code}" for one in lint_sample(sample, options or LintOptions()))
+    yield from (f"faults={diagnostic.rule.code}" for diagnostic in lint_sample(sample, options or LintOptions()))
 
 
 def _bucket(number: int) -> str:

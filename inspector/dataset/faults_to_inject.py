@@ -208,7 +208,7 @@ def malformed_tags(sound: SoundCall, draw: Random) -> FaultyCall | None:
     """A call with one tag missing or in another spelling."""
     before, after = _around_markers(sound)
     framed = sound.text[len(before) : len(sound.text) - len(after)]
-    opener = next((one for one in _OPENERS if framed.startswith(one)), None)
+    opener = next((opener for opener in _OPENERS if framed.startswith(opener)), None)
     if sound.structured or opener is None or not _is_alone(sound):
         return None
     closer = opener[0] + "/" + opener[1:]

@@ -164,10 +164,10 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
     if blocks or role not in (Role.TOOL, Role.USER):
         return blocks
     text = text_of(message) or ""
-    found = segment(text, source.name, role=role)
-    if role is Role.USER and (not found.results or found.content.strip()):
+    segmentation = segment(text, source.name, role=role)
+    if role is Role.USER and (not segmentation.results or segmentation.content.strip()):
         return ()
-    results = tuple(_unwrapped(result) for result in found.results if result.content) or (ToolResult(text, _NO_RANGE),)
+    results = tuple(_unwrapped(result) for result in segmentation.results if result.content) or (ToolResult(text, _NO_RANGE),)
     call_id, name = message.get("tool_call_id"), message.get("name")
     if len(results) == 1:
         only = results[0]
@@ -183,7 +183,7 @@ def in_call_order(results: Sequence[Sequence[ToolResult]], call_ids: Sequence[st
     Formats without ids pair results and calls by their order alone. None if a result has no id of these calls: then
     the order of the messages is all that is known.
     """
-    positions = [[_position(one, call_ids) for one in of_message] for of_message in results]
+    positions = [[_position(result, call_ids) for result in of_message] for of_message in results]
     if any(position is None for of_message in positions for position in of_message):
         return None
     first = [min((one for one in of_message if one is not None), default=0) for of_message in positions]

@@ -104,12 +104,12 @@ def make_negative(sample: Sample, options: NegativeOptions) -> NegativeRow | NoN
         return NoNegative(f"its call is {steps[0].outcome.value}, or its chain is not ok")
     kinds = [kind for kind in ("tool-removed", "already-given") if kind in options.kinds]
     draw.shuffle(kinds)
-    found: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
+    row: NegativeRow | NoNegative = NoNegative("no selected kind applies to samples with a call")
     for kind in kinds:
-        found = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
-        if isinstance(found, NegativeRow):
-            return found
-    return found
+        row = (_tool_removed if kind == "tool-removed" else _already_given)(sample, steps[0], options, draw)
+        if isinstance(row, NegativeRow):
+            return row
+    return row
 
 
 def _tool_removed(sample: Sample, step: Step, options: NegativeOptions, draw: Random) -> NegativeRow | NoNegative:
@@ -292,7 +292,7 @@ def acts(tool: ToolDefinition | None, answer: str) -> bool:
     if kind is ToolKind.UNKNOWN:
         verb = (folded(tool.description) or [""])[0]
         kinds = (kind_of(verb), kind_of(verb.removesuffix("s")))
-        kind = next((one for one in kinds if one is not ToolKind.UNKNOWN), ToolKind.UNKNOWN)
+        kind = next((kind for kind in kinds if kind is not ToolKind.UNKNOWN), ToolKind.UNKNOWN)
     return kind is not ToolKind.READS
 
 
@@ -331,7 +331,7 @@ def _assistant_message(sample: Sample, text: str) -> JsonObject:
     answers = [message for message in sample.messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT]
     shape = shape_of(answers[0] if answers else {})
     words = (answer.get(shape.role_key) for answer in answers)
-    word = next((one for one in words if one not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
+    word = next((word for word in words if word not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
     return {shape.role_key: word, shape.text_key: text}
 
 
@@ -345,13 +345,13 @@ def _unrelated(
     """Up to three tools of the pool that do not fit."""
     tools = [tool for tool in pool if needed is None or tool.name != needed.name]
     draw.shuffle(tools)
-    found: list[ToolDefinition] = []
+    definitions: list[ToolDefinition] = []
     for tool in tools:
-        if len(found) == _ADDED_TOOLS:
+        if len(definitions) == _ADDED_TOOLS:
             break
         if not tool_fits(tool, words, needed, arguments):
-            found.append(tool)
-    return found
+            definitions.append(tool)
+    return definitions
 
 
 def tool_fits(tool: ToolDefinition, words: str, needed: ToolDefinition | None = None, arguments: Json = None) -> bool:
@@ -392,7 +392,7 @@ def significant_words(text: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     """A word without its grammatical endings, with at least three letters left; a plural gives the singular's stem."""
-    ending = next((one for one in _ENDINGS if word.endswith(one) and len(word) - len(one) >= _LEAST_WORD), None)
+    ending = next((ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD), None)
     if ending is None:
         return word
     return _stem(f"{word[: -len(ending)]}{'y' if ending == 'ie' else ''}")

@@ -126,27 +126,27 @@ class _Work:
 
     def _apply_one_by_one(self, diagnostics: Sequence[Diagnostic], number: int) -> None:
         """Try each fix alone, from the last to the first, so that the positions of the others stay valid."""
-        for trial, one in enumerate(reversed(diagnostics)):
-            if trial >= _TRIALS or not self._apply([one], number):
-                self.refused[_fix_key(one)] = one
+        for trial, diagnostic in enumerate(reversed(diagnostics)):
+            if trial >= _TRIALS or not self._apply([diagnostic], number):
+                self.refused[_fix_key(diagnostic)] = diagnostic
 
 
-def _fix_key(one: Diagnostic) -> tuple[object, ...]:
+def _fix_key(diagnostic: Diagnostic) -> tuple[object, ...]:
     """The key by which a refused fix is recognised after other fixes have moved it."""
-    edits = tuple((edit.text, len(edit.range)) for edit in one.fault.fix.edits) if one.fault.fix is not None else ()
-    return one.rule.code, one.location.turn, one.location.part, one.fault.message, len(one.range), edits
+    edits = tuple((edit.text, len(edit.range)) for edit in diagnostic.fault.fix.edits) if diagnostic.fault.fix is not None else ()
+    return diagnostic.rule.code, diagnostic.location.turn, diagnostic.location.part, diagnostic.fault.message, len(diagnostic.range), edits
 
 
 def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """The fixes whose edits do not overlap those of an earlier one."""
     taken: dict[PartPlace, list[Edit]] = {}
-    for one in sorted(fixable, key=_first_edit):
-        part_edits = taken.setdefault((one.location.turn, one.location.part), [])
-        edits = one.fault.fix.edits if one.fault.fix is not None else ()
+    for diagnostic in sorted(fixable, key=_first_edit):
+        part_edits = taken.setdefault((diagnostic.location.turn, diagnostic.location.part), [])
+        edits = diagnostic.fault.fix.edits if diagnostic.fault.fix is not None else ()
         if not any(_clashes(edit, part_edits) for edit in edits):
             for edit in edits:
                 insort(part_edits, edit, key=_range)
-            yield one
+            yield diagnostic
 
 
 def _clashes(edit: Edit, taken: Sequence[Edit]) -> bool:
@@ -161,9 +161,9 @@ def _range(edit: Edit) -> Range:
     return edit.range
 
 
-def _first_edit(one: Diagnostic) -> tuple[int, str, int]:
-    fix = one.fault.fix
-    return one.location.turn, one.location.part, fix.edits[0].range.start if fix is not None else 0
+def _first_edit(diagnostic: Diagnostic) -> tuple[int, str, int]:
+    fix = diagnostic.fault.fix
+    return diagnostic.location.turn, diagnostic.location.part, fix.edits[0].range.start if fix is not None else 0
 
 
 def _is_worse(before: RepairInput, after: RepairInput) -> bool:
@@ -182,8 +182,8 @@ def _errors(examined: RepairInput, families: tuple[str, ...] = ("",)) -> int:
     )
 
 
-def _text(trace: Trace, one: Diagnostic) -> str:
-    part = trace.turns[one.location.turn - 1].part(one.location.part)
+def _text(trace: Trace, diagnostic: Diagnostic) -> str:
+    part = trace.turns[diagnostic.location.turn - 1].part(diagnostic.location.part)
     return part.text if part is not None else ""
 
 

@@ -115,7 +115,7 @@ class VerifiedRow(Struct, frozen=True):
     @property
     def codes(self) -> tuple[str, ...]:
         """The codes of the rules that made the candidate fail, each once."""
-        return tuple(sorted({one.rule.code for _, found in self.verdicts for one in found}))
+        return tuple(sorted({diagnostic.rule.code for _, found in self.verdicts for diagnostic in found}))
 
 
 def verify_row(row: DataRow, options: VerifyOptions) -> Iterator[VerifiedRow | RejectedRow]:
@@ -203,7 +203,7 @@ class CandidateGroup(Struct):
         """The `count` passing candidates with the highest scores; the seed breaks ties deterministically."""
         passing = [candidate for candidate in self.candidates if candidate.passed]
         Random(f"{seed}\0{self.key}").shuffle(passing)
-        return sorted(passing, key=lambda one: -one.score)[:count]
+        return sorted(passing, key=lambda candidate: -candidate.score)[:count]
 
 
 class PassRate(Struct, frozen=True):
@@ -248,13 +248,13 @@ def _without_answer(messages: Json) -> Json:
 def pass_at(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
     """`pass@k` over the groups of at least k candidates; None if there is no such group."""
     return _rate(
-        ((1 - _of_k(len(one.candidates) - one.passed, len(one.candidates), k)) for one in _large(groups, k)), k
+        ((1 - _of_k(len(group.candidates) - group.passed, len(group.candidates), k)) for group in _large(groups, k)), k
     )
 
 
 def pass_all(groups: Iterable[CandidateGroup], k: int) -> PassRate | None:
     """`pass^k` over the groups of at least k candidates; None if there is no such group."""
-    return _rate((_of_k(one.passed, len(one.candidates), k) for one in _large(groups, k)), k)
+    return _rate((_of_k(group.passed, len(group.candidates), k) for group in _large(groups, k)), k)
 
 
 def _large(groups: Iterable[CandidateGroup], k: int) -> Iterator[CandidateGroup]:

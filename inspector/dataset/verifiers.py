@@ -92,8 +92,8 @@ def run_verifier(
     if verifier.uses_reference and reading.candidate.reference_error is not None:
         raise ValueError(reading.candidate.reference_error)
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
-    found = dict.fromkeys(one for one in verifier.check(reading) if one.rule in chosen)
-    ordered = sorted(found, key=lambda one: (one.location.turn, one.location.part, one.range, one.rule.code))
+    found = dict.fromkeys(diagnostic for diagnostic in verifier.check(reading) if diagnostic.rule in chosen)
+    ordered = sorted(found, key=lambda diagnostic: (diagnostic.location.turn, diagnostic.location.part, diagnostic.range, diagnostic.rule.code))
     return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
 
 
@@ -104,10 +104,10 @@ def _chosen(select: tuple[str, ...], ignore: tuple[str, ...]) -> frozenset[Rule]
 
 def find_verifier(name: str) -> Verifier:
     """The verifier with that name: built in, or registered by a package. Raises UnknownVerifierError."""
-    found = _BUILT_IN.get(name) or _registered().get(name)
-    if found is None:
+    verifier = _BUILT_IN.get(name) or _registered().get(name)
+    if verifier is None:
         raise UnknownVerifierError(f"unknown verifier `{name}`; available: {listed_names(verifier_names())}")
-    return found
+    return verifier
 
 
 def verifier_names() -> list[str]:
@@ -174,13 +174,13 @@ def _empty_answer(reading: CandidateReading) -> Iterator[Diagnostic]:
 
 
 def _json_faults(text: str, schema_: Json, format: str) -> Iterator[Fault]:
-    found = segment(text, format, tools=())
-    unclosed = next((span for span in found.spans if span.kind is SpanKind.REASONING and not span.closed), None)
+    segmentation = segment(text, format, tools=())
+    unclosed = next((span for span in segmentation.spans if span.kind is SpanKind.REASONING and not span.closed), None)
     if unclosed is not None:
         message = "The reasoning is never closed, so there is no JSON outside it."
         yield Fault(json_syntax.MALFORMED_JSON, Range(unclosed.range.start, unclosed.range.start + 1), message)
         return
-    pieces = list(_payloads(text, found.spans))
+    pieces = list(_payloads(text, segmentation.spans))
     if not pieces:
         yield Fault(json_syntax.MALFORMED_JSON, Range(0, len(text)), "The answer is empty; expected a JSON value.")
         return
@@ -232,9 +232,9 @@ def _schema_faults(node: JsonNode, payload: str, start: int, schema_: Json) -> I
     if isinstance(violations, UncheckedValue):
         yield Fault(schema.SCHEMA_NOT_CHECKED, place, f"The answer was not checked: {violations.why}.", path="")
         return
-    found = list(violation_faults(violations, value, places))
-    yield from found
-    reported = {fault.path for fault in found}
+    faults = list(violation_faults(violations, value, places))
+    yield from faults
+    reported = {fault.path for fault in faults}
     for key in invented_keys(value, prepared.schema if prepared.faults else schema_):
         at = pointer(key.path)
         if at not in reported:
@@ -291,12 +291,12 @@ def _own(reading: CandidateReading, calls: Sequence[CandidateCall]) -> list[Cand
 def _expected_places(reading: CandidateReading) -> frozenset[tuple[int, str, str]]:
     """The turn, part and path of every argument whose value the reference has: it needs no other source."""
     return frozenset(
-        (one.location.turn, one.location.part, pointer([name]))
-        for one in _own(reading, reading.calls)
-        if isinstance(one.call.arguments, dict)
+        (call.location.turn, call.location.part, pointer([name]))
+        for call in _own(reading, reading.calls)
+        if isinstance(call.call.arguments, dict)
         for expected in reading.candidate.expected or ()
-        if expected.names(one.call.name)
-        for name, value in one.call.arguments.items()
+        if expected.names(call.call.name)
+        for name, value in call.call.arguments.items()
         if expected.accepts(name, value)
     )
 
@@ -413,13 +413,13 @@ def _against_reference(
         return
     missing: list[ExpectedCall] = []
     for expected_call in expected:
-        found = next((one for one in unmatched if expected_call.is_made_by(one.call)), None)
+        found = next((call for call in unmatched if expected_call.is_made_by(call.call)), None)
         if found is None:
             missing.append(expected_call)
         else:
             unmatched.remove(found)
     for expected_call in missing:
-        near = next((one for one in unmatched if expected_call.names(one.call.name)), None)
+        near = next((call for call in unmatched if expected_call.names(call.call.name)), None)
         if near is None:
             yield _missing_call(
                 reading, f"The reference has a call of {tool_named(expected_call.tool)}, which is missing."
@@ -427,9 +427,9 @@ def _against_reference(
         else:
             unmatched.remove(near)
             yield _wrong_call(near, expected_call)
-    for one in unmatched:
-        message = f"{tool_named(one.call.name)} is called, but the reference has no such call."
-        yield _at_call(verification.UNNEEDED_CALL, one, message)
+    for call in unmatched:
+        message = f"{tool_named(call.call.name)} is called, but the reference has no such call."
+        yield _at_call(verification.UNNEEDED_CALL, call, message)
 
 
 def _wrong_call(one: CandidateCall, expected: ExpectedCall) -> Diagnostic:
@@ -493,9 +493,9 @@ def check_answer_format(reading: CandidateReading) -> Iterator[Diagnostic]:
         return
     turn = reading.trace.turns[number - 1]
     part = turn.part("text") or turn.parts[-1]
-    found = segment(part.text, reading.trace.format or "auto")
-    is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in found.spans)
-    answer = "".join(piece.of(part.text) for piece in _payloads(part.text, found.spans))
+    segmentation = segment(part.text, reading.trace.format or "auto")
+    is_open = any(span.kind is SpanKind.REASONING and not span.closed for span in segmentation.spans)
+    answer = "".join(piece.of(part.text) for piece in _payloads(part.text, segmentation.spans))
     # jsonschema-rs runs the expression in linear time, or with a limit on backtracking.
     checked = prepared_schema({"type": "string", "pattern": f"^(?:{pattern})$"})
     if checked.faults:
@@ -571,5 +571,5 @@ MULTI_STEP = Verifier(
     check_multi_step,
 )
 _BUILT_IN = MappingProxyType(
-    {one.name: one for one in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
+    {verifier.name: verifier for verifier in (SCHEMA_ADHERENCE, TOOL_USE, ANSWER_FORMAT, REASONING_CAP, MULTI_STEP)}
 )

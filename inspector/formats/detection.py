@@ -116,11 +116,11 @@ def _patterns(known: tuple[Format, ...]) -> list[_WeightedPattern]:
     """The detection patterns of all formats, highest weight first."""
     weighted = (
         _WeightedPattern(weight, order, literals, pattern)
-        for order, confidence in enumerate(each.confidence for each in known)
+        for order, confidence in enumerate(format_.confidence for format_ in known)
         if isinstance(confidence, DetectionPatterns)
         for weight, literals, pattern in confidence.patterns
     )
-    return sorted(weighted, key=lambda each: (-each.weight, each.order))
+    return sorted(weighted, key=lambda pattern: (-pattern.weight, pattern.order))
 
 
 def _without_name(by_text: Format, text_confidence: float, model: str) -> Detection:

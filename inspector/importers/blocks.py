@@ -90,8 +90,8 @@ def plan_blocks(files: Iterable[PlannedFile], is_cut: Callable[[SourceFile], boo
 
     A file that cannot be read is a block too: the reader of the block reports the reason.
     """
-    found = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
-    return [structs.replace(block, number=number) for number, block in enumerate(found)]
+    blocks = [block for file in files for block in _blocks_of(file, is_cut, block_bytes)]
+    return [structs.replace(block, number=number) for number, block in enumerate(blocks)]
 
 
 def _blocks_of(file: PlannedFile, is_cut: Callable[[SourceFile], bool], block_bytes: int) -> list[Block]:

@@ -111,23 +111,23 @@ _MAX_COMMAND_CHARS = 240
 
 def _judge_option(place: FoundIntroduction) -> Secret | None:
     """Judge the password of a command: of `-u joe:x`, or an option, if its command is before it on the line."""
-    text, found, at = place.text, place.found, place.found.start() + 1
-    if found["cut"] is not None:
+    text, match, at = place.text, place.found, place.found.start() + 1
+    if match["cut"] is not None:
         return None
-    if found["option"] is None:
-        secret = _argument(place, found["quote"] or found["open"])
-        if _is_token(text[slice(*found.span("user"))]):
+    if match["option"] is None:
+        secret = _argument(place, match["quote"] or match["open"])
+        if _is_token(text[slice(*match.span("user"))]):
             secret = Secret(
-                found.start("user"), secret.end if secret else found.end("user"), secret.goes_on if secret else None
+                match.start("user"), secret.end if secret else match.end("user"), secret.goes_on if secret else None
             )
     else:
         begin = max(at - _MAX_COMMAND_CHARS, 0)
-        command = _COMMANDS[found["option"]].match(text, begin, at)
-        is_option = command is not None and not (found["blank"] and command.groupdict().get("joined"))
-        if command is None and found["option"] == "p" and PATTERNS.user_before.search(text, begin, at):
-            value, _ = place.value(secret_values.WORD, found.end())
+        command = _COMMANDS[match["option"]].match(text, begin, at)
+        is_option = command is not None and not (match["blank"] and command.groupdict().get("joined"))
+        if command is None and match["option"] == "p" and PATTERNS.user_before.search(text, begin, at):
+            value, _ = place.value(secret_values.WORD, match.end())
             is_option = len(value) >= 6 and secret_values.has_letters_and_digits(value)
-        secret = _argument(place, found["open"]) if is_option else None
+        secret = _argument(place, match["open"]) if is_option else None
     return secret
 
 

@@ -52,8 +52,8 @@ class PatternRun(Struct, frozen=True):
 
         With `is_final` nothing follows the text.
         """
-        found = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
-        end = found.end() if found is not None else at
+        match = self.pattern.match(text, at, limit) if limit < len(text) else self.pattern.match(text, at)
+        end = match.end() if match is not None else at
         if limit < len(text) and end >= limit - LOOKAHEAD:
             return None
         if is_final or (

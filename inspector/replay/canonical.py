@@ -176,8 +176,8 @@ class BodyDifference(Struct, frozen=True):
 
 def differences(recorded: Json, live: Json) -> Iterator[BodyDifference]:
     """All places where two values differ, in the order of the recorded one."""
-    for found in _walk(recorded, live, (), None):
-        yield _in_tool(found, recorded, live) if found.pointer.startswith(_TOOLS) else found
+    for difference in _walk(recorded, live, (), None):
+        yield _in_tool(difference, recorded, live) if difference.pointer.startswith(_TOOLS) else difference
 
 
 def _in_tool(difference: BodyDifference, recorded: Json, live: Json) -> BodyDifference:

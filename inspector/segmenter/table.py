@@ -431,12 +431,12 @@ class Table:
 
     def home(self, role: str) -> State:
         """The state that a turn of this role starts in."""
-        found = self._home_of.get(role)
-        if found is None:
-            found = self._find_home(role)
+        state = self._home_of.get(role)
+        if state is None:
+            state = self._find_home(role)
             if len(role) <= _LONGEST_ROLE and len(self._home_of) < _MOST_ROLES:
-                self._home_of[role] = found
-        return found
+                self._home_of[role] = state
+        return state
 
     def _find_home(self, role: str) -> State:
         word = _WORD.match(role)

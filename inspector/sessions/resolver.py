@@ -352,7 +352,7 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
     prompt, text = features.prompt, features.text
     if text is None:
         return None
-    found: trace_matching.SessionPlace | None = None
+    place: trace_matching.SessionPlace | None = None
     for end in cache.text_ends(features.query.scope):
         if end.length >= len(prompt):
             break
@@ -360,25 +360,25 @@ def match_of_text(cache: SessionCache, features: trace_matching.RequestFeatures)
         if text.value == end.digest:
             is_end = end.digest in end.trace.text_answers
             if (
-                found is not None
-                and found.known_length == end.length
-                and found.relation is trace_matching.Relation.CONTINUES
+                place is not None
+                and place.known_length == end.length
+                and place.relation is trace_matching.Relation.CONTINUES
                 and not is_end
             ):
                 continue  # its sibling, which has continued
-            found = trace_matching.SessionPlace(
+            place = trace_matching.SessionPlace(
                 trace_matching.Relation.CONTINUES if is_end else trace_matching.Relation.BEGINS,
                 end.trace,
                 known_length=end.length,
             )
     text.add(prompt[text.length :])
     same = cache.longest(features.query.scope, features.query.prints.chain)
-    if found is None or (same is not None and same[0]):
+    if place is None or (same is not None and same[0]):
         return None
     return (
-        found
-        if found.relation is trace_matching.Relation.CONTINUES
-        else structs.replace(found, why=model.ParentWhy.FORK)
+        place
+        if place.relation is trace_matching.Relation.CONTINUES
+        else structs.replace(place, why=model.ParentWhy.FORK)
     )
 
 

@@ -233,7 +233,7 @@ class SessionCache:
         return (
             held
             + sum(map(len, self._text_ends.values()))
-            + sum(len(one.known) + one.history.size for one in self._by_key.values())
+            + sum(len(trace.known) + trace.history.size for trace in self._by_key.values())
         )
 
     def add(self, trace: CachedTrace) -> None:
@@ -339,8 +339,8 @@ class SessionCache:
 
     def answered(self, client: str, chain: tuple[bytes, ...]) -> CachedTrace | None:
         """The trace of this client, in any scope, that recorded the longest beginning of a conversation."""
-        found = (self._answers.get((client, one)) for one in reversed(chain))
-        return next((trace for trace in found if trace is not None), None)
+        traces = (self._answers.get((client, one)) for one in reversed(chain))
+        return next((trace for trace in traces if trace is not None), None)
 
     def response(self, response_id: str) -> tuple[CachedTrace, bytes] | None:
         """The trace that contains a response, and the chain that ends with it."""

@@ -272,8 +272,8 @@ def _reply(connection: sa.Connection, request: SqlRequest) -> QueryReply:
     at_once = max(1, request["total_bytes"] // (len(columns) * request["value_bytes"]))
     streamed = connection.execution_options(stream_results=True, max_row_buffer=at_once)
     select = ", ".join(_bounded(f"c{number}", type_, request) for number, (_, type_) in enumerate(columns))
-    with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as found:
-        return collect([name for name, _ in columns], _until(found, until, request), request)
+    with streamed.exec_driver_sql(f"SELECT {select} FROM {_NAME}") as result:
+        return collect([name for name, _ in columns], _until(result, until, request), request)
 
 
 def _limit_memory(connection: sa.Connection) -> None:

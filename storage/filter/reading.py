@@ -123,11 +123,11 @@ _CODES_OF = {FilterKey.LAYER: _LAYER_CODES, FilterKey.CONTEXT: _CONTEXT_CODES}
 
 WORDS_OF: Mapping[FilterKey, tuple[str, ...]] = {
     FilterKey.STATUS: tuple(one.value for one in (*Status, *Liveness)),
-    FilterKey.CERTAINTY: tuple(one.value for one in VerdictCertainty),
-    FilterKey.KIND: tuple(one.value for one in SpanKind),
-    FilterKey.SEVERITY: tuple(one.value for one in Severity),
+    FilterKey.CERTAINTY: tuple(certainty.value for certainty in VerdictCertainty),
+    FilterKey.KIND: tuple(kind.value for kind in SpanKind),
+    FilterKey.SEVERITY: tuple(severity.value for severity in Severity),
     FilterKey.REASONING: ("on", "off", "mixed"),
-    FilterKey.OUTCOME: tuple(one.value for one in TaskOutcome),
+    FilterKey.OUTCOME: tuple(outcome.value for outcome in TaskOutcome),
     FilterKey.FORKS: ("yes", "no"),
     FilterKey.MARKED: ("yes", "no"),
     FilterKey.LAYER: tuple(_LAYER_CODES),

@@ -96,8 +96,8 @@ def conditions_of(connection: sa.Connection, terms: Iterable[Term], now_s: float
     """
     terms = list(_joined(terms))
     words = [Phrase(term.phrase, term.prefix) for term in terms if isinstance(term, PhraseTerm)]
-    found = [_condition(connection, term, now_s) for term in terms if not isinstance(term, PhraseTerm)]
-    return [_trace.id.in_(ids_holding(connection, words)), *found] if words else found
+    elements = [_condition(connection, term, now_s) for term in terms if not isinstance(term, PhraseTerm)]
+    return [_trace.id.in_(ids_holding(connection, words)), *elements] if words else elements
 
 
 def _joined(terms: Iterable[Term]) -> Iterator[Term]:
@@ -175,7 +175,7 @@ def _status(connection: sa.Connection, term: Field, now_s: float) -> _Condition:
 
 
 def _severity(_connection: sa.Connection, term: Field) -> _Condition:
-    chosen = matching_values([one.value for one in Severity], term.values)
+    chosen = matching_values([severity.value for severity in Severity], term.values)
     return sa.or_(sa.false(), *(_BY_SEVERITY[Severity(one)] > 0 for one in chosen))
 
 

@@ -206,11 +206,11 @@ def end_orphaned_trace(
     Its turns are written anew: another version of weaklink, which may encode them otherwise, can have recorded them. Of
     a damaged trace they stay as they are.
     """
-    found = read_stored(connection, id_)
-    stored = found.trace
+    trace = read_stored(connection, id_)
+    stored = trace.trace
     still_open = read_open_turns(connection, id_)
     whole = replace(stored, turns=_in_order(stored.turns, still_open))
-    kept = 0 if found.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
+    kept = 0 if trace.is_complete else min([len(stored.turns), *(number - 1 for number in still_open)])
     return finish_trace(connection, id_, writing.trace_rows(whole, inspect(whole)), kept, now_s)
 
 

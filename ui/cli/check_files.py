@@ -274,11 +274,11 @@ class _RecordReader:
             if sample is not None:
                 return self._of_sample(sample, record)
             trace = self._redactor.trace(record)
-            found = self._inspected(trace, self._options.select, self._options.ignore)
+            inspection = self._inspected(trace, self._options.select, self._options.ignore)
         except UnknownFormatError as error:
             return self._skip(Skipped(record.provenance.record, str(error)))
-        line = self._lines.of(record) if found.diagnostics or found.chain.broken is not None else None
-        return self._inspected_record(record, found, _Reported(source, trace, record, line))
+        line = self._lines.of(record) if inspection.diagnostics or inspection.chain.broken is not None else None
+        return self._inspected_record(record, inspection, _Reported(source, trace, record, line))
 
     def _inspected(self, trace: Trace, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> Inspection:
         options = self._options
@@ -299,8 +299,8 @@ class _RecordReader:
         options = LintOptions(select=self._options.select, ignore=self._options.ignore, needs_tools=False)
         text = sample.raw_text if sample.row.raw and not self._file.source_file.packing else None
         reported = _Reported(SAMPLE_SOURCE, clean.reported_trace, sample.reported_trace, text)
-        found = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
-        return self._inspected_record(record, found, reported)
+        inspection = structs.replace(clean.inspection, diagnostics=tuple(checked_sample(clean, options)))
+        return self._inspected_record(record, inspection, reported)
 
     def _inspected_record(self, record: Trace, found: Inspection, reported: "_Reported") -> InspectedRecord:
         path, source, trace, line = self._file.name, reported.source, reported.trace, reported.line
@@ -339,9 +339,9 @@ class _RecordReader:
         clean = structs.replace(skipped, reason=self._redactor.text(skipped.reason))
         if skipped.is_irrelevant or UNREADABLE_RECORD not in self._unread_rules:
             return SkippedRecord(clean)
-        found = self._texts.find(skipped)
-        unread = unreadable_record(self._file.name, clean, found)
-        before = found.before + found.text[: unread.shown_from] if found is not None else ""
+        text = self._texts.find(skipped)
+        unread = unreadable_record(self._file.name, clean, text)
+        before = text.before + text.text[: unread.shown_from] if text is not None else ""
         return SkippedRecord(clean, self._redacted(unread, before[-_BEFORE:]))
 
     def _redacted(self, unread: check_report.UnreadRecord, before: str) -> check_report.UnreadRecord:
@@ -511,10 +511,10 @@ class RecordTexts:
             self._records = _numbered(self._file, self._unit)
         if unit != self._unit or number <= self._number:
             return None
-        for at, found in self._records:
+        for at, start in self._records:
             self._number = at
             if at >= number:
-                return RecordText(found.line, found.column, decode(found.raw[: length * 4])) if at == number else None
+                return RecordText(start.line, start.column, decode(start.raw[: length * 4])) if at == number else None
         return None
 
 

@@ -89,13 +89,13 @@ def create_token(where: str | None, *, name: str, role: str, expires: datetime |
 def list_tokens(where: str | None, *, as_json: bool) -> None:
     """List the tokens, including revoked and expired ones."""
     with open_store(where, create=False, read_only=True) as store:
-        found = store.tokens.all()
+        tokens = store.tokens.all()
     if as_json:
-        sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
+        sys.stdout.write(write_json({"tokens": [asdict(one) for one in tokens]}) + "\n")
         return
-    for one in found:
+    for one in tokens:
         sys.stdout.write(f"{visible_line(one.name)}: {one.role}, created {_day(one.made_at_s)}{_end(one)}\n")
-    if not found:
+    if not tokens:
         sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
 
 
@@ -147,16 +147,16 @@ def check(ctx: click.Context, where: str | None, *, as_json: bool) -> None:
     """
     with open_store(where, create=False, read_only=True) as store:
         with progress_bar("checking", _traces_in(store)) as advance:
-            found = store.maintenance.check(advance)
+            report = store.maintenance.check(advance)
         place = str(store.place)
     if as_json:
-        sys.stdout.write(write_json({"database": place, **asdict(found), "problems": list(found.problems)}) + "\n")
+        sys.stdout.write(write_json({"database": place, **asdict(report), "problems": list(report.problems)}) + "\n")
     else:
-        for problem in found.problems:
+        for problem in report.problems:
             sys.stdout.write(f"{visible_line(problem)}\n")
-        for line in _checked_lines(found):
+        for line in _checked_lines(report):
             sys.stdout.write(f"{line}\n")
-    ctx.exit(1 if found.problems else 0)
+    ctx.exit(1 if report.problems else 0)
 
 
 def _traces_in(store: Store) -> int:
@@ -190,12 +190,12 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
     with open_store(where, create=False) as store:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
-            found = store.maintenance.repair(inspect_trace, numbers, advance)
-    for sentence in (*found.repaired, *(f"not repaired: {one}" for one in found.left)):
+            report = store.maintenance.repair(inspect_trace, numbers, advance)
+    for sentence in (*report.repaired, *(f"not repaired: {one}" for one in report.left)):
         sys.stdout.write(f"{visible_line(sentence)}\n")
-    if not found.repaired and not found.left:
+    if not report.repaired and not report.left:
         sys.stdout.write("nothing to repair\n")
-    ctx.exit(1 if found.left else 0)
+    ctx.exit(1 if report.left else 0)
 
 
 @database.command("scan")
@@ -465,12 +465,12 @@ def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:
     def inspect(trace: Trace) -> Inspection:
         try:
-            found = inspect_trace(trace)
+            inspection = inspect_trace(trace)
         except UnknownFormatError as error:
             origin = " ".join(word for word in (trace.provenance.file, trace.provenance.record) if word)
             raise UnknownFormatError(f"the trace from {origin or 'an unknown source'}: {error}") from error
         advance(1)
-        return found
+        return inspection
 
     return inspect
 

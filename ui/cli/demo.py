@@ -128,6 +128,6 @@ def _short(place: str) -> str:
 
 def _latest_break(broken: Sequence[TraceSummary]) -> tuple[int, int, str]:
     """The trace to look at first: the one that broke after the most steps; with that step's number, and its code."""
-    breaks = [(one.broken.step, one.id, one.broken.code) for one in broken if one.broken]
+    breaks = [(summary.broken.step, summary.id, summary.broken.code) for summary in broken if summary.broken]
     step, id_, code = max(breaks, default=(1, 1, "J104"))
     return id_, step, code

@@ -142,7 +142,7 @@ def _runs_of_task(task: str | None, expression: str, where: str | None) -> list[
             raise click.UsageError(f"the database has {what}{named}; a comparison requires two runs.")
         if len(found) > _MOST_OF_A_TASK:
             print_notice(f"the newest {_MOST_OF_A_TASK} runs are compared")
-        ids = [one.summary.id for one in found[:_MOST_OF_A_TASK]]
+        ids = [listed.summary.id for listed in found[:_MOST_OF_A_TASK]]
         return [ComparedRun(str(id_), *store.inspected(id_)) for id_ in ids]
 
 

@@ -163,12 +163,12 @@ class LazyGroup(click.Group):
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Completions for a subcommand that is being typed, from the table."""
-        found = [
+        items = [
             CompletionItem(name, help=entry.summary)
             for name, entry in self.table.items()
             if name.startswith(incomplete)
         ]
-        return found + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
+        return items + (click.Command.shell_complete(self, ctx, incomplete) if incomplete.startswith("-") else [])
 
     def invoke(self, ctx: click.Context) -> object:
         """Like Click's, but a closed pipe or Ctrl-C ends the command quietly."""

@@ -125,9 +125,9 @@ def _write(
 ) -> None:
     """Print a line for each trace as it arrives, and append its id to `shown`."""
     for page in pages:
-        for one in _listed(store, page):
-            sys.stdout.write(line(one) + "\n")
-            shown.append(one.summary.id)
+        for trace in _listed(store, page):
+            sys.stdout.write(line(trace) + "\n")
+            shown.append(trace.summary.id)
         sys.stdout.flush()
 
 
@@ -163,7 +163,7 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
 
 def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
     """The rows that the columns are drawn from: traces with their counts of good calls."""
-    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in entries])
+    now_s, counts = time.time(), store.paging().call_counts([entry.summary.id for entry in entries])
     return [ListedTrace(entry.summary, now_s, counts.get(entry.summary.id, (None, 0))[0]) for entry in entries]
 
 
@@ -212,7 +212,7 @@ def search(
             print_notice(f"{_so_far(store, waiting)}; the others are not searched")
         try:
             for page in store.paging().scan(combined, limit=limit):
-                hits = store.search.hits(combined, [one.summary for one in page])
+                hits = store.search.hits(combined, [listed.summary for listed in page])
                 if as_json:
                     sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in hits)
                 else:

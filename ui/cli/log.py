@@ -197,8 +197,8 @@ class LoggedSession:
         turn = self._sink.last
         if turn is None:
             return []
-        found = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
-        of_turn = [one for one in found if one.rule.code[0] in _TURN_FAMILIES]
+        diagnostics = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
+        of_turn = [diagnostic for diagnostic in diagnostics if diagnostic.rule.code[0] in _TURN_FAMILIES]
         return self._faults.also(of_turn, {part.name: part.text for part in turn.parts})
 
     def _summary(self) -> Line:
@@ -267,9 +267,9 @@ class LiveFaults:
 
     def also(self, found: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
-        reported = {(one.rule.code, one.location) for one in self.found}
-        new = [one for one in found if (one.rule.code, one.location) not in reported]
-        return [line for one in new for line in self._lines(one, LineIndex(texts.get(one.location.part, "")))]
+        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
+        new = [diagnostic for diagnostic in found if (diagnostic.rule.code, diagnostic.location) not in reported]
+        return [line for diagnostic in new for line in self._lines(diagnostic, LineIndex(texts.get(diagnostic.location.part, "")))]
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)
@@ -285,12 +285,12 @@ class LiveFaults:
         return self._taken(segmenter)
 
     def _taken(self, segmenter: Segmenter) -> list[Line]:
-        calls, found = segmenter.take()
+        calls, diagnostics = segmenter.take()
         self.calls += len(calls)
-        if not found:
+        if not diagnostics:
             return []
         index = LineIndex("".join(self._pieces)) if len(self.found) < _MAX_REPORTED else None
-        return [line for one in found for line in self._lines(one, index)]
+        return [line for diagnostic in diagnostics for line in self._lines(diagnostic, index)]
 
     def _lines(self, one: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
         self.found.append(one)

@@ -267,7 +267,7 @@ async def _interruptible(run: ProbeRun) -> ProbeState:
 def _write(reports: Sequence[ProbeReport], options: dict[str, Any], suite: Sequence[str]) -> None:
     """The summary, the page, the XML and what is printed."""
     compared = compare_endpoints(reports[0].records, reports[1].records) if len(reports) == 2 else []
-    summaries = [_summary(one, suite) for one in reports]
+    summaries = [_summary(report, suite) for report in reports]
     if options["summary"]:
         first = Path(options["summary"])
         for path, summary in zip((first, results_for_second(first)), summaries, strict=False):

@@ -256,7 +256,7 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
     turn = loaded.recording.turns[first.exchange - 1]
     for id_, (trace, own) in zip(loaded.ids, loaded.traces, strict=True):
         if any(one is exchange for one in own) or (not own and turn in trace.turns):
-            ids = [one for one in trace.external_ids if one.name != RUN_ID] or [*trace.external_ids]
+            ids = [id_ for id_ in trace.external_ids if id_.name != RUN_ID] or [*trace.external_ids]
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
             request = canonical(body_value(first.live), MatchLevel.CANONICAL)
             same = ExternalId("divergence", digest(request).hex()[:16])  # so that the same request is saved only once

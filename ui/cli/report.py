@@ -85,31 +85,31 @@ def report(
     if paths:
         if expression or where:
             raise click.UsageError("--filter and --db work only on the database; import the files to filter them.")
-        with triage_of_files(paths, source, worst, jobs) as (found, store):
-            if found is None:
+        with triage_of_files(paths, source, worst, jobs) as (triage, store):
+            if triage is None:
                 print_notice("no trace could be read, so there is nothing to report")
                 ctx.exit(COULD_NOT_RUN)
-            _write(store, folder, StaticReport(title, "", made_at, found, worst_chains(store, "", worst)))
+            _write(store, folder, StaticReport(title, "", made_at, triage, worst_chains(store, "", worst)))
         return
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         recover_traces(store)
         if expression:
             fill_text_index(store)
-        found = read_triage(store, expression)
-        if found is None:
+        triage = read_triage(store, expression)
+        if triage is None:
             print_notice(_nothing(expression))
             ctx.exit(COULD_NOT_RUN)
-        _write(store, folder, StaticReport(title, expression, made_at, found, worst_chains(store, expression, worst)))
+        _write(store, folder, StaticReport(title, expression, made_at, triage, worst_chains(store, expression, worst)))
 
 
 def _write(store: Store, folder: Path, report: StaticReport) -> None:
     with whole_folder(folder) as target:
         with (target / _FIRST).open("w", encoding="utf-8", newline="\n") as page:
             page.writelines(report_html(report))
-        for one in report.worst:
-            title = f"trace {one.id} {trace_title(one)}"[:200]
-            with (target / trace_file_name(one.id)).open("w", encoding="utf-8", newline="\n") as page:
-                page.writelines(html_page([(one.id, *store.inspected(one.id))], title=title))
+        for summary in report.worst:
+            title = f"trace {summary.id} {trace_title(summary)}"[:200]
+            with (target / trace_file_name(summary.id)).open("w", encoding="utf-8", newline="\n") as page:
+                page.writelines(html_page([(summary.id, *store.inspected(summary.id))], title=title))
     counts = f"{counted(report.triage.whole.traces, 'trace')}; pages on {counted(len(report.worst), 'broken chain')}"
     sys.stdout.write(f"{visible_line(str(folder / _FIRST))}: {counts}\n")
 
@@ -176,12 +176,12 @@ class TriageSums(Struct):
     def limit(self) -> None:
         """Drop all but the worst chains of each kind of break."""
         kept: dict[str, int] = {}
-        found = []
+        places = []
         for one in sorted(self.worst, key=lambda place: place.rank):
             kept[one.code] = kept.get(one.code, 0) + 1
             if kept[one.code] <= self.most:
-                found.append(one)
-        self.worst = found
+                places.append(one)
+        self.worst = places
 
     def triage(self) -> Triage | None:
         """The figures; None if there is no trace."""
@@ -240,7 +240,7 @@ def triage_of_files(
 
 def _read_again(places: Sequence[BrokenPlace], source: str | None) -> Iterator[tuple[Trace, Inspection]]:
     """The traces at these places, in the order of files; each block is read once, only as far as needed."""
-    for block in sorted({place.block for place in places}, key=lambda one: one.number):
+    for block in sorted({place.block for place in places}, key=lambda block: block.number):
         positions = {place.position for place in places if place.block == block}
         for position, found in enumerate(_inspected(block, source)):
             if position in positions:

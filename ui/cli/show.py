@@ -177,7 +177,7 @@ def _refuse_together(
 
 def _last_broken(store: Store) -> TraceSummary:
     """The newest broken trace. Raises StoreError if no trace is broken."""
-    found = store.newest("status:broken")
-    if found is None:
+    summary = store.newest("status:broken")
+    if summary is None:
         raise StoreError("no trace in this database is broken")
-    return found
+    return summary

@@ -111,24 +111,24 @@ def stats(
     complete = True
     if paths and (needs_blocks(paths) or not jobs.is_plain):
         sums = count_blocks(paths, BlockCounter(keys, expected_path, source), jobs)
-        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
+        statistics, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
     elif paths:
         sums = FileStatistics(keys, expected)
         with placed_files(paths, source) as files:
             for file in files:
                 sums.read(file, source)
                 sums.report_rest(file.name)
-        found, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
+        statistics, complete = sums.statistics(sides, compares=compares, fewest=fewest), not sums.failed
     else:
         with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             recover_traces(store)
             if expression:
                 fill_text_index(store)
-            found = stored_statistics(
+            statistics = stored_statistics(
                 store, expression, keys, sides=sides, compares=compares, expected=expected, fewest=fewest
             )
-    _report(found, _nothing(expression, paths), as_json=as_json, full=full, color=color)
-    if not complete or (paths and found.whole is None):
+    _report(statistics, _nothing(expression, paths), as_json=as_json, full=full, color=color)
+    if not complete or (paths and statistics.whole is None):
         ctx.exit(COULD_NOT_RUN)
 
 
@@ -235,7 +235,7 @@ def _measures(group: metrics_groups.GroupFigures, fewest: int) -> dict[str, Stat
 
 
 def _measure(group: metrics_groups.GroupFigures, name: str, fewest: int) -> StatisticJson:
-    measure = next(one for one in MEASURES if one.name == name)
+    measure = next(measure for measure in MEASURES if measure.name == name)
     one = estimate(measure, group.tally(name), fewest)
     return {
         "value": one.value,
@@ -280,8 +280,8 @@ class FileStatistics:
         self._by, self._expected = tuple(by), expected
         self._whole, self._groups = metrics_groups.FigureGroups(), metrics_groups.FigureGroups(by)
         self._steps, self._codes, self._aborts = (
-            metrics_groups.FigureSlices(one)
-            for one in (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
+            metrics_groups.FigureSlices(aspect)
+            for aspect in (metrics_groups.Aspect.STEP, metrics_groups.Aspect.CODE, metrics_groups.Aspect.ABORT)
         )
         self._violations: dict[tuple[str, str, str], Violations] = {}
         self._verdicts: Counter[tuple[str, str]] = Counter()
@@ -508,7 +508,7 @@ def _values(
 def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
-        yield from (one for one in page if stats_options.id_among(one.external_ids.items(), expected) is not None)
+        yield from (summary for summary in page if stats_options.id_among(summary.external_ids.items(), expected) is not None)
         after = page[-1].cursor
 
 

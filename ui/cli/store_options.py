@@ -77,10 +77,10 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
     """Completions from the filter language and the database; none if there is no database yet."""
     try:
         with open_store(where, create=False) as store:
-            found = store.complete(incomplete)
+            completions = store.complete(incomplete)
     except WeaklinkError:
         return []
-    return [CompletionItem(incomplete[: one.start] + one.text, help=one.what) for one in found]
+    return [CompletionItem(incomplete[: completion.start] + completion.text, help=completion.what) for completion in completions]
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:

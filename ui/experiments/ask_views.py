@@ -111,11 +111,11 @@ def plan_lines(plan: ask_again.AskPlan, url: str) -> Iterator[Line]:
     if len(plan.settings) > 1:
         yield (Run("weaklink: changes to the request:"),)
         changes = list(differences(request.body, plan.settings[0].body))
-        for one in changes[:_MOST_CHANGES]:
-            change = {"added": one.live, "missing": f"{one.recorded} removed"}.get(
-                one.kind.value, f"{one.recorded} → {one.live}"
+        for difference in changes[:_MOST_CHANGES]:
+            change = {"added": difference.live, "missing": f"{difference.recorded} removed"}.get(
+                difference.kind.value, f"{difference.recorded} → {difference.live}"
             )
-            yield (Run(f"  {visible_line(one.pointer)}  ", Style.KEY), Run(visible_line(change)))
+            yield (Run(f"  {visible_line(difference.pointer)}  ", Style.KEY), Run(visible_line(change)))
         if len(changes) > _MOST_CHANGES:
             yield (Run(f"  and {len(changes) - _MOST_CHANGES} more", Style.DIM),)
     yield (Run(f"weaklink: {spending_words(plan)} to {visible_line(url)}."),)

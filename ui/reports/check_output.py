@@ -82,9 +82,9 @@ def trace_lines(trace: CheckedTrace, width: int) -> Iterator[Line]:
 
 def _verdict(trace: CheckedTrace, broken: Break) -> str:
     """The break's message, without its reason if a diagnostic below contains it."""
-    found = (checked.diagnostic for checked in trace.diagnostics)
+    diagnostics = (checked.diagnostic for checked in trace.diagnostics)
     if broken.outcome in (StepOutcome.ERROR_RESULT, StepOutcome.UNANSWERED) or not any(
-        one.location.turn == broken.turn and one.rule.code == broken.code for one in found
+        diagnostic.location.turn == broken.turn and diagnostic.rule.code == broken.code for diagnostic in diagnostics
     ):
         return broken.message
     said, reason, _ = broken.message.partition(f" ({find_rule(broken.code).name}): ")
@@ -212,7 +212,7 @@ def checked_object(checked: CheckedDiagnostic) -> CheckedDiagnosticJson:
     `fingerprint`.
     """
     shown = _placed_object(checked, checked.shown)
-    more = [_placed_object(one, one.diagnostic) for one in checked.more]
+    more = [_placed_object(diagnostic, diagnostic.diagnostic) for diagnostic in checked.more]
     members = dict[str, object](shown)
     related = [*shown.get("related", []), *more]
     del members["related"]  # which comes last
@@ -293,7 +293,7 @@ def file_object(file: CheckedFile) -> CheckedFileJson:
         "refused": file.refused,
         "traces": file.traces,
         "skipped": file.skipped,
-        "skipped_records": [{"record": one.record, "reason": one.reason} for one in file.first_skipped],
+        "skipped_records": [{"record": skipped.record, "reason": skipped.reason} for skipped in file.first_skipped],
         "diagnostics": dict(sorted(file.diagnostics.items())),
         "known": file.known,
     }

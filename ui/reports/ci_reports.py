@@ -293,7 +293,7 @@ def result_object(checked: check_report.CheckedDiagnostic) -> JsonObject:
         "properties": _properties(checked),
     }
     if checked.more:
-        result["relatedLocations"] = [_location(one) for one in checked.more]
+        result["relatedLocations"] = [_location(diagnostic) for diagnostic in checked.more]
     if (against := fault.against) is not None:
         other: JsonObject = {"message": {"text": "The other layer's text."}, **_location(checked, against)}
         result["relatedLocations"] = [other, *map(_location, checked.more)]

@@ -214,7 +214,7 @@ def faults_html(faults: Sequence[Fault], lines: LineIndex | None = None, *, left
         head = f"{GLYPHS[severity]} {severity}[{fault.rule.code}]"
         yield f'<li class="{severity}"><strong class="{severity}">{head}</strong> <strong>{fault.rule.name}</strong>'
         yield f"{_place(fault, lines)}: {runs_html(quoted(fault.message))}"
-        yield from (f"<p>note: {runs_html(quoted(one.message))}</p>" for one in fault.related)
+        yield from (f"<p>note: {runs_html(quoted(related.message))}</p>" for related in fault.related)
         if fault.hint:
             yield f'<p><span class="hint">help:</span> {runs_html(quoted(fault.hint))}</p>'
         yield "</li>"
@@ -268,7 +268,7 @@ def _windows(span: Span, faults: Sequence[Fault]) -> Iterator[Range]:
 
 def _pieces(text: str, span: Span, faults: Sequence[Fault], whole: Range) -> Iterator[str]:
     """The text of a range of the span, with markers, children and faults in separate elements."""
-    faults = [one for one in faults if one.range.start <= whole.end and one.range.end >= whole.start]
+    faults = [fault for fault in faults if fault.range.start <= whole.end and fault.range.end >= whole.start]
     cuts = {whole.start, whole.end}
     pending = sorted(((_shown(fault.range, span.range), fault) for fault in faults), key=_start, reverse=True)
     for other in (span.inner, *(child.range for child in span.children), *(place for place, _ in pending)):

@@ -188,7 +188,7 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         for row, is_result in ((step_layers.call, False), (step_layers.result, True)):
             yield "<table>\n<thead><tr>"
             yield "".join(
-                f"<th>{escape(' '.join(word for word in (one.name.value, one.basis) if word))}</th>" for one in row
+                f"<th>{escape(' '.join(word for word in (layer.name.value, layer.basis) if word))}</th>" for layer in row
             )
             words = (layer_words(one, before, is_result=is_result) for before, one in with_before(row))
             yield "</tr></thead>\n<tbody>\n<tr>"
@@ -232,7 +232,7 @@ def _turn(
         source = turn.part(part.part)
         if part.part != "text":
             yield f'<h4 class="dim">{escaped(part.part)}</h4>\n'
-        faults = [one.fault for one in diagnostics if one.location.part == part.part]
+        faults = [diagnostic.fault for diagnostic in diagnostics if diagnostic.location.part == part.part]
         yield from part_html(source.text if source else "", part, faults, steps, room)
     shown = {part.part for part in parts}
     others = [_with_sides(diagnostic) for diagnostic in diagnostics if diagnostic.location.part not in shown]

@@ -158,8 +158,8 @@ def import_sentences(
 ) -> Iterator[Line]:
     """What was skipped and refused, and why; notes on the sources; the totals."""
     read = [file for file in files if file.refused is None]
-    skipped = [_Rejection(f"{file.path} {one.record}", one.reason) for file in read for one in file.skipped]
-    refused = [_Rejection(one.path, one.refused.removeprefix(f"{one.path}: ")) for one in files if one.refused]
+    skipped = [_Rejection(f"{file.path} {skipped.record}", skipped.reason) for file in read for skipped in file.skipped]
+    refused = [_Rejection(file.path, file.refused.removeprefix(f"{file.path}: ")) for file in files if file.refused]
     for label, noun, rejections in (
         (Run("▲ skipped ", Style.WARNING), "record", skipped),
         (Run("✖ refused ", Style.ERROR), "file", refused),

@@ -110,10 +110,10 @@ def rules_html(codes: Sequence[Slice]) -> Iterator[str]:
     total, sum_ = sum(code.traces for code in codes), 0
     yield '<table>\n<thead><tr><th scope="col">rule</th><th scope="col"><span class="unseen">share</span></th>'
     yield '<th scope="col">traces</th><th scope="col">cumulative</th></tr></thead>\n<tbody>\n'
-    for one in codes[:_MOST_BARS]:
-        sum_ += one.traces
-        yield f'<tr><td>{escaped(code_title(one.value))}</td><td class="bar">{_bar(one.traces / codes[0].traces)}</td>'
-        yield f'<td class="number">{one.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
+    for slice_ in codes[:_MOST_BARS]:
+        sum_ += slice_.traces
+        yield f'<tr><td>{escaped(code_title(slice_.value))}</td><td class="bar">{_bar(slice_.traces / codes[0].traces)}</td>'
+        yield f'<td class="number">{slice_.traces:,}</td><td class="number">{percent(sum_ / total)} %</td></tr>\n'
     yield "</tbody>\n</table>\n"
     if len(codes) > _MOST_BARS:
         yield f'<p class="dim">{counted(len(codes) - _MOST_BARS, "rarer kind")} of break: not shown.</p>\n'

@@ -91,9 +91,9 @@ class Link(Struct, frozen=True):
         if self.place is not None:
             numbers = {self.place.turn}
         elif self.step is not None:
-            found = steps[self.step - 1] if self.step <= len(steps) else None
-            answer = found.result_location if found is not None else None
-            numbers = {place.turn for place in (found.location if found else None, answer) if place is not None}
+            step = steps[self.step - 1] if self.step <= len(steps) else None
+            answer = step.result_location if step is not None else None
+            numbers = {place.turn for place in (step.location if step else None, answer) if place is not None}
         else:
             numbers = {self.turn} if self.turn is not None else set()
         return frozenset(number for number in numbers if 1 <= number <= turns)

@@ -151,7 +151,7 @@ def last_words(run: ComparedRun) -> str:
     after = steps[-1].location.turn if steps else 0
     texts: list[str] = []
     parts = run.inspection.parts
-    for index in range(bisect_right(parts, after, key=lambda one: one.turn), len(parts)):
+    for index in range(bisect_right(parts, after, key=lambda inspection: inspection.turn), len(parts)):
         part = parts[index]
         turn = run.trace.turns[part.turn - 1]
         source = turn.part(part.part) if part.part == "text" else None

@@ -137,8 +137,8 @@ def _sentences(found: Statistics, whole: GroupFigures) -> Iterator[str]:
 def _most(found: Statistics) -> str:
     if not found.codes:
         return ""
-    code, step = found.codes[0], max(found.steps, key=lambda one: one.traces)
-    breaks = sum(one.traces for one in found.codes)
+    code, step = found.codes[0], max(found.steps, key=lambda step: step.traces)
+    breaks = sum(code.traces for code in found.codes)
     text = f" Most breaks: {code_title(code.value)} ({code.traces:,} of {breaks:,})"
     return f"{text}, at step {step.value} ({step.traces:,} of {breaks:,})."
 
@@ -257,13 +257,13 @@ def _violation_lines(found: Statistics, width: int) -> Iterator[Line]:
         return
     rows = [
         (
-            (Run(visible_line(one.tool) or "–"),),
-            (Run(visible_line(one.path) or "(all arguments)", Style.KEY),),
-            (Run(f"{one.times:,}"),),
-            (Run(f"{one.traces:,}"),),
-            (Run(code_title(one.code), Style.ERROR),),
+            (Run(visible_line(violations.tool) or "–"),),
+            (Run(visible_line(violations.path) or "(all arguments)", Style.KEY),),
+            (Run(f"{violations.times:,}"),),
+            (Run(f"{violations.traces:,}"),),
+            (Run(code_title(violations.code), Style.ERROR),),
         )
-        for one in shown
+        for violations in shown
     ]
     heads = ("schema of", "argument", "calls", "traces", "rule")
     for line in table_lines(rows, width=width, heads=heads, numbers=(2, 3), widest=max((width - 40) // 2, 12)):
@@ -284,12 +284,12 @@ def comparison_sentence(found: Statistics, number: Callable[[metrics.Measure, fl
     judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     if not judged:
         return f"Nothing can be compared with {baseline}: one side has fewer than {found.fewest} traces."
-    significant = [one for one in judged if one.is_more_than_noise]
+    significant = [comparison for comparison in judged if comparison.is_more_than_noise]
     if not significant:
         which = "The one difference" if len(judged) == 1 else f"None of {len(judged):,} differences"
         verb = "is not" if len(judged) == 1 else "is"
         return f"{which} from {baseline} {verb} more than noise (Holm-corrected, at 5 %)."
-    best = min(significant, key=lambda one: one.adjusted_p or 0.0)
+    best = min(significant, key=lambda comparison: comparison.adjusted_p or 0.0)
     clearest = _comparison_sentence(found, best, number)
     verb = "is" if len(significant) == 1 else "are"
     counts = f"{len(significant):,} of {counted(len(judged), 'difference')} from {baseline} {verb}"
@@ -305,13 +305,13 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
     yield from wrapped(dim(f"differences from {baseline} ({counted(found.baseline.traces, 'trace')})"), width)
     rows = [
         (
-            (Run(group_title(found.by, one.group.keys, found.prompts)),),
-            (Run(one.measure.title, Style.STRONG),),
-            (Run(_difference_text(one)),),
-            (Run(p_text(one.adjusted_p)),),
-            (Run("more than noise", Style.WARNING) if one.is_more_than_noise else Run("may be noise", Style.DIM),),
+            (Run(group_title(found.by, comparison.group.keys, found.prompts)),),
+            (Run(comparison.measure.title, Style.STRONG),),
+            (Run(_difference_text(comparison)),),
+            (Run(p_text(comparison.adjusted_p)),),
+            (Run("more than noise", Style.WARNING) if comparison.is_more_than_noise else Run("may be noise", Style.DIM),),
         )
-        for one in judged[:_MAX_COMPARISONS]
+        for comparison in judged[:_MAX_COMPARISONS]
     ]
     heads = ("group", "measure", "difference (95 %)", "p", "")
     yield from table_lines(rows, width=width, heads=heads, widest=max(width - 70, 22))
@@ -339,10 +339,10 @@ def _comparison_sentence(
 
 
 def _difference_text(one: MeasureComparison) -> str:
-    found = one.difference
-    assert found is not None  # only such are shown
-    low, high = found.interval.low, found.interval.high
-    return f"{_signed(one.measure, found.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
+    difference = one.difference
+    assert difference is not None  # only such are shown
+    low, high = difference.interval.low, difference.interval.high
+    return f"{_signed(one.measure, difference.value)} ({_signed(one.measure, low)} to {_signed(one.measure, high)})"
 
 
 def _signed(measure: metrics.Measure, value: float) -> str:
@@ -357,7 +357,7 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
     dozen groups if few are. A last line lists the measures that no group has.
     """
     shown = found.groups if full else _informative_measures(found.groups, found.fewest)
-    candidates = [one for one in metrics.MEASURES if full or one.name in COMPARED]
+    candidates = [measure for measure in metrics.MEASURES if full or measure.name in COMPARED]
     measures = [candidate for candidate in candidates if any(group.tally(candidate.name).trials for group in shown)]
     lead = _lead(found, shown, width)
     columns = [_column(found, measure, shown, width) for measure in measures]
@@ -484,15 +484,15 @@ def _by_depth(
     rows = []
     for depth in sorted({schema.depth for _, schema, _ in rows_by_tool}):
         same = [(schema, tally) for _, schema, tally in rows_by_tool if schema.depth == depth]
-        one = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
+        estimate = metrics.estimate(_COMPLIANCE, sum((tally for _, tally in same), metrics.Tally()), fewest)
         rows.append(
             (
                 (Run(str(depth)),),
                 (Run(f"{len(same):,}"),),
                 (Run(f"{sum(schema.references > 0 for schema, _ in same):,}"),),
-                (Run(f"{one.tally.trials:,}"),),
-                (Run(value_text(one, fewest)),),
-                (Run(bar(one.value or 0.0, _SCHEMA_BAR), Style.KEY),),
+                (Run(f"{estimate.tally.trials:,}"),),
+                (Run(value_text(estimate, fewest)),),
+                (Run(bar(estimate.value or 0.0, _SCHEMA_BAR), Style.KEY),),
             )
         )
     heads = ("schema depth", "tools", "with $ref", "calls", "schema compliance", "")

@@ -55,7 +55,7 @@ class TaskDiff(Struct, frozen=True):
         groups: dict[int | None, list[RunParting]] = {}
         for parting in self.partings:
             groups.setdefault(parting.step, []).append(parting)
-        return sorted(groups.items(), key=lambda item: (-sum(not one.is_good for one in item[1]), -len(item[1])))
+        return sorted(groups.items(), key=lambda item: (-sum(not parting.is_good for parting in item[1]), -len(item[1])))
 
 
 def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
@@ -65,7 +65,7 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     good run, the most typical of all runs is the reference. The cost is one alignment per run.
     """
     outcomes = [task_outcome(run.trace.outcome) for run in runs]
-    by_outcome = any(one is not TaskOutcome.UNKNOWN for one in outcomes)
+    by_outcome = any(outcome is not TaskOutcome.UNKNOWN for outcome in outcomes)
     verdicts = [
         _by_outcome(outcome) if by_outcome else _by_status(run.inspection.chain.status)
         for run, outcome in zip(runs, outcomes, strict=True)
@@ -137,7 +137,7 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     rest = diff.places[_MOST_PLACES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
-    example = next((one for _, group in diff.places for one in group if not one.is_good), diff.places[0][1][0])
+    example = next((parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0])
     yield ()
     yield from wrapped(
         quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
@@ -149,7 +149,7 @@ def _steps(run: ComparedRun) -> str:
 
 
 def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], width: int) -> Iterator[Line]:
-    bad, good = ([one for one in group if one.is_good is expected] for expected in (False, True))
+    bad, good = ([parting for parting in group if parting.is_good is expected] for expected in (False, True))
     title = "after the last step" if step is None else f"step {step}"
     counts = f"{len(bad):,} of {len(diff.bad):,} bad, {len(good):,} of {len(diff.good):,} good runs diverge here"
     yield from wrapped((Run(f"{title}: ", Style.STRONG), Run(counts, Style.ERROR if bad else Style.DIM)), width, 4)
@@ -158,11 +158,11 @@ def _place_lines(diff: TaskDiff, step: int | None, group: Sequence[RunParting], 
         yield from wrapped((Run(f"    {diff.reference.called} calls "), *quoted(f"`{visible_line(call)}`")), width, 6)
     for label, sign, ones in (("bad", Run("  ✖ ", Style.ERROR), bad), ("good", Run("  ✔ ", Style.OK), good)):
         variants: dict[str, list[RunParting]] = {}
-        for one in ones:
-            variants.setdefault(one.did, []).append(one)
+        for parting in ones:
+            variants.setdefault(parting.did, []).append(parting)
         ranked = sorted(variants.items(), key=lambda item: -len(item[1]))
         for did, same in ranked[:_MOST_VARIANTS]:
-            called = ", ".join(one.run.called for one in same[:5]) + (", …" if len(same) > 5 else "")
+            called = ", ".join(parting.run.called for parting in same[:5]) + (", …" if len(same) > 5 else "")
             yield from wrapped((sign, Run(f"{len(same):,} {label}: "), *quoted(did), Run(f"  [{called}]")), width, 6)
         if len(ranked) > _MOST_VARIANTS:
             yield (Run(f"      … {counted(len(ranked) - _MOST_VARIANTS, 'more variant')}", Style.DIM),)
@@ -179,9 +179,9 @@ def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
         "places": [
             {
                 "step": step,
-                "bad": sum(not one.is_good for one in group),
-                "good": sum(one.is_good for one in group),
-                "runs": [{"called": one.run.called, "good": one.is_good, "did": one.did} for one in group],
+                "bad": sum(not parting.is_good for parting in group),
+                "good": sum(parting.is_good for parting in group),
+                "runs": [{"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group],
             }
             for step, group in diff.places
         ],

@@ -45,7 +45,7 @@ def trace_object(
     `notes` are sentences on how the trace was read: what its source does not have, or what is damaged.
     """
     provenance, chain = trace.provenance, inspection.chain
-    found = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
+    severities = [diagnostic.rule.severity for diagnostic in inspection.diagnostics]
     return {
         "id": id,
         "name": trace.name,
@@ -57,8 +57,8 @@ def trace_object(
         "format": inspection.format,
         "started_at": moment(trace.started.at_s if trace.started else None),
         "tool_calls": len(chain.steps),
-        "errors": found.count(Severity.ERROR),
-        "warnings": found.count(Severity.WARNING),
+        "errors": severities.count(Severity.ERROR),
+        "warnings": severities.count(Severity.WARNING),
         "status": chain.status.value,
         "outcome": outcome_object(trace.outcome),
         "project": trace.project,

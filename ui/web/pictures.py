@@ -84,8 +84,8 @@ def location_object(location: Location) -> dict[str, Json]:
     return {"turn": location.turn, "part": location.part, "start": location.range.start, "end": location.range.end}
 
 
-def _shape(one: SvgElement) -> Json:
-    return {"tag": one.tag, "style": one.style, "text": one.text, "anchor": one.anchor, **one.at}
+def _shape(element: SvgElement) -> Json:
+    return {"tag": element.tag, "style": element.style, "text": element.text, "anchor": element.anchor, **element.at}
 
 
 def flow_picture(chain: Chain, flow: DataFlow, around: int = 1) -> Picture:

@@ -204,7 +204,7 @@ def trace_rows(traces: Sequence[TraceSummary], filter_text: str = "") -> list[Li
     maps = minimaps(traces)
     now_s = time.time()
     listed = [ListedTrace(trace, now_s, minimap=maps.get(trace.id, ())) for trace in traces]
-    return [_listing_row(one, filter_text) for one in forks_grouped(listed)]
+    return [_listing_row(trace, filter_text) for trace in forks_grouped(listed)]
 
 
 def _listing_row(listed: ListedTrace, filter_text: str = "") -> ListingRow:

@@ -442,7 +442,7 @@ def _block(block: JsonNode, *, by_model: bool, in_order: bool) -> Iterator[TextP
     elif kind == "refusal" and is_filled(refusal := string(block, "refusal")) and refusal is not None:
         yield TextPiece(SpanKind.TEXT, refusal, "refusal", by_model=by_model, in_order=in_order)
     elif kind == "thinking":
-        inner = (string(block, "thinking"), *(string(one, "text") for one in objects(block, "thinking")))
+        inner = (string(block, "thinking"), *(string(node, "text") for node in objects(block, "thinking")))
         for words in inner:
             if words is not None and is_filled(words):
                 yield TextPiece(SpanKind.REASONING, words, by_model=by_model, in_order=in_order)

@@ -62,8 +62,8 @@ class _CallSyntaxes(Struct, frozen=True):
         """The start of the first call, and its format; a call that is quoted as code counts only if `quoted`."""
         for match in self.any_of.finditer(text):
             if quoted or not is_quoted(text, match.start()):
-                found = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
-                return match.start(), found.format
+                syntax = next(sign for sign in self.each if sign.pattern.match(text, match.start()))
+                return match.start(), syntax.format
         return None
 
 
@@ -93,14 +93,14 @@ class ForeignCalls:
         """
         if len(text) < _SHORTEST:
             return []
-        found = self._whole(text)
-        present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not found else ()
+        calls = self._whole(text)
+        present = [sign for sign in self._signs if sign.sign in text and sign.literal in text] if not calls else ()
         if not present:
-            return found
-        found = _marked(text, present, quoted=False)
-        if found or offered is None:
-            return found
-        return [one for one in _marked(text, present, quoted=True) if offered(one.call.name) is not None]
+            return calls
+        calls = _marked(text, present, quoted=False)
+        if calls or offered is None:
+            return calls
+        return [call for call in _marked(text, present, quoted=True) if offered(call.call.name) is not None]
 
     def _whole(self, text: str) -> list[ForeignCall]:
         """The calls of a text that has nothing but calls, in a format without markers around them."""
@@ -178,13 +178,13 @@ def _call_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntaxe
     """The call syntaxes of the other formats, by their beginnings, without those that `own` has too."""
     taken = set(_patterns(own))
     alike: dict[str, list[tuple[str, _CallSyntax]]] = {}
-    for one in known:
-        for pattern in _patterns(one):
+    for format_ in known:
+        for pattern in _patterns(format_):
             literal = literal_beginning(pattern)
             if pattern not in taken and len(literal) > 1:
                 taken.add(pattern)
                 key = literal if literal[0].isalnum() else literal[0]
-                alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), one)))
+                alike.setdefault(key, []).append((pattern, _CallSyntax(re.compile(pattern), format_)))
     return tuple(_alike(key[0], signs) for key, signs in alike.items())
 
 
@@ -200,13 +200,13 @@ def _alike(first: str, syntaxes: list[tuple[str, _CallSyntax]]) -> _CallSyntaxes
 def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallSyntax, ...]:
     """The signs of the other formats whose calls are the whole text."""
     signs = [
-        _CallSyntax(re.compile(pattern), one)
-        for one in known
-        if one is not own
-        for pattern in _patterns(one)
+        _CallSyntax(re.compile(pattern), format_)
+        for format_ in known
+        if format_ is not own
+        for pattern in _patterns(format_)
         if pattern.startswith(r"\A")
     ]
-    bare = (_CallSyntax(_BARE_OBJECT, one) for one in known if one is not own and one.name == _READS_BARE_OBJECTS)
+    bare = (_CallSyntax(_BARE_OBJECT, format_) for format_ in known if format_ is not own and format_.name == _READS_BARE_OBJECTS)
     return (*signs, *bare)
 
 
@@ -279,7 +279,7 @@ class NearMarkers:
         """The beginning of a call at the end of the text."""
         if text.endswith(self._cuts):
             cut = next(filter(text.endswith, self._cuts))
-            opener = next(one for one in self._openers if one.startswith(cut))
+            opener = next(opener for opener in self._openers if opener.startswith(cut))
             message = f"The stream ends within `{cut}`: `{opener}` would have opened a call, but no call followed."
         elif cut := self._last_opener(text):
             message = f"The stream ends after `{cut.rstrip()}`, which opens calls, and no call followed."

@@ -60,10 +60,10 @@ def _is_in_inputs(sample: Sample, word: str) -> bool:
 
 
 def _cut(text: str) -> tuple[Range, str] | None:
-    found = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
-    if found is None:
+    match = _CUT.search(text) if text.count(" ") >= _FEWEST_WORDS else None
+    if match is None:
         return None
-    return Range(found.start(), len(text)), f"The answer ends with `{found[0].strip()}`, within a sentence."
+    return Range(match.start(), len(text)), f"The answer ends with `{match[0].strip()}`, within a sentence."
 
 
 def _loop_in(text: str) -> tuple[Range, str] | None:
@@ -88,13 +88,13 @@ def damaged_arguments(sample: Sample) -> Iterator[Diagnostic]:
         if raw.isascii() and "&" not in raw and "\\u00" not in raw:
             continue
         for _, value in leaves(step.call.arguments):
-            found = _damage_of(value) if isinstance(value, str) else None
-            if found is None or any(found[0] in text for text in sample.texts(Role.USER)):
+            match = _damage_of(value) if isinstance(value, str) else None
+            if match is None or any(match[0] in text for text in sample.texts(Role.USER)):
                 continue
-            start = raw.find(found[0])
-            place = step.call.place(Range(start, start + len(found[0]))) if start >= 0 else step.call.range
-            what = "an escape of HTML" if found[0].startswith("&") else "decoded with another encoding than UTF-8"
-            message = f"`{found[0]}` in an argument is {what}."
+            start = raw.find(match[0])
+            place = step.call.place(Range(start, start + len(match[0]))) if start >= 0 else step.call.range
+            what = "an escape of HTML" if match[0].startswith("&") else "decoded with another encoding than UTF-8"
+            message = f"`{match[0]}` in an argument is {what}."
             yield Fault(DAMAGED_TEXT, place, message).at(step.location.turn, step.location.part)
             break
 

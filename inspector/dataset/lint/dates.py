@@ -125,10 +125,10 @@ def _all_dates(text: str) -> Iterator[WrittenDate]:
         yield WrittenDate(moment.year, moment.month, moment.day)
 
 
-def _written(found: re.Match[str]) -> WrittenDate | None:
-    month = found["month"]
+def _written(match: re.Match[str]) -> WrittenDate | None:
+    month = match["month"]
     number = int(month) if month.isdigit() else _ALL_MONTHS.get(month.casefold())  # `re` takes ı for i without case
-    return next(_valid(found["year"], number, found["day"]), None) if number is not None else None
+    return next(_valid(match["year"], number, match["day"]), None) if number is not None else None
 
 
 def _valid(year: str | None, month: str | int, day: str | int) -> Iterator[WrittenDate]:

@@ -205,13 +205,13 @@ def unmade_actions(sample: Sample) -> Iterator[Diagnostic]:
 def denied_access(sample: Sample) -> Iterator[Diagnostic]:
     """D710: the final answer says that the model has no access to what a result of the sample has brought."""
     answer = _final_answer(sample)
-    found = _NO_ACCESS.search(answer[1]) if answer is not None else None
-    if answer is None or found is None:
+    match = _NO_ACCESS.search(answer[1]) if answer is not None else None
+    if answer is None or match is None:
         return
     steps = sample.inspection.chain.steps
     if steps and all(step.is_good and step.result is not None for step in steps):
-        message = f"The answer says `{found[0]}`, but every call of the sample brought a result."
-        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*found.span()), message).at(answer[0], "text")
+        message = f"The answer says `{match[0]}`, but every call of the sample brought a result."
+        yield Fault(ANSWER_WITHOUT_EVIDENCE, Range(*match.span()), message).at(answer[0], "text")
 
 
 def _without_evidence(
@@ -258,7 +258,7 @@ def _answer(sample: Sample, number: int) -> tuple[int, str, Sequence[Span]] | No
     """Turn `number` (from 1) with its text and the spans of plain text; None if it is no assistant's or has calls."""
     turn = sample.trace.turns[number - 1] if number else None
     part = turn.part("text") if turn is not None and turn.role is Role.ASSISTANT else None
-    inspected = next((one for one in sample.inspection.parts if (one.turn, one.part) == (number, "text")), None)
+    inspected = next((part for part in sample.inspection.parts if (part.turn, part.part) == (number, "text")), None)
     if part is None or inspected is None or inspected.calls:
         return None
     return number, part.text, [span for span in inspected.spans if span.kind is SpanKind.TEXT]

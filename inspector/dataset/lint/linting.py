@@ -251,7 +251,7 @@ def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[
     """The faults of the rules that are selected and not ignored, regardless of their severity."""
     selected = {rule.code for rule in select_rules(tuple(select))}
     ignored = {rule.code for rule in select_rules(tuple(ignore))}
-    return (one for one in found if (not select or one.rule.code in selected) and one.rule.code not in ignored)
+    return (diagnostic for diagnostic in found if (not select or diagnostic.rule.code in selected) and diagnostic.rule.code not in ignored)
 
 
 def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
@@ -263,11 +263,11 @@ def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:
     }
     return sorted(
         found,
-        key=lambda one: (
-            one.location.turn,
-            order.get((one.location.turn, one.location.part), -1),
-            one.range,
-            one.rule.code,
+        key=lambda diagnostic: (
+            diagnostic.location.turn,
+            order.get((diagnostic.location.turn, diagnostic.location.part), -1),
+            diagnostic.range,
+            diagnostic.rule.code,
         ),
     )
 

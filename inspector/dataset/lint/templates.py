@@ -79,7 +79,7 @@ def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
         for place, placeholder in _placeholders_of(step.call):
-            is_known = any((one.turn, one.part) == (turn, part) and one.range.covers(place) for one in known)
+            is_known = any((location.turn, location.part) == (turn, part) and location.range.covers(place) for location in known)
             if not is_known and placeholder.lower() not in user_text and not _is_in_results(sample, placeholder):
                 message = f"`{placeholder}` is a placeholder that was not replaced by a value."
                 yield Fault(PLACEHOLDER_LEFT, place, message).at(turn, part)
@@ -156,7 +156,7 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
         if match is None:
             continue
         place = Range(*match.span())
-        if any(one.turn == number and one.part == part.name and one.range.covers(place) for one in reported):
+        if any(location.turn == number and location.part == part.name and location.range.covers(place) for location in reported):
             continue
         message = f"`{match[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
         yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)
@@ -195,8 +195,8 @@ def _own_markers(sample: Sample) -> dict[int, list[Range]]:
     }
 
 
-def _is_within(markers: Sequence[Range], found: re.Match[str]) -> bool:
-    return any(marker.covers(Range(*found.span())) for marker in markers)
+def _is_within(markers: Sequence[Range], match: re.Match[str]) -> bool:
+    return any(marker.covers(Range(*match.span())) for marker in markers)
 
 
 def format_of(sample: Sample) -> str | None:

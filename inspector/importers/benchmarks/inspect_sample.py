@@ -463,11 +463,11 @@ def _trace(
     role = next((name for request in requests if (name := request.name)), "")
     task = text_of(evaluation.spec, "task")
     named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
-    began = min((at for one in requests if (at := one.generation.started)), key=lambda at: at.at_s, default=None)
+    began = min((at for request in requests if (at := request.generation.started)), key=lambda at: at.at_s, default=None)
     return model.Trace(
         turns=turns,
         name=named.strip(),
-        model=next((name for one in requests if (name := one.generation.requested_model)), model_name),
+        model=next((name for request in requests if (name := request.generation.requested_model)), model_name),
         started=began or instant(sample.get("started_at")) or instant(evaluation.spec.get("created")),
         provenance=model.Provenance(
             source_version=evaluation.version,

@@ -96,7 +96,7 @@ def _trace(row: Row) -> Trace | Skipped:
         external_ids=row_ids(row),
         recognised_by=recognised_by(row),
         provenance=Provenance(
-            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(one.is_rewritten for one in answers) else ()
+            record=row.record, warnings=(PARSED_ARGUMENTS,) if any(answer.is_rewritten for answer in answers) else ()
         ),
     )
 

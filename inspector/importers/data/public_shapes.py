@@ -268,7 +268,7 @@ _OTHER_ANSWERS = ("responses", "output", "chosen")
 def _without_tools(row: JsonObject, member: str, names: tuple[str, ...]) -> tuple[JsonObject, Json]:
     """The row without the list of tools in one of its members, which is left out if nothing else is in it; the list."""
     held = decoded_list(row.get(member))
-    name = next((one for one in names if held.get(one)), None) if isinstance(held, dict) else None
+    name = next((name for name in names if held.get(name)), None) if isinstance(held, dict) else None
     if name is None or not isinstance(held, dict):
         return row, None
     left = {key: one for key, one in held.items() if key != name}
@@ -450,7 +450,7 @@ def _unblocked(message: JsonObject) -> JsonObject:
 def _swift(row: JsonObject) -> JsonObject | None:
     """ms-swift's roles `tool_call` and `tool_response`; calls that follow each other are parallel."""
     messages = _objects(row["messages"])
-    if not any(one.get("role") in ("tool_call", "tool_response") for one in messages):
+    if not any(message.get("role") in ("tool_call", "tool_response") for message in messages):
         return None
     found: list[JsonObject] = []
     is_open = False

@@ -537,8 +537,8 @@ def _unescaped(found: re.Match[str]) -> str:
 
 
 def _settings(text: str) -> JsonObject:
-    found = _SETTING.finditer(text[:4096])
-    return {one["name"]: float(one["value"]) if one["fraction"] else int(one["value"]) for one in found}
+    matches = _SETTING.finditer(text[:4096])
+    return {match["name"]: float(match["value"]) if match["fraction"] else int(match["value"]) for match in matches}
 
 
 def _moment(line: str) -> float | None:

@@ -289,9 +289,9 @@ def _of_messages(messages: list[JsonObject]) -> FrameworkAnswer:
     """All these messages as one answer, with the generation of the last and the last response id."""
     read = list(map(_answer_of_message, messages))
     last = read[-1]
-    turn = structs.replace(one_answer([one.turn for one in read]), generation=last.turn.generation)
-    response_id = next((one.response_id for one in reversed(read) if one.response_id), "")
-    return FrameworkAnswer(turn, response_id, any(one.is_rewritten for one in read))
+    turn = structs.replace(one_answer([answer.turn for answer in read]), generation=last.turn.generation)
+    response_id = next((answer.response_id for answer in reversed(read) if answer.response_id), "")
+    return FrameworkAnswer(turn, response_id, any(answer.is_rewritten for answer in read))
 
 
 def _is_from_others(message: JsonObject) -> bool:
@@ -314,8 +314,8 @@ def _of_object(output: JsonObject, depth: int) -> FrameworkAnswer | None:
     calls = output.get("toolCalls", output.get(CALLS))
     if isinstance(calls, list) and (calls or "text" in output):
         listed = [call for call in calls if isinstance(call, dict)]
-        found = _of_calls(_first_text(output, ("text", "content")), listed)
-        return _with_facts(_reasoned(found, _first_text(output, ("reasoning", "reasoningText"))), output)
+        answer = _of_calls(_first_text(output, ("text", "content")), listed)
+        return _with_facts(_reasoned(answer, _first_text(output, ("reasoning", "reasoningText"))), output)
     for key in _WITHIN:
         inner = output.get(key)
         if inner and _is_whole_answer(key, inner, output):
@@ -360,8 +360,8 @@ def _answer_of_message(message: model.Json) -> FrameworkAnswer:
     read = framework_messages.read_any_messages(message)
     turns = [turn for turn in read.turns if turn.role is model.Role.ASSISTANT] or read.turns[-1:]
     turn = structs.replace(turns[-1], role=model.Role.ASSISTANT, result=None, generation=model.Generation())
-    found = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
-    return _with_facts(found, message) if isinstance(message, dict) else found
+    answer = FrameworkAnswer(turn, is_rewritten=read.is_rewritten)
+    return _with_facts(answer, message) if isinstance(message, dict) else answer
 
 
 def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
@@ -373,25 +373,25 @@ def _of_calls(text: str, calls: list[JsonObject]) -> FrameworkAnswer:
     )
 
 
-def _reasoned(found: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
-    if not reasoning or found.turn.part("reasoning"):
-        return found
-    parts = (model.Part("reasoning", reasoning), *found.turn.parts)
-    return structs.replace(found, turn=structs.replace(found.turn, parts=parts))
+def _reasoned(answer: FrameworkAnswer, reasoning: str) -> FrameworkAnswer:
+    if not reasoning or answer.turn.part("reasoning"):
+        return answer
+    parts = (model.Part("reasoning", reasoning), *answer.turn.parts)
+    return structs.replace(answer, turn=structs.replace(answer.turn, parts=parts))
 
 
 def _of_generation(generation: JsonObject, depth: int) -> FrameworkAnswer:
     message = generation.get("message")
-    found = (
+    answer = (
         _read(message, depth - 1) if isinstance(message, dict) and depth > 1 else _of_text(str(generation.get("text")))
     )
-    return _with_facts(found, generation, generation.get("generation_info"))
+    return _with_facts(answer, generation, generation.get("generation_info"))
 
 
-def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer:
+def _with_facts(answer: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer:
     """The answer, completed with the id, model, finish reason and usage beside it; its own facts have priority."""
-    generation = found.turn.generation or model.Generation()
-    response_id = found.response_id
+    generation = answer.turn.generation or model.Generation()
+    response_id = answer.response_id
     for facts in _facts(sources):
         word = _first_text(facts, _FINISH)
         if word and generation.finish_reason is None:
@@ -401,7 +401,7 @@ def _with_facts(found: FrameworkAnswer, *sources: model.Json) -> FrameworkAnswer
                 generation = structs.replace(generation, usage=usage_of(facts.get(key)))
         generation = structs.replace(generation, answered_model=generation.answered_model or _first_text(facts, _MODEL))
         response_id = response_id or _first_text(facts, ("id",) if "finish_reason" in facts or "model" in facts else ())
-    return structs.replace(found, turn=structs.replace(found.turn, generation=generation), response_id=response_id)
+    return structs.replace(answer, turn=structs.replace(answer.turn, generation=generation), response_id=response_id)
 
 
 def _facts(sources: tuple[model.Json, ...]) -> Iterator[JsonObject]:

@@ -103,10 +103,10 @@ class KnownMessages:
             digest = blake2b(_encode(message), digest_size=16).digest()
         except (UnicodeEncodeError, OverflowError, RecursionError):
             return read_any_message(message)
-        found = self._known.get(digest)
-        if found is None:
-            found = self._known[digest] = read_any_message(message)
-        return found
+        messages = self._known.get(digest)
+        if messages is None:
+            messages = self._known[digest] = read_any_message(message)
+        return messages
 
 
 def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | None = None) -> ReadMessages:
@@ -120,9 +120,9 @@ def read_any_messages(messages: Json, read: Callable[[Json], ReadMessages] | Non
         listed = batch
     if any(is_item(one) for one in listed):
         return ReadMessages(read_responses_request({"input": listed}).turns)
-    found = list(map(read or read_any_message, listed))
-    turns = _with_named_tools(turn for one in found for turn in one.turns)
-    return ReadMessages(tuple(turns), found[-1].is_rewritten if found else False)
+    messageses = list(map(read or read_any_message, listed))
+    turns = _with_named_tools(turn for messagese in messageses for turn in messagese.turns)
+    return ReadMessages(tuple(turns), messageses[-1].is_rewritten if messageses else False)
 
 
 def read_any_message(message: Json) -> ReadMessages:
@@ -231,9 +231,9 @@ def _with_named_tools(turns: Iterable[Turn]) -> Iterator[Turn]:
     for turn in turns:
         for call in turn.calls:
             pending.setdefault(call.name or "", []).append(call)
-        found = pending.get(turn.source_role) if turn.role is Role.USER else None
-        if found:
-            call = found.pop(0)
+        headers = pending.get(turn.source_role) if turn.role is Role.USER else None
+        if headers:
+            call = headers.pop(0)
             yield structs.replace(turn, role=Role.TOOL, result=ResultHeader(call.id, call.name), calls=())
         else:
             yield turn

@@ -284,7 +284,7 @@ def _tokens(run: JsonObject) -> list[tuple[model.Instant | None, str]]:
 
 def _with_chunks(turn: model.Turn, run: JsonObject) -> model.Turn:
     """The turn with the chunks of its text, if the reported pieces add up to it and it has no other parts."""
-    text, tokens = turn.part("text"), [one for one in _tokens(run) if one[1]]
+    text, tokens = turn.part("text"), [token for token in _tokens(run) if token[1]]
     if text is None or not text.text or "".join(token for _, token in tokens) != text.text or len(turn.parts) > 1:
         return turn
     started = utc_instant(run.get("start_time"))

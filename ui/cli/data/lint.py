@@ -282,7 +282,7 @@ class RowLinter(Struct, frozen=True):
             self.ignore,
         )
         inspections = linted_samples(samples, options)
-        keys = [sample_keys(one, with_shingles=self.with_shingles, with_runs=self.with_runs) for one in samples]
+        keys = [sample_keys(sample, with_shingles=self.with_shingles, with_runs=self.with_runs) for sample in samples]
         return [
             self._linted_row(sample, inspection, key, options)
             for sample, inspection, key in zip(samples, inspections, keys, strict=True)
@@ -373,11 +373,11 @@ class _Linting(Struct):
         self.calls += row.calls
         self.offering += row.offers_tools
         self.answered += row.is_answered
-        found = (*row.diagnostics, *self._set_diagnostics(row))
-        new = tuple(one for one in found if not self.settings.baseline.knows(one))
-        file.known += len(found) - len(new)
-        for one in new:
-            file.count(one.diagnostic.rule)
+        diagnostics = (*row.diagnostics, *self._set_diagnostics(row))
+        new = tuple(diagnostic for diagnostic in diagnostics if not self.settings.baseline.knows(diagnostic))
+        file.known += len(diagnostics) - len(new)
+        for diagnostic in new:
+            file.count(diagnostic.diagnostic.rule)
         self.report.trace(CheckedTrace(row.file, row.record, row.title, new, row.broken if new else None))
 
     def _set_diagnostics(self, row: LintedRow) -> Iterator[CheckedDiagnostic]:

@@ -135,12 +135,12 @@ def render(
                 unread.add(answer)
                 continue
             scenarios += 1
-            for one in answer:
-                if on_loss == "skip" and one.is_lossy:
-                    skipped[one.format] += 1
+            for row in answer:
+                if on_loss == "skip" and row.is_lossy:
+                    skipped[row.format] += 1
                 else:
-                    writer.write(one.value)
-                    written[one.format] += 1
+                    writer.write(row.value)
+                    written[row.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
     if not scenarios or unread.count:
         ctx.exit(FAILED if scenarios else COULD_NOT_RUN)

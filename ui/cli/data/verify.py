@@ -310,7 +310,7 @@ class _Sampling:
     def write_best(self, output: _Outputs) -> None:
         """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
-        best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
+        best = {candidate.row for group in self._groups.values() for candidate in group.best(self._best_of, self._seed)}
         for place in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
             verdict, value = self._read(place)
             output.write(value, verdict, kept=place in best)
@@ -321,7 +321,7 @@ class _Sampling:
         for group in self._groups.values():
             rows = [self._read(candidate.row)[1] for candidate in group.candidates]
             writer.write(
-                verified_rows.scored_group(rows, [passed if one.passed else failed for one in group.candidates])
+                verified_rows.scored_group(rows, [passed if candidate.passed else failed for candidate in group.candidates])
             )
 
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:

@@ -320,8 +320,8 @@ class _PartFactory(Struct, frozen=True):
         named = self.numbers.number(number, source.name)
         at = self.read[named]
         nothing = PartInspection(number, source.name, self.inspection.format, ())
-        found = self.inspection.parts[at] if at != NO_PART else nothing
-        return DissectedPart(index, number, turn.role, source, found, self.faults.of_part(number, named))
+        inspection = self.inspection.parts[at] if at != NO_PART else nothing
+        return DissectedPart(index, number, turn.role, source, inspection, self.faults.of_part(number, named))
 
 
 def _weight(part: DissectedPart) -> int:

@@ -372,9 +372,9 @@ def _words(part: DissectedPart, place: Range) -> str:
 
 def _is_only_words(part: DissectedPart) -> bool:
     """Whether a part contains nothing but one text."""
-    found = part.found
-    is_plain = len(found.spans) <= 1 and not found.calls and not found.results and not found.definitions
-    return is_plain and not any(span.children for span in found.spans)
+    inspection = part.found
+    is_plain = len(inspection.spans) <= 1 and not inspection.calls and not inspection.results and not inspection.definitions
+    return is_plain and not any(span.children for span in inspection.spans)
 
 
 def _is_gap(part: DissectedPart, span: Span) -> bool:

@@ -103,7 +103,7 @@ def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> 
     found = [
         sample for sample in samples if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
     ]
-    return sorted(found, key=lambda one: one.facts.score)
+    return sorted(found, key=lambda sample: sample.facts.score)
 
 
 def show() -> None:
@@ -220,7 +220,7 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
         key="weaklink_data_type",
     )
     found = selected_samples(samples, code, type_)
-    rows = [_row(one) for one in found[:_MOST_LISTED]]
+    rows = [_row(sample) for sample in found[:_MOST_LISTED]]
     if not rows:
         st.info("No sample has both this fault and this type.")
         return None
@@ -236,25 +236,25 @@ def _chosen_sample(samples: Sequence[LintedSample]) -> LintedSample | None:
     return found[keys.index(selected)] if selected in keys else None
 
 
-def _row(one: LintedSample) -> ListingRow:
-    faults = ", ".join(one.codes)
+def _row(sample: LintedSample) -> ListingRow:
+    faults = ", ".join(sample.codes)
     cells = (
-        (Run(str(one.sample.row.number)),),
+        (Run(str(sample.sample.row.number)),),
         (Run(faults or "-", Style.ERROR if faults else Style.DIM),),
-        (Run(visible_line(one.sample.type or "-")),),
-        (Run(f"{one.facts.score:.2f}"),),
-        (Run(str(one.facts.steps)),),
+        (Run(visible_line(sample.sample.type or "-")),),
+        (Run(f"{sample.facts.score:.2f}"),),
+        (Run(str(sample.facts.steps)),),
     )
-    return ListingRow(str(one.sample.row.number), cells)
+    return ListingRow(str(sample.sample.row.number), cells)
 
 
-def _show_sample(one: LintedSample) -> None:
+def _show_sample(sample: LintedSample) -> None:
     """Draw a sample in the dissector, and what an injected fault changes in it."""
-    st.subheader(label(one.sample.record), anchor=False)
-    trace, number = one.sample.reported_trace, one.sample.row.number
+    st.subheader(label(sample.sample.record), anchor=False)
+    trace, number = sample.sample.reported_trace, sample.sample.row.number
     window = window_of(trace, 1)
-    data = stream_data(trace, one.inspection, window)
-    values = value_rows(Dissection(trace, one.inspection), window, 1)
+    data = stream_data(trace, sample.inspection, window)
+    values = value_rows(Dissection(trace, sample.inspection), window, 1)
     dissector(
         {**data, "values": values, "version": f"{number}", "selected": None, "grows": False},
         key=f"weaklink_sample_{number}",
@@ -265,12 +265,12 @@ def _show_sample(one: LintedSample) -> None:
     if st.button("Another fault", icon=":material/casino:"):
         set_parameters(seed=seed + 1)
         seed += 1
-    (injected,) = inject_faults(one.sample.row, seed=seed)
+    (injected,) = inject_faults(sample.sample.row, seed=seed)
     if not isinstance(injected, InjectedRow):
         st.info(label(f"Nothing was injected: {injected.reason}.", most=500))
         return
     st.caption(label(f"{injected.kind}, seed {seed}", most=200))
-    before, after = (_laid_out(value) for value in (one.sample.row.value, injected.value))
+    before, after = (_laid_out(value) for value in (sample.sample.row.value, injected.value))
     put_lines(text_diff_lines(before, after, _WIDTH))
 
 

@@ -88,7 +88,7 @@ def _owners(one: Mapping[str, Json]) -> dict[str, int]:
 
 
 def _by_share(name: str) -> Callable[[Endpoint], float]:
-    return lambda one: one.shares.get(name, -1.0)
+    return lambda endpoint: endpoint.shares.get(name, -1.0)
 
 
 _COLUMNS: tuple[SortedColumn[Endpoint], ...] = (

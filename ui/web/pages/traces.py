@@ -69,14 +69,14 @@ def _list(filter_text: str, *, is_live: bool) -> None:
     listed = store().paging().page(filter_text, _order(), limit=_PAGE + 1, after=_cursor())
     if is_live is not (running > 0):
         st.rerun()
-    found = [one.summary for one in listed]
-    if not found:
+    summaries = [one.summary for one in listed]
+    if not summaries:
         nothing_found(filter_text)
         return
     has_preview = is_preview_open()
     list_, look = table_and_details("traces", is_open=has_preview)
     with list_:
-        chosen = _chosen(found[:_PAGE], filter_text, has_preview=has_preview)
+        chosen = _chosen(summaries[:_PAGE], filter_text, has_preview=has_preview)
         _pager(filter_text, listed, running)
     if has_preview:
         with look:
@@ -118,7 +118,7 @@ def _chosen(found: Sequence[TraceSummary], filter_text: str, *, has_preview: boo
         set_parameters(look=done.picked)
         selected = done.picked
     st.session_state[_LOOKED] = (page, selected)
-    return next((one for one in found if str(one.id) == selected), found[0])
+    return next((summary for summary in found if str(summary.id) == selected), found[0])
 
 
 def _order() -> Order:

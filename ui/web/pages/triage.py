@@ -134,7 +134,7 @@ def _measures(figures: TriageFigures) -> None:
         put_placeholder(LOW)
         return
     whole, rows = figures.whole(), []
-    for measure in (one for one in MEASURES if one.name not in TASK_CASES):
+    for measure in (measure for measure in MEASURES if measure.name not in TASK_CASES):
         one = estimate(measure, whole.tally(measure.name))
         is_share = measure.kind is not MeasureKind.MEAN
         text = Run(page_value_text(one, FEWEST), Style.PLAIN if one.value is not None else Style.DIM)
