@@ -264,7 +264,10 @@ class _TurnReader:
             if inspected.definitions and turn.role in (Role.SYSTEM, Role.USER):
                 self._define(inspected, diagnostics)
             if is_apart and part.name == "text":
-                diagnostics = [*diagnostics, *self._left_in_content(turn, part, inspected, diagnostics, _calls_in(read, "call:"))]
+                diagnostics = [
+                    *diagnostics,
+                    *self._left_in_content(turn, part, inspected, diagnostics, _calls_in(read, "call:")),
+                ]
             elif part.name == TOKENS_PART and (text := emitted_text(turn)) is not None:
                 own = detect_format(text, self._model).format
                 written = segment_whole(text, own, tools=offered).calls
@@ -281,7 +284,9 @@ class _TurnReader:
         return list(self._echoes.without(faults, text, _calls_in(read)))
 
     def _define(self, inspected: PartInspection, found: Iterable[Diagnostic]) -> None:
-        is_whole = self._defined.is_whole and not any(diagnostic.rule.severity is Severity.ERROR for diagnostic in found)
+        is_whole = self._defined.is_whole and not any(
+            diagnostic.rule.severity is Severity.ERROR for diagnostic in found
+        )
         tools = (*self._defined.definitions, *inspected.definitions)
         self._defined = OfferedTools(tools, reported=self._reported, is_whole=is_whole)
 
@@ -296,11 +301,18 @@ class _TurnReader:
         """The faults of calls in the content of an answer; those that are `parsed` are in fields of their own."""
         is_declared = self._defined.definitions or (turn.generation is not None and turn.generation.tools)
         if not is_declared:
-            known = [*(call.range for call in inspected.calls), *(diagnostic.range for diagnostic in found if diagnostic.fault.call)]
+            known = [
+                *(call.range for call in inspected.calls),
+                *(diagnostic.range for diagnostic in found if diagnostic.fault.call),
+            ]
             lost = self._session_tools.calls_in(part.text, call_search(self._chosen), known, self._request)
             yield from (fault.at(inspected.turn, part.name) for fault in lost)
         differences = _left_in_content(turn, inspected, parsed) if inspected.calls else ()
-        yield from (difference for difference in differences if self._is_delivered or difference.rule is not CALL_DELIVERED_TWICE)
+        yield from (
+            difference
+            for difference in differences
+            if self._is_delivered or difference.rule is not CALL_DELIVERED_TWICE
+        )
 
 
 def _calls_in(read: Iterable[_ReadPart], prefix: str = "") -> list[ToolCall]:
@@ -408,7 +420,9 @@ def read_part(
         segmentation = segment_whole(part.text, chosen, prompt=words, tools=offered, role=turn.role, turn=number)
     results = tuple(_with_header(result, turn) for result in segmentation.results or _silence(turn, part.text))
     return (
-        PartInspection(number, part.name, chosen.name, segmentation.spans, segmentation.calls, results, segmentation.definitions),
+        PartInspection(
+            number, part.name, chosen.name, segmentation.spans, segmentation.calls, results, segmentation.definitions
+        ),
         [diagnostic for diagnostic in segmentation.diagnostics if not _is_left_out(diagnostic, turn)],
     )
 
@@ -502,7 +516,11 @@ def _chosen(found: Sequence[Diagnostic], select: Sequence[str], ignore: Sequence
     if not select and not ignore:
         return found
     selected, ignored = select_rules(tuple(select)), select_rules(tuple(ignore))
-    return [diagnostic for diagnostic in found if (not select or diagnostic.rule in selected) and diagnostic.rule not in ignored]
+    return [
+        diagnostic
+        for diagnostic in found
+        if (not select or diagnostic.rule in selected) and diagnostic.rule not in ignored
+    ]
 
 
 def _in_order(trace: Trace, found: Sequence[Diagnostic]) -> Sequence[Diagnostic]:

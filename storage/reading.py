@@ -269,7 +269,9 @@ def read_turns(connection: sa.Connection, id_: int, *, after: int = 0) -> tuple[
 def _turns(connection: sa.Connection, id_: int, after: int, checksum: int | None) -> tuple[Turn, ...]:
     """The turns after the first `after`; DamagedBlobError if `checksum` is not the sum of their checksums."""
     turns = [TurnRow._make(row) for row in connection.execute(TURNS, {"id": id_, "after": after}).all()]
-    toolsets = load_toolsets(connection, {turn.toolset_id: turn.toolset for turn in turns if turn.toolset_id is not None})
+    toolsets = load_toolsets(
+        connection, {turn.toolset_id: turn.toolset for turn in turns if turn.toolset_id is not None}
+    )
     rows: dict[int, list[PartRow]] = defaultdict(list)
     for part in connection.execute(PARTS, {"id": id_, "after": after, "long": LONG}).all():
         rows[part.turn].append(PartRow._make(part))

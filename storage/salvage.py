@@ -288,7 +288,12 @@ class _Salvage:
         digest = None if row["toolset_id"] is None else self._connection.scalar(toolset)
         try:
             sums: list[list[int | str | None]] = [
-                [part.number, part.name, checksum_of(part.text), None if part.chunks is None else checksum_of(part.chunks)]
+                [
+                    part.number,
+                    part.name,
+                    checksum_of(part.text),
+                    None if part.chunks is None else checksum_of(part.chunks),
+                ]
                 for part in parts
             ]
             checksum_of(row["facts"])  # raises if they are damaged

@@ -314,7 +314,9 @@ class BrokenSchemas(Struct, frozen=True):
     def answer(self, sums: GroupSums) -> list[Violations]:
         """See `StatisticsQuery`."""
         violationses = [Violations(tool, path, code, *counts) for (tool, path, code), counts in sums.items()]
-        return sorted(violationses, key=lambda violations: (-violations.times, violations.tool, violations.path, violations.code))
+        return sorted(
+            violationses, key=lambda violations: (-violations.times, violations.tool, violations.path, violations.code)
+        )
 
 
 class Uncounted(Struct, frozen=True):

@@ -71,8 +71,12 @@ class TraceTools:
             summaries = store.traces(filter, limit=limit)
         lines = []
         for summary in summaries:
-            broke = f"; step {summary.broken.step} {summary.broken.code} {summary.broken.tool}" if summary.broken else ""
-            lines.append(f"{summary.id} {summary.status or 'running'} {summary.model or '-'} {listed_title(summary)[:200]}{broke}")
+            broke = (
+                f"; step {summary.broken.step} {summary.broken.code} {summary.broken.tool}" if summary.broken else ""
+            )
+            lines.append(
+                f"{summary.id} {summary.status or 'running'} {summary.model or '-'} {listed_title(summary)[:200]}{broke}"
+            )
         return _answer("\n".join(lines) or "No trace matches.")
 
     def why_broken(self, trace: TraceId = "latest") -> str:
@@ -126,7 +130,9 @@ class TraceTools:
         faults = [diagnostic.fault for diagnostic in segmentation.diagnostics]
         lines = _text(marked_lines(text, segmentation.spans, faults, width=_WIDTH, folding=Folding(head=24, tail=12)))
         valid = sum(call.valid for call in segmentation.calls)
-        return _answer(f"format {segmentation.format}, {counted(len(segmentation.calls), 'call')}, {valid} valid\n{lines}")
+        return _answer(
+            f"format {segmentation.format}, {counted(len(segmentation.calls), 'call')}, {valid} valid\n{lines}"
+        )
 
     def replay(self, run: TraceId = "latest") -> str:
         """Run the user's command again, offline, with a recorded run's answers, and report where it differs."""

@@ -266,7 +266,9 @@ def fails_within(line: str) -> bool:
 def _any_of(where: _Where) -> re.Pattern[str]:
     """The shapes of one kind as one expression, which is fast for the usual result: one that matches none."""
     shapes = (shape for shape in _SHAPES if shape.where is where)
-    return lazy_pattern("|".join(f"(?{'i' * bool(shape.flags & re.IGNORECASE)}:{shape.expression})" for shape in shapes))
+    return lazy_pattern(
+        "|".join(f"(?{'i' * bool(shape.flags & re.IGNORECASE)}:{shape.expression})" for shape in shapes)
+    )
 
 
 _LINE, _SHORT_LINE, _WITHIN = map(_any_of, (_Where.LINE, _Where.SHORT, _Where.WITHIN))

@@ -198,7 +198,9 @@ def _requires_reasoning(generation: Generation) -> str | None:
 def _reasoning(place: _Difference, later: Sequence[ReadMessage], turns: Sequence[Turn]) -> Diagnostic:
     generation = turns[place.request - 1].generation
     api = _requires_reasoning(generation) if generation is not None else None
-    roles = [(message.version or turns[(message.turn or 1) - 1]).role for message in later if message.version or message.turn]
+    roles = [
+        (message.version or turns[(message.turn or 1) - 1]).role for message in later if message.version or message.turn
+    ]
     is_open = bool(place.turn.calls) and bool(roles) and Role.USER not in roles
     if api is not None and is_open:
         message = f"The request of turn {place.request} lacks the reasoning of these calls; {api} requires it."
@@ -277,18 +279,26 @@ def _dropped(before: ReadRequest, now: ReadRequest, turns: Sequence[Turn]) -> It
     earlier, later = before.messages()[kept:], now.messages()[kept:]
     there = {message.turn for message in later if message.turn is not None}
     gone = [
-        message.turn for message in earlier if message.turn is not None and message.turn not in there and not _is_own(turns, message.turn)
+        message.turn
+        for message in earlier
+        if message.turn is not None and message.turn not in there and not _is_own(turns, message.turn)
     ]
     if not gone:
         yield from _reordered(earlier, later, _Difference(now.turn, kept, 0, turns[0], None), turns)
         return
     first = turns[gone[0] - 1]
-    position = next(index for index, one in enumerate(earlier) if one.turn == gone[0])  # what precedes it is still there
+    position = next(
+        index for index, one in enumerate(earlier) if one.turn == gone[0]
+    )  # what precedes it is still there
     following = later[position] if position < len(later) else None
     version = None if following is None else following.version or turns[(following.turn or 1) - 1]
     place = _Difference(now.turn, kept + position, gone[0], first, version, is_gone=True)
     was = {message.turn for message in earlier}
-    new = (message.version or turns[(message.turn or 1) - 1] for message in later if message.turn is None or message.turn not in was)
+    new = (
+        message.version or turns[(message.turn or 1) - 1]
+        for message in later
+        if message.turn is None or message.turn not in was
+    )
     summary = next(
         (turn for turn in new if turn.role in _ANNOUNCES and _SUMMARY.search(_text_of(turn)[:_SUMMARY_WITHIN])), None
     )

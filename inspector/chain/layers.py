@@ -355,7 +355,10 @@ def _cut_blocks(other: str, read: str) -> ResultDifference | None:
     blocks = _result_blocks(_value(other)) if other.lstrip()[:1] == "{" else []
     if len(blocks) < 2:
         return None
-    difference = max((ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS), key=lambda difference: difference.kept)
+    difference = max(
+        (ResultDifference(between.join(blocks), read) for between in _BETWEEN_BLOCKS),
+        key=lambda difference: difference.kept,
+    )
     difference.other = (0, len(other))  # its ranges are those of the joined text, which no layer contains
     return difference if difference.is_cut else None
 
@@ -482,7 +485,10 @@ def _contains(wrapper: str, text: str) -> bool:
     if isinstance(value, str) or value is None:
         return False
     bare = _value(text)
-    return any(content == text if isinstance(content, str) else bare is not None and content == bare for content in _contents(value))
+    return any(
+        content == text if isinstance(content, str) else bare is not None and content == bare
+        for content in _contents(value)
+    )
 
 
 def _contents(value: _Canonical) -> Iterator[_Canonical]:
@@ -647,7 +653,11 @@ def _lost_values(turns: Sequence[Turn], step: Step, flow: DataFlow) -> Iterator[
     request, seen = _request_of(turns, step.location.turn) if keys else (None, frozenset[int]())
     if request is None:
         return
-    read = {message.turn: message.version or turns[message.turn - 1] for message in request.messages() if message.turn is not None}
+    read = {
+        message.turn: message.version or turns[message.turn - 1]
+        for message in request.messages()
+        if message.turn is not None
+    }
     others = [message.version for message in request.messages() if message.turn is None and message.version is not None]
     prompt = "\n".join(_whole_text(turn) for turn in (*read.values(), *others))
     for number in range(step.location.turn - 1, 0, -1):

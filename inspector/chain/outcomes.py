@@ -420,7 +420,9 @@ def _has_grave_issue(fields: Mapping[str, Any]) -> bool:
     """Whether a FHIR server answered with an `OperationOutcome` of an error (HL7 FHIR)."""
     issues = fields.get("issue") if fields.get("resourceType") == "OperationOutcome" else None
     grave = ("error", "fatal")
-    return isinstance(issues, list) and any(isinstance(issue, dict) and issue.get("severity") in grave for issue in issues)
+    return isinstance(issues, list) and any(
+        isinstance(issue, dict) and issue.get("severity") in grave for issue in issues
+    )
 
 
 def _succeeded(fields: Mapping[str, Any]) -> bool:

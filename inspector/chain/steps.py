@@ -278,7 +278,12 @@ class CallFaults:
         at = bisect_right(faults, call.range.start, key=_start)
         errors = [fault for fault in faults[max(at - _MOST, 0) : at + _MOST] if fault.rule.severity is Severity.ERROR]
         near = errors or faults[max(at - 1, 0) : at + 1]
-        return min(near, key=lambda diagnostic: max(call.range.start - diagnostic.range.end, diagnostic.range.start - call.range.end))
+        return min(
+            near,
+            key=lambda diagnostic: max(
+                call.range.start - diagnostic.range.end, diagnostic.range.start - call.range.end
+            ),
+        )
 
     def _near(self, call: Location) -> list[Diagnostic]:
         place = call.turn, call.part

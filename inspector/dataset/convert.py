@@ -66,7 +66,11 @@ def find_tools_block(text: str, source: Format) -> ToolsBlock | None:
     if block is not None and (segmentation.definitions or block.end() > block.start()):
         return ToolsBlock(segmentation.definitions, Range(*block.span()), is_whole=True)
     span = next((span for span in segmentation.spans if span.kind is SpanKind.TOOL_DEFINITIONS), None)
-    return ToolsBlock(segmentation.definitions, span.range, is_whole=False) if span is not None and segmentation.definitions else None
+    return (
+        ToolsBlock(segmentation.definitions, span.range, is_whole=False)
+        if span is not None and segmentation.definitions
+        else None
+    )
 
 
 def with_tools_block(
@@ -166,7 +170,9 @@ def _conversation(
     messages = [with_structured_calls(message) for message in listed]
     if not any(isinstance(message, dict) for message in messages):
         raise ValueError(f"`{key}` contains no messages")
-    texts = (text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT)
+    texts = (
+        text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT
+    )
     known = source or _detected("\n".join(text for text in texts if text), row)
     tools_block = _tools_block(messages, known)
     offered = _offered(row) or (tools_block.tools if tools_block is not None else ()) or tools
@@ -187,7 +193,10 @@ def _conversation(
 
 
 def _tools_block(messages: list[Json], source: Format) -> ToolsBlock | None:
-    text = next((text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.SYSTEM), None)
+    text = next(
+        (text_of(message) for message in messages if isinstance(message, dict) and role_of(message) is Role.SYSTEM),
+        None,
+    )
     return find_tools_block(text, source) if text else None
 
 

@@ -158,7 +158,11 @@ def _calls(found: Segmentation, at: int, notes: list[str]) -> Iterator[Completio
 
 
 def _codes(call: ToolCall, diagnostics: tuple[Diagnostic, ...]) -> str:
-    inside = {diagnostic.rule.code for diagnostic in diagnostics if call.range.covers(diagnostic.range) and diagnostic.rule.code[0] in "JF"}
+    inside = {
+        diagnostic.rule.code
+        for diagnostic in diagnostics
+        if call.range.covers(diagnostic.range) and diagnostic.rule.code[0] in "JF"
+    }
     return ", ".join(sorted(inside)) or "no call in it"
 
 

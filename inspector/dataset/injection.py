@@ -371,7 +371,10 @@ def _errors_in(diagnostics: Sequence[Diagnostic], turn: int) -> bool:
 def _new_diagnostics(before: Sample, after: Sample, turn: int) -> list[Diagnostic]:
     """The diagnostics that the original sample does not have; its turns from `turn` on are two earlier."""
     old = Counter(
-        (diagnostic.rule.code, diagnostic.location.turn if diagnostic.location.turn < turn else diagnostic.location.turn + 2)
+        (
+            diagnostic.rule.code,
+            diagnostic.location.turn if diagnostic.location.turn < turn else diagnostic.location.turn + 2,
+        )
         for diagnostic in before.inspection.diagnostics
     )
     new = []

@@ -90,7 +90,9 @@ def with_structured_calls(message: Json) -> Json:
         thought, written = split_thought(text)
         calls = [_openai_call(header.id, header.name, arguments) for header, arguments in read_calls(written)]
         return {**message, "from": "gpt", "value": "", **_reasoning(thought), CALLS: calls}
-    if isinstance(blocks, list) and any(isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks):
+    if isinstance(blocks, list) and any(
+        isinstance(block, dict) and block.get("type") == "tool_use" for block in blocks
+    ):
         return {**message, **_of_blocks([block for block in blocks if isinstance(block, dict)])}
     return message
 
@@ -167,7 +169,9 @@ def read_results(message: dict[str, Json], source: Format) -> tuple[ToolResult, 
     segmentation = segment(text, source.name, role=role)
     if role is Role.USER and (not segmentation.results or segmentation.content.strip()):
         return ()
-    results = tuple(_unwrapped(result) for result in segmentation.results if result.content) or (ToolResult(text, _NO_RANGE),)
+    results = tuple(_unwrapped(result) for result in segmentation.results if result.content) or (
+        ToolResult(text, _NO_RANGE),
+    )
     call_id, name = message.get("tool_call_id"), message.get("name")
     if len(results) == 1:
         only = results[0]

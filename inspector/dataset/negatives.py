@@ -328,7 +328,9 @@ def _first_question(sample: Sample) -> tuple[int, str] | None:
 
 def _assistant_message(sample: Sample, text: str) -> JsonObject:
     """An assistant message in the shape of the row's assistant messages."""
-    answers = [message for message in sample.messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT]
+    answers = [
+        message for message in sample.messages if isinstance(message, dict) and role_of(message) is Role.ASSISTANT
+    ]
     shape = shape_of(answers[0] if answers else {})
     words = (answer.get(shape.role_key) for answer in answers)
     word = next((word for word in words if word not in CALL_ROLES), "gpt" if shape.role_key == "from" else "assistant")
@@ -392,7 +394,9 @@ def significant_words(text: str) -> frozenset[str]:
 
 def _stem(word: str) -> str:
     """A word without its grammatical endings, with at least three letters left; a plural gives the singular's stem."""
-    ending = next((ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD), None)
+    ending = next(
+        (ending for ending in _ENDINGS if word.endswith(ending) and len(word) - len(ending) >= _LEAST_WORD), None
+    )
     if ending is None:
         return word
     return _stem(f"{word[: -len(ending)]}{'y' if ending == 'ie' else ''}")

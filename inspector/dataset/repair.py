@@ -133,8 +133,19 @@ class _Work:
 
 def _fix_key(diagnostic: Diagnostic) -> tuple[object, ...]:
     """The key by which a refused fix is recognised after other fixes have moved it."""
-    edits = tuple((edit.text, len(edit.range)) for edit in diagnostic.fault.fix.edits) if diagnostic.fault.fix is not None else ()
-    return diagnostic.rule.code, diagnostic.location.turn, diagnostic.location.part, diagnostic.fault.message, len(diagnostic.range), edits
+    edits = (
+        tuple((edit.text, len(edit.range)) for edit in diagnostic.fault.fix.edits)
+        if diagnostic.fault.fix is not None
+        else ()
+    )
+    return (
+        diagnostic.rule.code,
+        diagnostic.location.turn,
+        diagnostic.location.part,
+        diagnostic.fault.message,
+        len(diagnostic.range),
+        edits,
+    )
 
 
 def _without_overlaps(fixable: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
@@ -178,7 +189,8 @@ def _is_worse(before: RepairInput, after: RepairInput) -> bool:
 
 def _errors(examined: RepairInput, families: tuple[str, ...] = ("",)) -> int:
     return sum(
-        diagnostic.rule.severity is Severity.ERROR and diagnostic.rule.code.startswith(families) for diagnostic in examined.diagnostics
+        diagnostic.rule.severity is Severity.ERROR and diagnostic.rule.code.startswith(families)
+        for diagnostic in examined.diagnostics
     )
 
 
@@ -191,7 +203,9 @@ def _with_fixes(trace: Trace, diagnostics: Iterable[Diagnostic]) -> Trace:
     edits: dict[PartPlace, list[Edit]] = {}
     for diagnostic in diagnostics:
         if diagnostic.fault.fix is not None:
-            edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(diagnostic.fault.fix.edits)
+            edits.setdefault((diagnostic.location.turn, diagnostic.location.part), []).extend(
+                diagnostic.fault.fix.edits
+            )
     for part_edits in edits.values():
         part_edits.sort(key=_range)
     turns = list(trace.turns)

@@ -357,7 +357,11 @@ def _offered_in_text(sample: Sample) -> OfferedList:
         is_there = is_there or bool(spans) or bool(part.definitions)
         for diagnostic in sample.inspection.diagnostics:
             is_here = (diagnostic.location.turn, diagnostic.location.part) == (part.turn, part.part)
-            if is_here and diagnostic.rule.severity is Severity.ERROR and any(span.covers(diagnostic.range) for span in spans):
+            if (
+                is_here
+                and diagnostic.rule.severity is Severity.ERROR
+                and any(span.covers(diagnostic.range) for span in spans)
+            ):
                 error = error or diagnostic.fault.message
     if is_there:
         return OfferedList(tuple(tools), "system", error)

@@ -222,10 +222,14 @@ class _SoundReader(Struct):
         calls: list[ToolCall] = []
         self.answer = ""
         if message.text is not None:
-            segmentation = segment_whole(message.text, self.format, tools=self.offered, role=Role.ASSISTANT, turn=number)
+            segmentation = segment_whole(
+                message.text, self.format, tools=self.offered, role=Role.ASSISTANT, turn=number
+            )
             if not _is_plain(segmentation):
                 return False
-            self.answer = "".join([span.inner.of(message.text) for span in segmentation.spans if span.kind is SpanKind.TEXT])
+            self.answer = "".join(
+                [span.inner.of(message.text) for span in segmentation.spans if span.kind is SpanKind.TEXT]
+            )
             calls += segmentation.calls
         if calls and not self._is_written(structured=False):
             return False
@@ -276,7 +280,13 @@ class _SoundReader(Struct):
     def _take_result(self, message: _RowMessage) -> bool:
         text = message.text or ""
         segmentation = segment_whole(text, self.format, role=Role.TOOL)
-        if not segmentation.results or segmentation.calls or segmentation.diagnostics or segmentation.definitions or not text.strip():
+        if (
+            not segmentation.results
+            or segmentation.calls
+            or segmentation.diagnostics
+            or segmentation.definitions
+            or not text.strip()
+        ):
             return False
         self.results += _with_header(segmentation.results, message.value)
         self.texts.append(fold_text(text))

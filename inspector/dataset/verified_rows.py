@@ -165,7 +165,9 @@ def _with_facts(
 ) -> VerifiedRow:
     names = _SCORES if options.score is None else (options.score,)
     values = (row.value.get(name) for name in names)
-    score = next((float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)), 0.0)
+    score = next(
+        (float(value) for value in values if isinstance(value, int | float) and not isinstance(value, bool)), 0.0
+    )
     key = group_key(row.value)
     return VerifiedRow(row, _id_of(row.value), trace, verdicts, key, score, facts.calls, facts.offers_tools)
 

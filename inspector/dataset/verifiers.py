@@ -93,7 +93,15 @@ def run_verifier(
         raise ValueError(reading.candidate.reference_error)
     chosen = _chosen(tuple(select) or verifier.rules, tuple(ignore))
     found = dict.fromkeys(diagnostic for diagnostic in verifier.check(reading) if diagnostic.rule in chosen)
-    ordered = sorted(found, key=lambda diagnostic: (diagnostic.location.turn, diagnostic.location.part, diagnostic.range, diagnostic.rule.code))
+    ordered = sorted(
+        found,
+        key=lambda diagnostic: (
+            diagnostic.location.turn,
+            diagnostic.location.part,
+            diagnostic.range,
+            diagnostic.rule.code,
+        ),
+    )
     return VerifierVerdict(verifier.name, not ordered, tuple(ordered))
 
 

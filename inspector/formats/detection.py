@@ -91,7 +91,9 @@ def _by_text(text: str) -> tuple[Format, float]:
     """The format that the text most resembles (the first of several), and the confidence."""
     known = formats() if text else ()
     matches = (
-        pattern for pattern in _patterns(known) if any(map(text.__contains__, pattern.literals)) and pattern.pattern.search(text)
+        pattern
+        for pattern in _patterns(known)
+        if any(map(text.__contains__, pattern.literals)) and pattern.pattern.search(text)
     )
     first = next(matches, None)
     order, best = (first.order, first.weight) if first is not None else (-1, 0.0)

@@ -296,10 +296,15 @@ def _predicted(parser: ServerParser, kind: TextKind) -> Prediction | None:
         return None
     agreed = [prediction for prediction in made if prediction is not None]
     telling = [prediction for prediction in agreed if prediction.outcome is not ParserOutcome.NAMES] or agreed
-    if len({tuple(name for name, _ in prediction.calls) for prediction in agreed}) > 1 or len({prediction.calls for prediction in telling}) > 1:
+    if (
+        len({tuple(name for name, _ in prediction.calls) for prediction in agreed}) > 1
+        or len({prediction.calls for prediction in telling}) > 1
+    ):
         return None
     streamed = [prediction for prediction in telling if prediction.row.streamed]
-    return next((prediction for prediction in streamed if all(prediction.streams_alike for prediction in streamed)), telling[0])
+    return next(
+        (prediction for prediction in streamed if all(prediction.streams_alike for prediction in streamed)), telling[0]
+    )
 
 
 def _prediction(parser: ServerParser, row: BehaviourRow, kind: TextKind) -> Prediction | None:
@@ -485,7 +490,9 @@ def _call_of(fault: Fault, spans: Sequence[Span], calls: Sequence[ToolCall]) -> 
     for index, call in enumerate(calls):
         if call.range.start <= start < call.range.end:
             return index
-    same = [index for index, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end]
+    same = [
+        index for index, call in enumerate(calls) if spans[call.span].range.start <= start < spans[call.span].range.end
+    ]
     return same[0] if len(same) == 1 else None
 
 

@@ -117,7 +117,9 @@ def _source_of(path: str, source: str | None) -> str:
 
 
 def _by_name(source: str) -> ReadsSeveralFiles:
-    found = next(importer for importer in _importers() if importer.name == source and hasattr(importer, "read_together"))
+    found = next(
+        importer for importer in _importers() if importer.name == source and hasattr(importer, "read_together")
+    )
     return cast("ReadsSeveralFiles", found)
 
 

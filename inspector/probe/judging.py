@@ -171,7 +171,9 @@ class JudgedAnswer:
     @cached_property
     def errors(self) -> CallErrors:
         """OpenRouter's kinds of errors."""
-        codes = {diagnostic.rule.code for diagnostic in self.diagnostics if diagnostic.location.part.startswith("call:")}
+        codes = {
+            diagnostic.rule.code for diagnostic in self.diagnostics if diagnostic.location.part.startswith("call:")
+        }
         return CallErrors(
             any(not is_json(call.raw_arguments) for call in self.calls),
             "T401" in codes,

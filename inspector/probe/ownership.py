@@ -168,7 +168,9 @@ class ComparedDelivery:
     def _differences(self) -> Iterator[str]:
         delivered = list(self.judged.calls)
         broken = [fault.location.range for fault in self.faults]
-        sound = [call for call in self.written if call.valid and not any(call.range.overlaps(range_) for range_ in broken)]
+        sound = [
+            call for call in self.written if call.valid and not any(call.range.overlaps(range_) for range_ in broken)
+        ]
         reply = compare_reply(sound, delivered)
         for written, changed in reply.changed:
             yield (

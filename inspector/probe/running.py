@@ -271,8 +271,15 @@ class _RawTexts:
         if again is None:
             return findings
         compared = self._compared(again, _repeated_text(again))
-        same = {finding.kind: owned(finding, compared) for finding in reversed(again.findings) if finding.owner is Owner.UNKNOWN}
-        return [finding if finding.owner is not Owner.UNKNOWN else _as(finding, same.get(finding.kind)) for finding in findings]
+        same = {
+            finding.kind: owned(finding, compared)
+            for finding in reversed(again.findings)
+            if finding.owner is Owner.UNKNOWN
+        }
+        return [
+            finding if finding.owner is not Owner.UNKNOWN else _as(finding, same.get(finding.kind))
+            for finding in findings
+        ]
 
     async def _by_template(self, judged: JudgedAnswer) -> str | None:
         body = judged.answer.body
@@ -313,7 +320,9 @@ class _RawTexts:
 def _as(finding: ProbeFinding, twin: ProbeFinding | None) -> ProbeFinding:
     """A finding of the first answer, with the owner of the same finding of the repeated one, if that has it."""
     if twin is None:
-        return structs.replace(finding, evidence="The request was repeated with `logprobs`, and did not fail in this way.")
+        return structs.replace(
+            finding, evidence="The request was repeated with `logprobs`, and did not fail in this way."
+        )
     return structs.replace(finding, owner=twin.owner, evidence=twin.evidence, as_predicted=twin.as_predicted)
 
 

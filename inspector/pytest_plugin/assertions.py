@@ -247,7 +247,9 @@ def _in_call(diagnostic: Diagnostic, step: Step) -> bool:
 
 
 def _faults(one: Inspected, rules: frozenset[Rule], counted: frozenset[str]) -> str:
-    diagnostics = [fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted]
+    diagnostics = [
+        fault for fault in one.inspection.diagnostics if fault.rule in rules and fault.rule.severity in counted
+    ]
     if not diagnostics:
         return ""
     faults = "1 fault" if len(diagnostics) == 1 else f"{len(diagnostics)} faults"

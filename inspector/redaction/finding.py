@@ -211,7 +211,9 @@ class _Signs:
         return found.values()
 
 
-_OF_VIEW, _OF_TEXT = (_Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True))
+_OF_VIEW, _OF_TEXT = (
+    _Signs(detector for detector in DETECTORS if detector.is_exact is is_exact) for is_exact in (False, True)
+)
 
 
 @lru_cache(maxsize=4_096)

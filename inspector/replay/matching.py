@@ -338,7 +338,9 @@ def _answer(one: RunExchange) -> Json:
 def _request_parting(number: int, first: RunExchange | None, second: RunExchange) -> RunDivergence:
     if first is None:
         return RunDivergence(DifferenceSource.PROMPT, number, None, second)
-    old, new = (canonical(body_value(exchange.exchange.request or b""), MatchLevel.CANONICAL) for exchange in (first, second))
+    old, new = (
+        canonical(body_value(exchange.exchange.request or b""), MatchLevel.CANONICAL) for exchange in (first, second)
+    )
     found = tuple(islice(differences(old, new), _MAX_DIFFERENCES))
     source = _source(old, new, found[0]) if found else DifferenceSource.PROMPT
     return RunDivergence(source, number, first, second, found)

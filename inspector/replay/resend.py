@@ -112,7 +112,10 @@ def _request_turns(trace: Trace, number: int) -> tuple[list[Turn], bool]:
     for request in requests_of(trace.turns):
         if not isinstance(request, int) and request.turn == number:
             read = request.messages()
-            return [message.version if message.version is not None else trace.turns[(message.turn or 1) - 1] for message in read], True
+            return [
+                message.version if message.version is not None else trace.turns[(message.turn or 1) - 1]
+                for message in read
+            ], True
     return list(trace.turns[: number - 1]), False
 
 

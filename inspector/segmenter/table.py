@@ -451,7 +451,9 @@ def _likeness(marker: str, closer: str) -> int:
 
 
 def _common(one: str, other: str) -> int:
-    return next((index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return next(
+        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _shorter(transition: Transition, transitions: Iterable[Transition]) -> tuple[Transition, ...]:

@@ -335,7 +335,9 @@ def _has_value(term: ArgumentTerm) -> _Condition:
 
 
 def _is_any_value(column: sa.ColumnElement[str], values: Iterable[str]) -> _Condition:
-    return sa.or_(*(_is_like(column, escaped(value.casefold()) if "*" in value else value_key(value)) for value in values))
+    return sa.or_(
+        *(_is_like(column, escaped(value.casefold()) if "*" in value else value_key(value)) for value in values)
+    )
 
 
 def _means_any(

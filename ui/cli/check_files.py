@@ -186,7 +186,11 @@ class FileTally:
         reason = None
         if record.broken is not None and record.broken_chain is not None:
             reason = check_report.break_reason(record.broken, record.broken_chain, record.diagnostics)
-        new = tuple(diagnostic for diagnostic in record.diagnostics if not self._baseline.knows(diagnostic, breaks=diagnostic is reason))
+        new = tuple(
+            diagnostic
+            for diagnostic in record.diagnostics
+            if not self._baseline.knows(diagnostic, breaks=diagnostic is reason)
+        )
         self._known += len(record.diagnostics) - len(new)
         self._diagnostics.update(checked.diagnostic.rule.code for checked in new)
         self._severities.update(checked.diagnostic.rule.severity for checked in new)

@@ -269,7 +269,11 @@ class LiveFaults:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
         reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
         new = [diagnostic for diagnostic in found if (diagnostic.rule.code, diagnostic.location) not in reported]
-        return [line for diagnostic in new for line in self._lines(diagnostic, LineIndex(texts.get(diagnostic.location.part, "")))]
+        return [
+            line
+            for diagnostic in new
+            for line in self._lines(diagnostic, LineIndex(texts.get(diagnostic.location.part, "")))
+        ]
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)

@@ -148,7 +148,9 @@ def probe(
     expected_format_name("", options["server_parser"])  # fails at once for an unknown parser
     baseline = read_results(options["baseline"]) if options["baseline"] else []
     requests = _requests(suites, expression, where)
-    plans = [_plan(url, (models[index:] or models[-1:] or ("",))[0], requests, options) for index, url in enumerate(urls)]
+    plans = [
+        _plan(url, (models[index:] or models[-1:] or ("",))[0], requests, options) for index, url in enumerate(urls)
+    ]
     targets = [_target(url, options["key_env"]) for url in urls]
     files = _files(options["output"], len(urls), resume=options["resume"])
     _confirm(plans, targets, options)

@@ -148,7 +148,9 @@ def _placed(word: str, loaded: LoadedRecording) -> tuple[AnswerFault, RecordedEx
     problem: InjectionError | None = None
     for trace, own in loaded.traces:
         try:
-            fault = answer_fault(word, trace, inspect_trace(trace), frozenset(exchange.turn for exchange in own if exchange.is_stream))
+            fault = answer_fault(
+                word, trace, inspect_trace(trace), frozenset(exchange.turn for exchange in own if exchange.is_stream)
+            )
         except InjectionError as error:
             problem = problem or error
             continue

@@ -355,7 +355,10 @@ class FileStatistics:
             codes=self._codes.all(),
             aborts=self._aborts.all(),
             verdicts=dict(self._verdicts),
-            violations=sorted(self._violations.values(), key=lambda violation: (-violation.times, violation.tool, violation.path, violation.code)),
+            violations=sorted(
+                self._violations.values(),
+                key=lambda violation: (-violation.times, violation.tool, violation.path, violation.code),
+            ),
             prompts=self._prompts,
             schemas=self._schemas,
             fewest=fewest,
@@ -508,7 +511,9 @@ def _values(
 def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
-        yield from (summary for summary in page if stats_options.id_among(summary.external_ids.items(), expected) is not None)
+        yield from (
+            summary for summary in page if stats_options.id_among(summary.external_ids.items(), expected) is not None
+        )
         after = page[-1].cursor
 
 

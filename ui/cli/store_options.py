@@ -80,7 +80,10 @@ def filter_completions(where: str | None, incomplete: str) -> list[CompletionIte
             completions = store.complete(incomplete)
     except WeaklinkError:
         return []
-    return [CompletionItem(incomplete[: completion.start] + completion.text, help=completion.what) for completion in completions]
+    return [
+        CompletionItem(incomplete[: completion.start] + completion.text, help=completion.what)
+        for completion in completions
+    ]
 
 
 def remember_list(store: Store, ids: Sequence[int]) -> None:

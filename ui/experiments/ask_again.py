@@ -368,7 +368,9 @@ class AskExperiment:
         diagnostics = [
             diagnostic for diagnostic in inspection.diagnostics if diagnostic.location.turn == len(trace.turns)
         ]
-        codes = frozenset(diagnostic.rule.code for diagnostic in diagnostics if diagnostic.rule.severity is not Severity.INFO)
+        codes = frozenset(
+            diagnostic.rule.code for diagnostic in diagnostics if diagnostic.rule.severity is not Severity.INFO
+        )
         return AskAnswer(codes, any(diagnostic.rule.severity is Severity.ERROR for diagnostic in diagnostics))
 
 

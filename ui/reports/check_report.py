@@ -214,7 +214,11 @@ class CheckedTrace(Struct, frozen=True):
     def unexplained_break(self) -> CheckedDiagnostic | None:
         """The broken chain, if no error among the diagnostics is its reason: then only the break itself shows it."""
         diagnostics = [diagnostic for checked in self.diagnostics for diagnostic in (checked, *checked.more)]
-        if self.broken is None or self.broken_chain is None or break_reason(self.broken, self.broken_chain, diagnostics):
+        if (
+            self.broken is None
+            or self.broken_chain is None
+            or break_reason(self.broken, self.broken_chain, diagnostics)
+        ):
             return None
         return self.broken_chain
 

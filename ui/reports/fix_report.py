@@ -119,7 +119,10 @@ def change_lines(change: AppliedRepair, width: int) -> Iterator[Line]:
     where = f", turn {diagnostic.location.turn} {visible_line(diagnostic.location.part)} {line}:{column}"
     is_guess = diagnostic.fault.fix is not None and not diagnostic.fault.fix.safe
     guess = (Run(" (a guess)", Style.WARNING),) if is_guess else ()
-    rule = (Run(diagnostic.rule.code, style_of(diagnostic.rule.severity)), Run(f" {diagnostic.rule.name}", Style.STRONG))
+    rule = (
+        Run(diagnostic.rule.code, style_of(diagnostic.rule.severity)),
+        Run(f" {diagnostic.rule.name}", Style.STRONG),
+    )
     yield (*rule, Run(where, Style.DIM), *guess)
     excerpt = Excerpt(index, len(str(index.position(change.edits[-1].range.end)[0])), width)
     for hunk in _hunks(change.edits, index, excerpt.room):

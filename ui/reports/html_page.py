@@ -188,7 +188,8 @@ def _layers(id: int, trace: Trace, inspection: Inspection) -> Iterator[str]:
         for row, is_result in ((step_layers.call, False), (step_layers.result, True)):
             yield "<table>\n<thead><tr>"
             yield "".join(
-                f"<th>{escape(' '.join(word for word in (layer.name.value, layer.basis) if word))}</th>" for layer in row
+                f"<th>{escape(' '.join(word for word in (layer.name.value, layer.basis) if word))}</th>"
+                for layer in row
             )
             words = (layer_words(one, before, is_result=is_result) for before, one in with_before(row))
             yield "</tr></thead>\n<tbody>\n<tr>"

@@ -178,7 +178,9 @@ def endpoint_html(report: ProbeReport) -> Iterator[str]:
     )
     medians = [median for median in report.measures.medians if median.value is not None]
     if medians:
-        yield from table_html(("median", "value", "95 % interval", "count"), (_median_cells(median) for median in medians))
+        yield from table_html(
+            ("median", "value", "95 % interval", "count"), (_median_cells(median) for median in medians)
+        )
     if not report.findings:
         yield f"<p>No findings in {counted(len(report.records), 'answer')}.</p>\n</section>\n"
         return

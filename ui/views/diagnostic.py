@@ -336,11 +336,19 @@ def cause_of(broken: Break, step: Step, inspection: Inspection) -> Diagnostic | 
     diagnostics, here = inspection.diagnostics, _faults_in(inspection, place)
     first = bisect_left(diagnostics, place.range.start, here.start, here.stop, key=_start)
     near = range(max(first - _NEAR, here.start), here.stop)
-    reaching = takewhile(lambda diagnostic: diagnostic.range.start <= place.range.end, map(diagnostics.__getitem__, near))
-    overlapping = (
-        diagnostic for diagnostic in reaching if place.range.start <= diagnostic.range.end and _is_fault_at(diagnostic, broken.code, place)
+    reaching = takewhile(
+        lambda diagnostic: diagnostic.range.start <= place.range.end, map(diagnostics.__getitem__, near)
     )
-    elsewhere = (diagnostic for diagnostic in map(diagnostics.__getitem__, here[:_MOST]) if _is_fault_at(diagnostic, broken.code, place))
+    overlapping = (
+        diagnostic
+        for diagnostic in reaching
+        if place.range.start <= diagnostic.range.end and _is_fault_at(diagnostic, broken.code, place)
+    )
+    elsewhere = (
+        diagnostic
+        for diagnostic in map(diagnostics.__getitem__, here[:_MOST])
+        if _is_fault_at(diagnostic, broken.code, place)
+    )
     return next(overlapping, None) or next(elsewhere, None)
 
 

@@ -73,7 +73,11 @@ def _in_text(sample: Sample, diagnostic: Diagnostic) -> Fault:
     if diagnostic.location.part == ROW_PART:
         return diagnostic.fault
     node = sample.row_node
-    slot = find_slots(node, sample.trace).get((diagnostic.location.turn, diagnostic.location.part)) if node is not None else None
+    slot = (
+        find_slots(node, sample.trace).get((diagnostic.location.turn, diagnostic.location.part))
+        if node is not None
+        else None
+    )
     place = RecordPart(sample.raw_text, slot).place(diagnostic.range) if slot is not None else None
     whole = Range(0, len(sample.raw_text))
     return replace(diagnostic.fault, range=place or whole, fix=None, related=(), call=None)

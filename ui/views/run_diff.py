@@ -312,7 +312,11 @@ def diff_object(diff: RunDiff) -> RunDiffJson:
         "verdict": diff.verdict,
         "runs": [_run(run, index) for index, run in enumerate(diff.runs)],
         "asked_differently": [
-            {"what": difference.what.value, "runs": [run_label(run) for run in difference.runs], "message": difference.message}
+            {
+                "what": difference.what.value,
+                "runs": [run_label(run) for run in difference.runs],
+                "message": difference.message,
+            }
             for difference in diff.input_differences
         ],
         "divergence": _divergence(divergence) if divergence is not None else None,

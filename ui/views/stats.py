@@ -309,7 +309,11 @@ def comparison_lines(found: Statistics, *, width: int) -> Iterator[Line]:
             (Run(comparison.measure.title, Style.STRONG),),
             (Run(_difference_text(comparison)),),
             (Run(p_text(comparison.adjusted_p)),),
-            (Run("more than noise", Style.WARNING) if comparison.is_more_than_noise else Run("may be noise", Style.DIM),),
+            (
+                Run("more than noise", Style.WARNING)
+                if comparison.is_more_than_noise
+                else Run("may be noise", Style.DIM),
+            ),
         )
         for comparison in judged[:_MAX_COMPARISONS]
     ]
@@ -368,7 +372,10 @@ def group_lines(found: Statistics, *, width: int, full: bool = False) -> Iterato
             row = (*cells, *(column[index] for column in some))
             yield clipped([run for cell in row for run in cell], width)
     yield from _left_out(
-        found, len(found.groups) - len(shown), [candidate for candidate in candidates if candidate not in measures], width
+        found,
+        len(found.groups) - len(shown),
+        [candidate for candidate in candidates if candidate not in measures],
+        width,
     )
 
 

@@ -55,7 +55,9 @@ class TaskDiff(Struct, frozen=True):
         groups: dict[int | None, list[RunParting]] = {}
         for parting in self.partings:
             groups.setdefault(parting.step, []).append(parting)
-        return sorted(groups.items(), key=lambda item: (-sum(not parting.is_good for parting in item[1]), -len(item[1])))
+        return sorted(
+            groups.items(), key=lambda item: (-sum(not parting.is_good for parting in item[1]), -len(item[1]))
+        )
 
 
 def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
@@ -77,7 +79,9 @@ def compare_task(runs: Sequence[ComparedRun]) -> TaskDiff:
     reference = _most_typical(good or tuple(runs))
     judged = [*((run, True) for run in good), *((run, False) for run in bad)]
     partings = (_parting(reference, run, is_good=is_good) for run, is_good in judged if run is not reference)
-    return TaskDiff(good, bad, unknown, by_outcome, reference, tuple(parting for parting in partings if parting is not None))
+    return TaskDiff(
+        good, bad, unknown, by_outcome, reference, tuple(parting for parting in partings if parting is not None)
+    )
 
 
 def _by_outcome(outcome: TaskOutcome) -> bool | None:
@@ -137,7 +141,9 @@ def task_diff_lines(diff: TaskDiff, width: int) -> Iterator[Line]:
     rest = diff.places[_MOST_PLACES:]
     if rest:
         yield (Run(f"… {counted(len(rest), 'more place')} with {sum(len(group) for _, group in rest):,} runs"),)
-    example = next((parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0])
+    example = next(
+        (parting for _, group in diff.places for parting in group if not parting.is_good), diff.places[0][1][0]
+    )
     yield ()
     yield from wrapped(
         quoted(f"`weaklink diff {diff.reference.called} {example.run.called}` shows one of them."), width
@@ -181,7 +187,9 @@ def task_diff_object(diff: TaskDiff) -> TaskDiffJson:
                 "step": step,
                 "bad": sum(not parting.is_good for parting in group),
                 "good": sum(parting.is_good for parting in group),
-                "runs": [{"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group],
+                "runs": [
+                    {"called": parting.run.called, "good": parting.is_good, "did": parting.did} for parting in group
+                ],
             }
             for step, group in diff.places
         ],

@@ -63,7 +63,9 @@ def continued(trace: Trace, inspection: Inspection, begun: Mapping[int, Turn]) -
     ended = len(trace.turns)
     open_ = {number: turn for number, turn in begun.items() if number > ended}
     read = unfinished_turns(_late(trace, inspection) | open_, trace, inspection)
-    longer = structs.replace(trace, turns=_joined(trace.turns, tuple(turn.turn for turn in read if turn.number > ended)))
+    longer = structs.replace(
+        trace, turns=_joined(trace.turns, tuple(turn.turn for turn in read if turn.number > ended))
+    )
     parts = _joined(inspection.parts, tuple(part for turn in read for part in turn.parts))
     diagnostics = _joined(inspection.diagnostics, tuple(fault for turn in read for fault in turn.faults))
     return longer, structs.replace(inspection, parts=parts, diagnostics=diagnostics)
@@ -212,7 +214,11 @@ def _is_of_a_whole_call(fault: Fault, sound: Set[Range]) -> bool:
 
 def _defined(definitions: Sequence[ToolDefinition], span: Span, room: int) -> SpanNote | None:
     """The names of the tools that a span defines, instead of its text."""
-    names = [definition.name for definition in definitions if definition.range is not None and span.range.covers(definition.range)]
+    names = [
+        definition.name
+        for definition in definitions
+        if definition.range is not None and span.range.covers(definition.range)
+    ]
     if not names:
         return None
     names_text = f"{counted(len(names), 'tool')}: {visible_line(', '.join(names))}"

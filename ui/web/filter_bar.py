@@ -72,7 +72,9 @@ def filter_bar(page: str) -> str | None:
         _offer(filter_text, _replacements(filter_text, error.position))
         return None
     if _WORD_BEGUN.search(filter_text):
-        _offer(filter_text, [completion for completion in store().complete(filter_text) if completion.text.endswith(":")])
+        _offer(
+            filter_text, [completion for completion in store().complete(filter_text) if completion.text.endswith(":")]
+        )
     facets(filter_text)
     return filter_text
 
@@ -154,7 +156,9 @@ def _offer(filter_text: str, completions: list[FilterCompletion]) -> None:
     )
     if chosen is not None:
         completion = offered[chosen]
-        set_parameters(filter=filter_text[: completion.start] + completion.text + filter_text[completion.end :], after=None)
+        set_parameters(
+            filter=filter_text[: completion.start] + completion.text + filter_text[completion.end :], after=None
+        )
         st.rerun()
 
 
@@ -227,7 +231,8 @@ def facet_rows(name: str, groups: Sequence[GroupFigures]) -> list[FacetRow]:
         return [row for row in rows if row.traces]
     named = [group for group in groups if group.keys[0]][:_MOST]
     return [
-        FacetRow(figures.keys[0], _title(GroupKey(name), figures.keys[0]), figures.traces, hits(figures, "broken")) for figures in named
+        FacetRow(figures.keys[0], _title(GroupKey(name), figures.keys[0]), figures.traces, hits(figures, "broken"))
+        for figures in named
     ]
 
 

@@ -208,7 +208,10 @@ def _layers(trace: Trace, inspection: Inspection) -> Iterator[Json]:
     layers = TraceLayers(trace, inspection)
     apart: defaultdict[tuple[int, str], list[Location]] = defaultdict(list)
     for diagnostic in (diagnostic for found in layers.differences.values() for diagnostic in found):
-        apart[diagnostic.place_in_turn.turn, diagnostic.place_in_turn.part] += (diagnostic.place_in_turn, diagnostic.location)
+        apart[diagnostic.place_in_turn.turn, diagnostic.place_in_turn.part] += (
+            diagnostic.place_in_turn,
+            diagnostic.location,
+        )
     for step in islice(inspection.chain.steps, _MOST_LAYERED_STEPS):
         places = layers.of(step).places
         later = [side for place in places for side in apart.pop((place.turn, place.part), ())[1::2]]

@@ -172,7 +172,9 @@ def worse_rules(now: Sequence[Slice], traces_now: int, before: Sequence[Slice], 
     if not traces_now or not traces_before:
         return []
     known = {slice_.value: slice_.traces for slice_ in before}
-    rules = [WorseRule(slice_.value, slice_.traces, traces_now, known.get(slice_.value, 0), traces_before) for slice_ in now]
+    rules = [
+        WorseRule(slice_.value, slice_.traces, traces_now, known.get(slice_.value, 0), traces_before) for slice_ in now
+    ]
     return sorted((rule for rule in rules if rule.increase > 0), key=lambda rule: (-rule.increase, rule.value))
 
 

@@ -193,7 +193,9 @@ class _Proxy:
     async def _forward(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
         upstream = self._config.upstream_of(path)
         if upstream is None:
-            return refusal.no_upstream(tuple(upstream.prefix for upstream in self._config.upstreams)).response(closes=True)
+            return refusal.no_upstream(tuple(upstream.prefix for upstream in self._config.upstreams)).response(
+                closes=True
+            )
         if request.headers.get("Upgrade", "").lower() == "websocket":
             return refusal.UPGRADE.response(closes=True)
         if (request.content_length or 0) > self._config.max_body_bytes:

@@ -206,7 +206,11 @@ def _whole_text_syntaxes(own: Format, known: tuple[Format, ...]) -> tuple[_CallS
         for pattern in _patterns(format_)
         if pattern.startswith(r"\A")
     ]
-    bare = (_CallSyntax(_BARE_OBJECT, format_) for format_ in known if format_ is not own and format_.name == _READS_BARE_OBJECTS)
+    bare = (
+        _CallSyntax(_BARE_OBJECT, format_)
+        for format_ in known
+        if format_ is not own and format_.name == _READS_BARE_OBJECTS
+    )
     return (*signs, *bare)
 
 
@@ -295,7 +299,10 @@ class NearMarkers:
     def _last_opener(self, text: str) -> str:
         """The end of the text from a whole opener on; `""` if there is none, or a sentence only names it."""
         written = text.rstrip()
-        opener = next((beginning for beginning in self._beginnings if _is_distinctive(beginning) and written.endswith(beginning)), "")
+        opener = next(
+            (beginning for beginning in self._beginnings if _is_distinctive(beginning) and written.endswith(beginning)),
+            "",
+        )
         at = len(written) - len(opener)
         return text[at:] if opener and text[at - 1 : at] not in _BEFORE_MENTIONS else ""
 

@@ -101,7 +101,9 @@ def sample_keys(sample: Sample, *, with_shingles: bool = True, with_runs: bool =
             other_words += said
             has_call = has_call or turn.role is Role.TOOL or bool(turn.calls)
     is_long = with_shingles and len(words_of_all) >= _FEWEST_WORDS
-    runs = set(map(b" ".join, zip(*(words_of_all[index:] for index in range(_SHINGLE)), strict=False))) if is_long else ()
+    runs = (
+        set(map(b" ".join, zip(*(words_of_all[index:] for index in range(_SHINGLE)), strict=False))) if is_long else ()
+    )
     shingles = tuple(sorted(map(crc32, runs)))
     has_answers = with_shingles and has_call and user_words and len(other_words) >= _FEWEST_OTHER_WORDS
     answers = _digest(other_words) if has_answers else b""

@@ -161,7 +161,9 @@ def unreadable_tools(sample: Sample) -> Iterator[Diagnostic]:
     if offered.error is None and len(set(names)) < len(names):
         twice = next(name for index, name in enumerate(names) if name in names[:index])
         message = f"The list has two tools with the name {quoted(twice)}: which one a call means is unclear."
-        diagnostic = row_fault(sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one.")
+        diagnostic = row_fault(
+            sample, training.TOOLS_UNREADABLE, message, str(offered.place), hint="Remove or rename one."
+        )
         yield with_severity(diagnostic, Severity.WARNING)
     if offered.error is not None and offered.place != "system":
         message = f"The offered tools cannot be read: {offered.error}."

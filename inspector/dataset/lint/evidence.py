@@ -371,7 +371,9 @@ class _Stated:
     def _is_computed(self, number: float, tolerance: float) -> bool:
         near = tolerance + 1e-9 * number
         results, users = (_written(texts) for texts in (self._results, self._users))
-        if any(_is_near(number, result, near) for result in results) or any(abs(number - user) <= near for user in users):
+        if any(_is_near(number, result, near) for result in results) or any(
+            abs(number - user) <= near for user in users
+        ):
             return True
         undated = (*_written([*map(_without_dates, self._results)]), *_written([*map(_without_dates, self._users)]))
         if any(_is_combined(number, one, other, near) for one in undated for other in undated):
@@ -461,7 +463,9 @@ class _Evidence:
             return True
         if minutes == 0 and float(hours) in self._numbers:
             return True
-        gaps = {(value - time_) % _HALF_DAY for time_ in self._times} | {(time_ - value) % _HALF_DAY for time_ in self._times}
+        gaps = {(value - time_) % _HALF_DAY for time_ in self._times} | {
+            (time_ - value) % _HALF_DAY for time_ in self._times
+        }
         return not gaps.isdisjoint(self._gaps)
 
     def has_number(self, claim: str) -> bool:

@@ -65,7 +65,9 @@ def _mismatches(sample: Sample, holder: dict[str, Json], path: tuple[str, ...]) 
         after = point.get("after_step") if isinstance(point, dict) else None
         if after is not None and after not in steps:
             message = f"A decision point is after step {_shown(after)}, but the conversation has {len(steps)} calls."
-            yield structure.row_fault(sample, ANNOTATION_MISMATCH, message, *path, "decision_points", index, "after_step")
+            yield structure.row_fault(
+                sample, ANNOTATION_MISMATCH, message, *path, "decision_points", index, "after_step"
+            )
 
 
 def _wrong_step(one: dict[str, Json], position: int, steps: dict[int, Step]) -> Iterator[tuple[str, str]]:
@@ -251,7 +253,11 @@ def chosen(found: Iterable[Diagnostic], select: Sequence[str], ignore: Sequence[
     """The faults of the rules that are selected and not ignored, regardless of their severity."""
     selected = {rule.code for rule in select_rules(tuple(select))}
     ignored = {rule.code for rule in select_rules(tuple(ignore))}
-    return (diagnostic for diagnostic in found if (not select or diagnostic.rule.code in selected) and diagnostic.rule.code not in ignored)
+    return (
+        diagnostic
+        for diagnostic in found
+        if (not select or diagnostic.rule.code in selected) and diagnostic.rule.code not in ignored
+    )
 
 
 def in_order(sample: Sample, found: Iterable[Diagnostic]) -> list[Diagnostic]:

@@ -75,11 +75,15 @@ def placeholders(sample: Sample) -> Iterator[Diagnostic]:
 
 def _in_arguments(sample: Sample, user_text: str) -> Iterator[Diagnostic]:
     """Placeholders in arguments that no message before contains as they are written."""
-    known = [diagnostic.location for diagnostic in sample.inspection.diagnostics if diagnostic.rule is PLACEHOLDER_ARGUMENT]
+    known = [
+        diagnostic.location for diagnostic in sample.inspection.diagnostics if diagnostic.rule is PLACEHOLDER_ARGUMENT
+    ]
     for step in sample.inspection.chain.steps:
         turn, part = step.location.turn, step.location.part
         for place, placeholder in _placeholders_of(step.call):
-            is_known = any((location.turn, location.part) == (turn, part) and location.range.covers(place) for location in known)
+            is_known = any(
+                (location.turn, location.part) == (turn, part) and location.range.covers(place) for location in known
+            )
             if not is_known and placeholder.lower() not in user_text and not _is_in_results(sample, placeholder):
                 message = f"`{placeholder}` is a placeholder that was not replaced by a value."
                 yield Fault(PLACEHOLDER_LEFT, place, message).at(turn, part)
@@ -136,7 +140,8 @@ def unsafe_texts(sample: Sample) -> Iterator[Diagnostic]:
             continue
         own_markers = _own_markers(sample) if own_markers is None else own_markers
         found = next(
-            (match for match in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), match)), None
+            (match for match in _CONTROL.finditer(part.text) if not _is_within(own_markers.get(number, ()), match)),
+            None,
         )
         if found is not None:
             message = f"`{found[0]}` is a control token of chat templates, in the text of the role `{turn.role}`."
@@ -156,7 +161,10 @@ def _turn_marks(sample: Sample) -> Iterator[Diagnostic]:
         if match is None:
             continue
         place = Range(*match.span())
-        if any(location.turn == number and location.part == part.name and location.range.covers(place) for location in reported):
+        if any(
+            location.turn == number and location.part == part.name and location.range.covers(place)
+            for location in reported
+        ):
             continue
         message = f"`{match[0]}` begins or ends a turn in chat templates; the template adds its own around this answer."
         yield Fault(TEMPLATE_UNSAFE, place, message, "Remove it.").at(number, part.name)

@@ -143,7 +143,9 @@ class PartialClaudeAnswer(Struct):
 
     def _unparsed(self) -> Iterator[tuple[str, str]]:
         """The parts of calls whose input was not JSON, each with its raw text."""
-        inputs = [block.get("input") for block in self.blocks if isinstance(block, dict) and block.get("type") == CALL_BLOCK]
+        inputs = [
+            block.get("input") for block in self.blocks if isinstance(block, dict) and block.get("type") == CALL_BLOCK
+        ]
         for index, call_input in enumerate(inputs):
             match call_input:
                 case {"__unparsedToolInput": {"raw": str(raw)}}:

@@ -126,7 +126,9 @@ def _answer(message: JsonObject, session: AgentSession) -> None:
     for call in calls:
         status = text_of(call, "status")
         responses = [object_of(object_of(part).get("functionResponse")) for part in objects_of(call.get("result"))]
-        words = "".join(_words(object_of(response.get("response"))) for response in responses) or text_of(call, "resultDisplay")
+        words = "".join(_words(object_of(response.get("response"))) for response in responses) or text_of(
+            call, "resultDisplay"
+        )
         if status in ("success", "error", "cancelled"):  # any other never finished
             session.result(_id_of(call), words, name=text_of(call, "name"), is_error=status == "error", recorded=call)
 

@@ -255,7 +255,9 @@ def _read_turn(row: JsonObject, tables: LogTables, read: LlmTurns, seen: set[str
     answered = _chain(tables, text_of(row, "tip_message_hash"), seen)
     answers = [index for index, message in enumerate(inputs) if message.get("role") == "assistant"]
     for index, message in enumerate(inputs):
-        read.turns += _message_turns(message, tables, read, _COPIED if answers and index <= answers[-1] else frozenset())
+        read.turns += _message_turns(
+            message, tables, read, _COPIED if answers and index <= answers[-1] else frozenset()
+        )
     offered = (one.get("tool_id") for one in tables.of("turn_tools", row.get("id")))
     generation = read.generation(row, f"turn {row.get('id')}", offered, tables)
     for message in answered:

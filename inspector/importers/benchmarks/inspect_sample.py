@@ -270,7 +270,9 @@ class InspectRequest(Struct, frozen=True, dict=True):
 
     @cached_property
     def _choices(self) -> list[JsonObject]:
-        return [choice for choice in objects_of(object_of(self.event.get("output")).get("choices")) if choice.get("message")]
+        return [
+            choice for choice in objects_of(object_of(self.event.get("output")).get("choices")) if choice.get("message")
+        ]
 
 
 def requests_of(sample: JsonObject, attachments: Attachments) -> Iterator[InspectRequest]:
@@ -463,7 +465,9 @@ def _trace(
     role = next((name for request in requests if (name := request.name)), "")
     task = text_of(evaluation.spec, "task")
     named = f"{task} {sample.get('id')}, epoch {sample.get('epoch')}" + (f", {role}" if role else "")
-    began = min((at for request in requests if (at := request.generation.started)), key=lambda at: at.at_s, default=None)
+    began = min(
+        (at for request in requests if (at := request.generation.started)), key=lambda at: at.at_s, default=None
+    )
     return model.Trace(
         turns=turns,
         name=named.strip(),

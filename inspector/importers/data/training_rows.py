@@ -230,7 +230,11 @@ def _instruction(row: JsonObject) -> Iterator[Json]:
 
 def _segments(segments: list[Json]) -> JsonObject:
     """The prompt and the completion: the first segment with a label begins the completion."""
-    pieces = [(segment.get("label") is True, str(segment.get("text") or "")) for segment in segments if isinstance(segment, dict)]
+    pieces = [
+        (segment.get("label") is True, str(segment.get("text") or ""))
+        for segment in segments
+        if isinstance(segment, dict)
+    ]
     first = next((index for index, (is_trained, _) in enumerate(pieces) if is_trained), len(pieces))
     texts = [text for _, text in pieces]
     return {"prompt": "".join(texts[:first]), "completion": "".join(texts[first:])}

@@ -137,7 +137,9 @@ def _kind(answer: Json, call_type: str) -> str:
     if isinstance(answer, dict):
         choices = answer.get("choices")
         if isinstance(choices, list):
-            is_text = any(isinstance(choice, dict) and "text" in choice and "message" not in choice for choice in choices)
+            is_text = any(
+                isinstance(choice, dict) and "text" in choice and "message" not in choice for choice in choices
+            )
             return "completions" if is_text else "chat"
         if isinstance(answer.get("output"), list):
             return "responses"
@@ -161,7 +163,9 @@ def _input_of(messages: Json, kind: str) -> Json:
 
 def _is_redacted_text(messages: Json) -> bool:
     if isinstance(messages, list):
-        return bool(messages) and all(isinstance(message, dict) and message.get("content") == _REDACTED for message in messages)
+        return bool(messages) and all(
+            isinstance(message, dict) and message.get("content") == _REDACTED for message in messages
+        )
     return messages == _REDACTED
 
 

@@ -38,7 +38,12 @@ class CassetteImporter:
 
     def recognises(self, sample: FileSample) -> float:
         """By the list at the beginning of the YAML, or by its members in JSON."""
-        if any(map(_is_interaction, (interaction for row in sample.rows for interaction in objects_of(row.get("interactions"))))):
+        if any(
+            map(
+                _is_interaction,
+                (interaction for row in sample.rows for interaction in objects_of(row.get("interactions"))),
+            )
+        ):
             return 0.95
         return 0.95 if _YAML.match(sample.text) and "request:" in sample.text else 0.0
 

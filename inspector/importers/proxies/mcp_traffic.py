@@ -189,7 +189,11 @@ class McpTraffic:
         if not requests and not answers:
             return False
         server, session = exchange.head.upstream, _session_of(exchange)
-        own = {compact_json(answer["id"]): answer for answer in answers if "id" in answer and ("result" in answer or "error" in answer)}
+        own = {
+            compact_json(answer["id"]): answer
+            for answer in answers
+            if "id" in answer and ("result" in answer or "error" in answer)
+        }
         runs = [request for request in requests if request.get("method") == "tools/call" and "id" in request]
         runs = [run for run in runs if isinstance(object_of(run.get("params")).get("name"), str)]
         for request in runs:

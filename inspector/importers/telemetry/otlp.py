@@ -347,7 +347,9 @@ def _raw_answer(facts: otlp_span.SpanFacts, answer: model.Turn) -> DecodedTurn |
 def _has_values(message: dict[str, model.Json]) -> bool:
     """Whether the arguments of a message's calls are parsed values, not texts."""
     functions = (call.get("function", call) for call in otlp_span.objects(message.get(CALLS)))
-    return any(isinstance(function, dict) and isinstance(function.get("arguments"), dict | list) for function in functions)
+    return any(
+        isinstance(function, dict) and isinstance(function.get("arguments"), dict | list) for function in functions
+    )
 
 
 def _ended(

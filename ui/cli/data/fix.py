@@ -64,7 +64,9 @@ class FixOptions(Struct, frozen=True):
     def examine(self, trace: Trace) -> RepairInput:
         """The input for repairs of a trace: its faults and inspection. Raises UnknownFormatError."""
         inspection = inspect_trace(trace, format=self.format)
-        return RepairInput(inspection.diagnostics, sum(call.valid for part in inspection.parts for call in part.calls), inspection)
+        return RepairInput(
+            inspection.diagnostics, sum(call.valid for part in inspection.parts for call in part.calls), inspection
+        )
 
 
 def fix_file(path: str, options: FixOptions, out: BinaryIO, report: FixReport) -> FixedFile:

@@ -321,7 +321,9 @@ class _Sampling:
         for group in self._groups.values():
             rows = [self._read(candidate.row)[1] for candidate in group.candidates]
             writer.write(
-                verified_rows.scored_group(rows, [passed if candidate.passed else failed for candidate in group.candidates])
+                verified_rows.scored_group(
+                    rows, [passed if candidate.passed else failed for candidate in group.candidates]
+                )
             )
 
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:

@@ -172,7 +172,9 @@ class BlockRows(Struct, frozen=True, dict=True):
         """A row's text: boxed markers, spans and faults, each in its own style."""
         here = [box for box in boxes if box.overlaps(place)]
         wrong = [diagnostic for diagnostic in found if diagnostic.range.overlaps(place)]
-        cuts = {cut for range_ in (*here, *(diagnostic.range for diagnostic in wrong)) for cut in (range_.start, range_.end)}
+        cuts = {
+            cut for range_ in (*here, *(diagnostic.range for diagnostic in wrong)) for cut in (range_.start, range_.end)
+        }
         cuts |= set(_span_cuts(self.spans, place))
         opened, closed = {box.start for box in here}, {box.end for box in here}
         for piece in pieces(place, cuts):

@@ -353,7 +353,11 @@ def _any_span(
 def _tools_in(part: DissectedPart, span: Span) -> list[ToolDefinition]:
     if span.kind is not SpanKind.TOOL_DEFINITIONS:
         return []
-    return [definition for definition in part.found.definitions if definition.range is not None and span.range.covers(definition.range)]
+    return [
+        definition
+        for definition in part.found.definitions
+        if definition.range is not None and span.range.covers(definition.range)
+    ]
 
 
 def _content(part: DissectedPart, span: Span, calls: Sequence[ToolCall], tools: Sequence[ToolDefinition]) -> Run:
@@ -373,7 +377,9 @@ def _words(part: DissectedPart, place: Range) -> str:
 def _is_only_words(part: DissectedPart) -> bool:
     """Whether a part contains nothing but one text."""
     inspection = part.found
-    is_plain = len(inspection.spans) <= 1 and not inspection.calls and not inspection.results and not inspection.definitions
+    is_plain = (
+        len(inspection.spans) <= 1 and not inspection.calls and not inspection.results and not inspection.definitions
+    )
     return is_plain and not any(span.children for span in inspection.spans)
 
 

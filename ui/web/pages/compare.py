@@ -181,7 +181,9 @@ def _differences(found: Statistics) -> None:
     judged = [comparison for comparison in found.comparisons if comparison.difference is not None]
     rows = [
         _difference(str(index), found, one)
-        for index, one in enumerate(sorted(judged, key=lambda comparison: 1.0 if comparison.adjusted_p is None else comparison.adjusted_p))
+        for index, one in enumerate(
+            sorted(judged, key=lambda comparison: 1.0 if comparison.adjusted_p is None else comparison.adjusted_p)
+        )
     ]
     if rows:
         heads = (

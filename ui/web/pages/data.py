@@ -93,7 +93,9 @@ def read_set(path: str, window: int = 1) -> LintedSet:
         return read_set(path)
     total = before + len(found) + sum(1 for _ in numbered)
     samples = [read_sample(row) for _, row in found if isinstance(row, DataRow)]
-    linted_samples = tuple(LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples)
+    linted_samples = tuple(
+        LintedSample(sample, linted(sample, options), facts_of(sample, options=options)) for sample in samples
+    )
     first, last = (found[0][0], found[-1][0]) if found else (0, 0)
     return LintedSet(linted_samples, len(found) - len(samples), first, last, total)
 
@@ -101,7 +103,9 @@ def read_set(path: str, window: int = 1) -> LintedSet:
 def selected_samples(samples: Iterable[LintedSample], code: str, type_: str) -> list[LintedSample]:
     """The samples with a fault of this code and with this type (an empty one matches all); the lowest score first."""
     found = [
-        sample for sample in samples if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
+        sample
+        for sample in samples
+        if (not code or code in sample.codes) and (not type_ or type_ == (sample.sample.type or ""))
     ]
     return sorted(found, key=lambda sample: sample.facts.score)
 
@@ -122,7 +126,9 @@ def show() -> None:
 @st.cache_resource(show_spinner="Reading …", max_entries=_KEPT, ttl=_FRESH_S)
 def _read(name: str, digest: str, _content: bytes, window: int) -> LintedSet:
     with tempfile.TemporaryDirectory() as folder:
-        endings = (suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING)
+        endings = (
+            suffix for suffix in Path(name).suffixes[-2:] if suffix[1:].isalnum() and len(suffix) <= _LONGEST_ENDING
+        )
         path = Path(folder, f"set{''.join(endings)}")
         path.write_bytes(_content)
         return read_set(str(path), window)
