@@ -20,7 +20,7 @@ from weaklink.ui.cli.log import log
 from weaklink.ui.cli.recording import RequestLines, recording_summary, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.server_parser_options import expected_format_name
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 
