@@ -85,7 +85,7 @@ def ask(
     weaklink ask 12 --upstream https://api.openai.com
     weaklink ask 12 --turn 4 --upstream http://localhost:8000 --set temperature=0 -n 50
     weaklink ask latest --with-fix --upstream https://api.anthropic.com --max-requests 40 --max-tokens 100000
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     change = _change(options["model"], options["settings"], options["system"], options["tools"])
     with open_store(where, create=False) as store:
         plans = [

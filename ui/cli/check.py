@@ -88,7 +88,7 @@ def check(
       weaklink check logs/ --write-baseline baseline.json
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
       weaklink check logs/ --write-report gitlab=gl-code-quality-report.json
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     arguments = CheckArguments(
         source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
     )

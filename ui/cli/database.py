@@ -224,7 +224,7 @@ def scan(
     \b
     weaklink db scan --dry-run
     weaklink db scan --yes
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     redactor = redactor_of(patterns, no_redact=False, no_content=False)
     if not (dry_run or yes or sys.stdin.isatty()):
         raise click.UsageError("there is no terminal for the confirmation; give --yes or --dry-run.")
@@ -381,7 +381,7 @@ def prune(
     weaklink db prune --older-than 30d
     weaklink db prune --before 7d --keep-ok 0.05 --yes
     weaklink db prune --max-size 10GB --yes
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if before is None and max_size is None:
         raise click.UsageError("name what to delete: --before DATE_OR_AGE, --max-size SIZE, or both.")
     if not yes and not sys.stdin.isatty():
@@ -490,7 +490,7 @@ def join(first: str, second: str | None, where: str | None, *, undo: bool) -> No
     \b
     weaklink db join 12 15
     weaklink db join 12 --undo
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if undo == (second is not None):
         raise click.UsageError("name two traces to join them, or one trace and --undo.")
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -80,7 +80,7 @@ def diff(
     weaklink diff before.jsonl#3 after.jsonl#3
     weaklink diff --task 46
     weaklink diff --filter 'session:task_id=46 model:qwen*'
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if task is not None or expression:
         if words or turns is not None or layer is not None:
             raise click.UsageError(

@@ -52,7 +52,7 @@ def doctor(
     weaklink doctor -n 20 --fail-on-findings -- ./evaluate.sh
 
     The exit code is 0; 1 with --fail-on-findings if something was found; 125, 126 and 127 as for `weaklink run`.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     options = [*(("--upstream", upstream) if upstream else ()), *(("--db", where) if where else ())]
     options += ["--no-default-upstreams"] if no_default_upstreams else []
     runs = []

@@ -50,7 +50,7 @@ def export(ids: tuple[str, ...], form: str | None, tool: str | None, output: str
 
     ID is the number that `weaklink list` prints, or an id from its source; `@marked` means all marked traces,
     `@shown` those of the last list. FILE is written completely or not at all.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if form and tool:
         raise click.UsageError(
             "--as and --to exclude each other: --as is for weaklink and people, --to for other tools."

@@ -90,7 +90,7 @@ def list_traces(
     A comma is `or` between values, `*` matches anything, numbers take > >= < <= and units. docs/commands.md
     lists all keys. In a pipe, values are complete and separated by tabs. Later commands accept `@3` for the third
     trace of the last list, and `latest` for the newest trace that is not a fork.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     expression = filter_of(words, expression)
     order = ORDERS_BY_WORD[sort]
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
@@ -203,7 +203,7 @@ def search(
     weaklink search '"could not parse"' tool:get_weather
 
     With --json, prints one JSON line per hit.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     combined = filter_of(words, expression)
     found = 0
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:

@@ -139,7 +139,7 @@ def probe(
     weaklink probe https://a.example/v1 https://b.example/v1 --model kimi-k2 --suite samples.jsonl --mode written
 
     The exit code is 1 below --fail-under, 2 if nothing was answered.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if len(urls) > 2:
         raise click.UsageError("at most two endpoints can be compared.")
     if len(models) > len(urls):

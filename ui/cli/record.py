@@ -160,7 +160,7 @@ def record(
     weaklink record --upstream http://127.0.0.1:8000
     ./server | weaklink record -
     weaklink record --follow out.txt
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     _refuse_mixed_options(ctx, _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS, file or reads_text)
     if not file and not reads_text:
         _record_requests(**options)

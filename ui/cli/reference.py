@@ -72,7 +72,7 @@ def schema(words: tuple[str, ...]) -> None:
     \b
     weaklink schema list
     weaklink schema db stats
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if not words:
         sys.stdout.writelines(f"{name}\n" for name in SCHEMAS)
         return
@@ -101,7 +101,7 @@ def completion(ctx: click.Context, shell: str) -> None:
     bash   weaklink completion bash >> ~/.bashrc
     zsh    weaklink completion zsh >> ~/.zshrc
     fish   weaklink completion fish > ~/.config/fish/completions/weaklink.fish
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     script_class = get_completion_class(shell)
     assert script_class is not None
     click.echo(script_class(ctx.find_root().command, {}, "weaklink", "_WEAKLINK_COMPLETE").source())

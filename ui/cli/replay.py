@@ -117,7 +117,7 @@ def replay(
     weaklink replay latest --serve
 
     The exit code is the command's own, or 3 if a request is not in the recording; see `weaklink help exit-codes`.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if serve:
         if command or upstream or fork_after is not None or inject is not None or on_divergence != OnDivergence.STOP:
             raise click.UsageError("--serve excludes COMMAND, --on-divergence, --upstream, --fork and --inject.")

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from signal import SIGHUP, SIGINT, SIGQUIT, SIGTERM
-from typing import NoReturn
 from urllib.parse import urlsplit
 
 import click
@@ -21,11 +20,10 @@ from weaklink.inspector.capture.client_addresses import ClientRoutes, client_var
 from weaklink.inspector.capture.proxy import ProxyConfig, Upstream, running_proxy
 from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder_process import RecorderProcess, RecorderReport
-from weaklink.inspector.capture.redacting import Redacts
-from weaklink.inspector.chain.steps import Status, Step
+from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.inspection import inspect_trace
-from weaklink.inspector.model import Outcome, Role, Trace
+from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
@@ -101,37 +99,9 @@ def run(
 
     The exit code is the command's own; 128 plus the number of the signal that ended it, 125 if weaklink failed, 126
     and 127 if the command could not be started, 1 with --check.
-    """  # noqa: D301  # Click needs the backspace itself
-    run_command(
-        command,
-        upstream,
-        where,
-        redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ),
-        run_id=run_id,
-        experiment=experiment,
-        check=check,
-        quiet=quiet,
-        no_default_upstreams=no_default_upstreams,
-        format=expected_format_name(format, server_parser, chat_template),
-        color=color,
-    )
-
-
-def run_command(
-    command: Sequence[str],
-    upstream: str | None,
-    where: str | None,
-    redactor: Redacts,
-    *,
-    run_id: str | None = None,
-    experiment: str = "",
-    check: bool,
-    quiet: bool,
-    no_default_upstreams: bool,
-    format: str = "",
-    color: str,
-) -> NoReturn:
-    """Run a command, record it, print the result, and exit with its code."""
+    """
+    redactor = redactor_of(patterns, no_redact=no_redact, no_content=no_content, environment=os.environ)
+    expected = expected_format_name(format, server_parser, chat_template)
     try:
         clients = routes(os.environ, upstream)
         supervisor = Supervisor()
@@ -141,7 +111,7 @@ def run_command(
             redactor,
             lines=RequestLines(lambda line: None, is_quiet=True),
             wrap=lambda sink: RunSink(sink, run_id, source=experiment),
-            format=format,
+            format=expected,
         )
         try:
             config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
@@ -184,14 +154,12 @@ def mark_interrupted(store: Store, run_id: str, code: int) -> None:
     outcome = Outcome(completed=False, exit_status=f"interrupted by {name}")
     for summary in store.traces(f"session:{run_id} status:broken,unknown", limit=_FAILED_LIMIT):
         trace, inspection = store.inspected(summary.id)
-        if trace.outcome is None and _was_at_work(trace, inspection.chain.steps):
+        steps = inspection.chain.steps
+        if not steps or trace.outcome is not None:
+            continue
+        if trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns):  # it waited for a tool
             stopped = structs.replace(trace, outcome=outcome)
             store.save([(stopped, inspect_trace(stopped))])
-
-
-def _was_at_work(trace: Trace, steps: Sequence[Step]) -> bool:
-    """Whether the last turn calls tools, or is the result of one."""
-    return bool(steps) and (trace.turns[-1].role is Role.TOOL or steps[-1].location.turn == len(trace.turns))
 
 
 async def _supervised(

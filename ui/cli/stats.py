@@ -101,7 +101,7 @@ def stats(
     Every value has a 95 % interval, which does not assume that calls of one trace are independent. With --compare,
     p-values are corrected for multiple comparisons. Tool selection and parameter accuracy require --expected: lines of
     {"id", "expected": [{"name", "arguments"}]}, or of the Berkeley leaderboard's possible answers.
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     named = [word for word in words if compares and stats_options.is_compared_group(word)]
     paths, expression = paths_and_filter([word for word in words if word not in named], expression)
     sides = stats_options.parse_compared_groups(named)

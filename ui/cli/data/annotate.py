@@ -77,7 +77,7 @@ def annotate(
     weaklink data annotate 12
     weaklink data annotate train.jsonl > train.annotated.jsonl
     weaklink data annotate --filter status:recovered
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     paths = [word for word in words if is_path(word)]
     ids = [word for word in words if not is_path(word)]
     if expression and words:

@@ -51,7 +51,7 @@ def convert(
     \b
     Example:
       weaklink data convert --from hermes --to mistral train.jsonl > train.mistral.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     source_format = None if source == AUTO else find_format(source)
     target_format = find_format(target)
     tools = read_tool_file(tool_file) if tool_file else ()

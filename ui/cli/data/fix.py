@@ -229,7 +229,7 @@ def fix(
       weaklink data fix train.jsonl
       weaklink data fix train.jsonl --output train.fixed.jsonl
       weaklink data fix data/ --out-dir fixed/ --unsafe --diff
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if output is not None and out_dir is not None:
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:

@@ -79,7 +79,7 @@ def inject(
     Examples:
       weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
       weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     weights, renamed = _rates(rates), column_map(columns)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)

@@ -128,7 +128,7 @@ def lint(
       weaklink data lint train.jsonl
       weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
       weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     renamed = column_map(columns)
     given = CheckArguments(None, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped)
     settings = check_settings(given, config_file, no_config=no_config)

@@ -86,7 +86,7 @@ def negatives(
     Examples:
       weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
       weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     renamed = column_map(columns)
     pool = tool_pool(islice(data_rows(paths, renamed), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)

@@ -109,7 +109,7 @@ def render(
       weaklink data render train.jsonl --output train.eleven.jsonl
       weaklink data render train.jsonl --format hermes,qwen,mistral --on-loss skip
       weaklink data render train.jsonl --as llama-factory --output train.llama-factory.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     template = _template(chat_template, excludes=bool(formats) or layout != RowLayout.MESSAGES)
     # The rows of TRL have what templates read: arguments as objects, and tools in OpenAI's form.
     shape, renamed = RowLayout.TRL if template else RowLayout(layout), column_map(columns)

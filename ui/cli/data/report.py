@@ -109,7 +109,7 @@ def report(
       weaklink data report train.jsonl --tokenizer tokenizer.json --max-tokens 4096
       weaklink data report train.jsonl --tokenizer tokenizer.json --chat-template tokenizer_config.json
       weaklink data report train.jsonl --list faults=D709 --output placeholders.jsonl
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     if max_tokens is not None and tokenizer is None:
         raise click.UsageError("`--max-tokens` needs `--tokenizer FILE`, which counts the tokens.")
     template = _template(chat_template, tokenizer)

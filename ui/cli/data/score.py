@@ -79,7 +79,7 @@ def score(
     Examples:
       weaklink data score train.jsonl --expected truth.jsonl
       weaklink data score train.jsonl --min 0.9 --output good.parquet
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     work = RowScorer(format, expected)
     table = _Table()
     writes = output is not None or (minimum is not None and not as_json)

@@ -139,7 +139,7 @@ def verify(
       weaklink data verify samples.jsonl --verifier tool-use
       weaklink data verify rollouts.jsonl --kept good.parquet --rejected bad.jsonl --best-of 2 --k 1,4,8
       weaklink data verify answers.jsonl --verifier schema-adherence --json
-    """  # noqa: D301  # Click needs the backspace itself
+    """
     options = verified_rows.VerifyOptions(
         verifiers or ("tool-use",),
         words_of(select),
