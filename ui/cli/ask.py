@@ -66,7 +66,7 @@ _APIS = {"openai": chat.API, "anthropic": anthropic.API}
 @click.option("--max-requests", type=click.IntRange(min=1), metavar="N", help="Send at most N requests.")
 @click.option("--max-tokens", type=click.IntRange(min=1), metavar="N", help="Spend at most N tokens.")
 @click.option("--yes", is_flag=True, help="Do not ask before sending.")
-@click.option("--api", type=click.Choice(("openai", "anthropic")), help="Rebuild the request for this API.")
+@click.option("--api", type=click.Choice(tuple(_APIS)), help="Rebuild the request for this API.")
 @click.option("--key-env", metavar="NAME", help="The environment variable with the key, instead of the provider's.")
 @declaring.json_option
 @declaring.database_option

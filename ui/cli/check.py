@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TextIO, cast
 
 import click
@@ -14,10 +15,11 @@ from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file
-from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import is_own_database, separate_files
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.reports.check_output import CheckJson, CheckLines
 from weaklink.ui.reports.check_report import (
     BROKEN,
@@ -32,12 +34,62 @@ _FOUND, _COULD_NOT_RUN = 1, 2
 _IN_MEMORY_BYTES = 8 << 20
 
 
+class ReportFileType(click.ParamType[tuple[str, str]]):
+    """`FORMAT=FILE`: a report and the file that it is written to, whose folder must exist."""
+
+    name = "report"
+
+    def convert(
+        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """The format and the path; fails for another format and a folder that does not exist."""
+        if isinstance(value, tuple):
+            return value
+        format, equals, path = value.partition("=")
+        if not equals or not path or format not in REPORT_FILE_FORMATS:
+            self.fail(f"{value!r} is not FORMAT=FILE; the formats are {', '.join(REPORT_FILE_FORMATS)}.", param, ctx)
+        if not Path(path).parent.is_dir():
+            self.fail(f"The folder of {path} does not exist.", param, ctx)
+        return format, path
+
+
+REPORT_FILE_FORMATS = ("json", "sarif", "junit", "gitlab", "markdown")
+"""The reports that `--write-report` writes; the others are lines for a terminal or the log of a job."""
+
+judging_options = declaring.all_of(
+    click.option(
+        "--output",
+        type=click.Choice(("text", "json", "sarif", "junit", "github", "gitlab", "markdown")),
+        default="text",
+        show_default=True,
+        help="Format of the report.",
+    ),
+    click.option(
+        "--write-report",
+        "report_files",
+        type=ReportFileType(),
+        multiple=True,
+        metavar="FORMAT=FILE",
+        help="Also write this report to a file: json, sarif, junit, gitlab or markdown. Can be repeated.",
+    ),
+    click.option(
+        "--select", multiple=True, metavar="RULES", help="Only these rules: codes, names, prefixes (J1,F301)."
+    ),
+    click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules."),
+    click.option("--baseline", metavar="FILE", help="Fail only for faults that are not in FILE."),
+    click.option("--write-baseline", "new_baseline", metavar="FILE", help="Write all faults of this run to FILE."),
+    click.option("--config", "config_file", metavar="FILE", help="Read the configuration from FILE."),
+    click.option("--no-config", is_flag=True, help="Ignore configuration files."),
+)
+"""Options of every command that fails on faults: rules, severity, report, baseline and configuration."""
+
+
 @declaring.command("check")
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-@declaring.judging_options
+@judging_options
 @click.option(
     "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), "broken", "never"]),
+    type=click.Choice([*(severity.value for severity in Severity), BROKEN, NEVER]),
     help="Exit with 1 from this severity up, and for broken chains; `broken`: for these only.  [default: error]",
 )
 @click.option(
@@ -49,9 +101,8 @@ _IN_MEMORY_BYTES = 8 << 20
 @click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@declaring.jobs_options
+@jobs_options
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def check(
     ctx: click.Context,

@@ -1,9 +1,10 @@
 """`weaklink db`, `weaklink db reinspect` and `weaklink db join`: maintenance of the database and its traces."""
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import click
@@ -34,6 +35,51 @@ from weaklink.ui.views.redactions import scan_lines
 from weaklink.ui.views.stats import size_text, stats_lines, stats_object
 from weaklink.ui.views.styled_text import Line, counted, visible_line
 
+_AGE = re.compile(r"(\d{1,9})\s*(h|d|w|y)", re.IGNORECASE)
+_SIZE = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)\s*([KMGT]?B)", re.IGNORECASE)
+_BYTES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_HOURS = {"h": 1, "d": 24, "w": 168, "y": 8766}
+
+
+class Moment(click.ParamType[datetime]):
+    """`2026-01-31`, `2026-01-31T18:00` (UTC unless it has an offset) or an age: `12h`, `30d`, `8w`, `1y`.
+
+    With `ahead`, an age counts from now into the future.
+    """
+
+    name = "date or age"
+
+    def __init__(self, *, ahead: bool = False) -> None:
+        self._sign = 1 if ahead else -1
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
+        """The moment, with its time zone. Raises BadParameter."""
+        if isinstance(value, datetime):
+            return value
+        text = str(value).strip()
+        try:
+            if age := _AGE.fullmatch(text):
+                return datetime.now(UTC) + self._sign * timedelta(hours=int(age[1]) * _HOURS[age[2].lower()])
+            moment = datetime.fromisoformat(text)
+        except (ValueError, OverflowError):
+            self.fail(f"`{text}` is neither a date (2026-01-31, in UTC) nor an age (12h, 30d, 8w, 1y).", param, ctx)
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+class Size(click.ParamType[int]):
+    """`500MB`, `10GB`, `2TB`: a number of bytes, in powers of 1000."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number of bytes. Raises BadParameter."""
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(str(value).strip())
+        if match is None:
+            self.fail(f"`{value}` is not a size such as 500MB, 10GB or 2TB.", param, ctx)
+        return round(float(match[1]) * _BYTES[match[2].upper()])
+
 
 @click.group("db", cls=declaring.CommandGroup)
 def database() -> None:
@@ -61,14 +107,14 @@ def upgrade(where: str | None) -> None:
 @click.argument("name")
 @click.option(
     "--role",
-    type=click.Choice(("read", "write")),
+    type=click.Choice([role.value for role in TokenRole]),
     default="read",
     show_default=True,
     help="`read` sees every trace; `write` also sets marks and imports.",
 )
 @click.option(
     "--expires",
-    type=declaring.Moment(ahead=True),
+    type=Moment(ahead=True),
     metavar="DATE_OR_AGE",
     help="When the token expires: a date in UTC, or 90d from now.",
 )
@@ -343,13 +389,11 @@ def _copied_line(report: CopyReport) -> str:
     "--before",
     "--older-than",
     "before",
-    type=declaring.Moment(),
+    type=Moment(),
     metavar="DATE_OR_AGE",
     help="A date in UTC, or an age: 30d.",
 )
-@click.option(
-    "--max-size", type=declaring.Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB."
-)
+@click.option("--max-size", type=Size(), metavar="SIZE", help="Delete the oldest until the rest fits this size: 10GB.")
 @click.option("--keep-broken", is_flag=True, help="Keep the traces that broke.")
 @click.option(
     "--keep-ok",

@@ -11,6 +11,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.storage import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.recording import no_default_upstreams_option
 from weaklink.ui.cli.run import DEFAULT_HINT, FAILED
 from weaklink.ui.experiments.doctor import CommandRun, compare_runs, comparison_json, comparison_lines, recorded_run
 from weaklink.ui.views.styled_text import visible_line
@@ -23,7 +24,7 @@ _COULD_NOT_RUN = frozenset({FAILED, 126, 127})
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-n", "count", type=click.IntRange(2, 100), default=5, show_default=True, help="Number of runs.")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
-@declaring.no_default_upstreams_option
+@no_default_upstreams_option
 @click.option("--fail-on-findings", is_flag=True, help="Exit with 1 if runs diverge or a chain is broken.")
 @click.option("--show-output", is_flag=True, help="Print what the command prints, to stderr.")
 @declaring.json_option

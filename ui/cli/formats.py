@@ -17,6 +17,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.chat_templates import put_derived
 from weaklink.ui.cli.console import print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_text
+from weaklink.ui.cli.format_options import FileOrAddress
 from weaklink.ui.json_types.rules import DetectionJson, FormatJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
 
@@ -31,7 +32,7 @@ _INDENT = 17
 @click.option(
     "--derive",
     metavar="TEMPLATE",
-    type=declaring.FileOrAddress(exists=True, dir_okay=False),
+    type=FileOrAddress(exists=True, dir_okay=False),
     help="Print the format in which this chat template shows calls, as TOML for --chat-template.",
 )
 @declaring.json_option

@@ -12,14 +12,14 @@ from weaklink.storage import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.cli.discovery import discovered_paths
+from weaklink.ui.cli.engine_options import block_size_option, engine_of, engine_option, ray_address_option
 from weaklink.ui.cli.files import STDIN
+from weaklink.ui.cli.format_options import chat_template_option, kept_table
 from weaklink.ui.cli.import_rounds import import_new
 from weaklink.ui.cli.paths import separate_files
-from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import kept_table
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, suggested
 from weaklink.ui.cli.watch import watch_paths
-from weaklink.ui.importing.engine import engine_of
 from weaklink.ui.importing.unchanged_files import ImportOptions
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
@@ -36,7 +36,7 @@ _COULD_NOT_RUN = 2
 @click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
-@declaring.chat_template_option
+@chat_template_option
 @click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")
 @click.option(
@@ -52,10 +52,10 @@ _COULD_NOT_RUN = 2
     help="Inspect into Parquet files in DIR (a folder or URL) instead of the database; an interrupted run continues. "
     "See docs/scaling.md.",
 )
-@declaring.engine_option
-@declaring.block_size_option
-@declaring.ray_address_option
-@declaring.redaction_options
+@engine_option
+@block_size_option
+@ray_address_option
+@redaction_options
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option

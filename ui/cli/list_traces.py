@@ -22,12 +22,13 @@ from weaklink.ui.cli.store_options import (
 )
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines, hit_object
-from weaklink.ui.views.styled_text import Line, counted
+from weaklink.ui.views.styled_text import Line, counted, visible_line
 from weaklink.ui.views.trace_columns import (
     ORDER_WORDS,
     ORDERS_BY_WORD,
     TRACE_COLUMNS,
     ListedTrace,
+    find_column,
     fitted,
     forks_grouped,
     summary_object,
@@ -37,6 +38,26 @@ from weaklink.ui.views.trace_columns import (
 _WIDE = 130
 _NOT_COMPLETE = "interrupted; the list is not complete"
 _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
+
+_COLUMN_NAMES = ", ".join(column.heading for column in TRACE_COLUMNS.values())
+
+
+class ColumnsType(click.ParamType[tuple[str, ...]]):
+    """Names of columns, separated by commas."""
+
+    name = "columns"
+
+    def convert(
+        self, value: str | tuple[str, ...], param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        """The keys of the columns. Raises BadParameter."""
+        if isinstance(value, tuple):
+            return value
+        found = [(name.strip(), find_column(name.strip())) for name in value.split(",")]
+        unknown = next((name for name, column in found if column is None), None)
+        if unknown is not None:
+            self.fail(f"there is no column `{visible_line(unknown)}`; the columns are {_COLUMN_NAMES}", param, ctx)
+        return tuple(column.key for _, column in found if column is not None)
 
 
 @declaring.command("list")
@@ -49,10 +70,10 @@ _IN_A_PIPE = tuple(key for key in TRACE_COLUMNS if key not in ("age", "map"))
     "--sort",
     default="newest",
     show_default=True,
-    type=click.Choice(("newest", "broken", "certainty", "longest", "errors", "tokens")),
+    type=click.Choice(tuple(ORDERS_BY_WORD)),
     help="Order; `broken` puts broken traces first, the newest of them on top.",
 )
-@click.option("--columns", type=declaring.ColumnsType(), help=f"Columns, separated by commas, of {declaring.COLUMNS}.")
+@click.option("--columns", type=ColumnsType(), help=f"Columns, separated by commas, of {_COLUMN_NAMES}.")
 @click.option("--header", is_flag=True, help="Print the column names in a pipe too.")
 @declaring.json_option
 @declaring.database_option

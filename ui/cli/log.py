@@ -33,8 +33,8 @@ from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import StoreSink
 from weaklink.ui.cli.console import interrupt_on_signals, print_lines, screen_width
 from weaklink.ui.cli.files import STDIN, read_tool_file
+from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
 from weaklink.ui.views.diagnostic import diagnostic_lines
 from weaklink.ui.views.styled_text import Line, Run, counted
 
@@ -61,7 +61,7 @@ class Form(StrEnum):
     NDJSON = "ndjson"
 
 
-FORM_CHOICES = ("auto", *(form.value for form in Form))
+FORM_CHOICES = (AUTO, *(form.value for form in Form))
 
 
 def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:

@@ -30,7 +30,7 @@ from weaklink.storage.probe_runs import ProbeRunRecord
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.declaring import INTERRUPTED
-from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.format_options import expected_format_name
 from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.experiments.probing import (
     ProbeFiles,

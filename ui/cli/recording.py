@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
 
+import click
 from msgspec.structs import replace
 
 from weaklink.inspector.capture.events import ExchangeFacts, RecordEvent, Sink, TraceStarted
+from weaklink.inspector.capture.proxy.config import DEFAULT_PORT
 from weaklink.inspector.capture.recorder import Recorder
 from weaklink.inspector.capture.recorder_process import ForwarderConnection, RecorderProcess, RecorderReport
 from weaklink.inspector.capture.redacting import Redacts
@@ -30,6 +32,20 @@ _ENDS = {
     ExchangeEnd.TIMED_OUT: "timed out",
     ExchangeEnd.NOT_STORED: "the recording stopped",
 }
+
+port_option = click.option(
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    metavar="N",
+    help="The port to listen on; 0 for any free port.",
+)
+
+no_default_upstreams_option = click.option(
+    "--no-default-upstreams",
+    is_flag=True,
+    help="Refuse requests to servers that neither --upstream nor an environment variable names.",
+)
 
 
 def start_recording(

@@ -24,7 +24,7 @@ from weaklink.storage import open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
-from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, start_recording
+from weaklink.ui.cli.recording import RequestLines, RunSink, loss_lines, port_option, start_recording
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.replaying import (
     KeptDivergence,
@@ -53,7 +53,7 @@ DIVERGED = 3
 @click.option("--allow-unused", is_flag=True, help="Accept recorded requests that are never made.")
 @click.option(
     "--on-divergence",
-    type=click.Choice(("stop", "nearest", "live")),
+    type=click.Choice([choice.value for choice in OnDivergence]),
     default="stop",
     show_default=True,
     help="The answer to a request that matches nothing: an error, the most similar answer, or the upstream's.",
@@ -81,7 +81,7 @@ DIVERGED = 3
     is_flag=True,
     help="Print addresses for clients as variables, and answer them until Ctrl-C.",
 )
-@declaring.port_option
+@port_option
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
 @declaring.database_option
 @declaring.color_option

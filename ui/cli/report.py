@@ -25,11 +25,12 @@ from weaklink.storage.statistics import keys_of
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.html_page import html_page
 from weaklink.ui.reports.static_report import GENERATOR, StaticReport, report_html, trace_file_name, worst_chains
 from weaklink.ui.views.styled_text import counted, visible_line
@@ -52,9 +53,8 @@ _GROUPS = ((), (GroupKey.DAY,), (GroupKey.MODEL,), (GroupKey.MODEL, GroupKey.COD
 )
 @click.option("--force", is_flag=True, help="Write even into a folder that contains other files; they are kept.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
-@declaring.jobs_options
+@jobs_options
 @declaring.database_option
-@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,

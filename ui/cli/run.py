@@ -27,9 +27,21 @@ from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.recording import RequestLines, RunSink, print_trouble, recording_summary, start_recording
-from weaklink.ui.cli.redaction_options import redactor_of
-from weaklink.ui.cli.server_parser_options import expected_format_name
+from weaklink.ui.cli.format_options import (
+    chat_template_option,
+    expected_format_name,
+    expected_format_option,
+    server_parser_option,
+)
+from weaklink.ui.cli.recording import (
+    RequestLines,
+    RunSink,
+    no_default_upstreams_option,
+    print_trouble,
+    recording_summary,
+    start_recording,
+)
+from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
 from weaklink.ui.cli.store_options import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
@@ -59,13 +71,13 @@ _SESSION_COLUMNS = ("status", "id", "title", "break")
 @click.option("--upstream", metavar="URL", help="The server to forward to, for all clients.")
 @click.option("--check", is_flag=True, help="Exit with 1 if the command succeeded but a trace is broken or aborted.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing at the end.")
-@declaring.no_default_upstreams_option
-@declaring.expected_format_option
-@declaring.server_parser_option
-@declaring.chat_template_option
+@no_default_upstreams_option
+@expected_format_option
+@server_parser_option
+@chat_template_option
 @click.option("--run-id", hidden=True, help="The id of the run, for `weaklink doctor`.")
 @click.option("--experiment", default="", hidden=True, help="The source of the traces, for `weaklink doctor`.")
-@declaring.redaction_options
+@redaction_options
 @declaring.database_option
 @declaring.color_option
 def run(

@@ -9,7 +9,7 @@ import click
 from msgspec import Struct, structs
 
 from weaklink.inspector.chain import metrics_groups
-from weaklink.inspector.chain.metrics import MEASURES, MeasureKind, estimate
+from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from weaklink.inspector.checks.schema_complexity import SchemaComplexity, schema_complexity
 from weaklink.inspector.errors import UnknownFormatError, UnreadableFileError
 from weaklink.inspector.importers.blocks import Block
@@ -24,11 +24,12 @@ from weaklink.storage.statistics import keys_of, prompt_of
 from weaklink.ui.cli import declaring, stats_options
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.json_types.statistics import (
     ComparisonJson,
@@ -58,7 +59,7 @@ _MOST_PROMPTS = 100
 @click.option(
     "--min",
     "fewest",
-    default=declaring.FEWEST_TRACES,
+    default=FEWEST,
     show_default=True,
     type=click.IntRange(min=2),
     metavar="N",
@@ -67,11 +68,10 @@ _MOST_PROMPTS = 100
 @click.option("--expected", "expected_path", metavar="FILE", help="JSON lines with the expected calls of each task.")
 @click.option("--source", metavar="NAME", help="Treat every PATH as this source instead of detecting it.")
 @click.option("--full", is_flag=True, help="Show every group with every measure.")
-@declaring.jobs_options
+@jobs_options
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def stats(
     ctx: click.Context,

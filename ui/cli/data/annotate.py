@@ -25,12 +25,13 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import column_map, map_option, map_rows, rejected_rows
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.paths import is_path, placed_files, records_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, recover_traces, trace_ids
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
-from weaklink.ui.importing.engine import EngineOptions, needs_blocks, takes_engine
+from weaklink.ui.importing.engine import EngineOptions, needs_blocks
 from weaklink.ui.importing.file_places import PlacedFile
 from weaklink.ui.views.styled_text import counted
 
@@ -50,9 +51,8 @@ _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @map_option
-@declaring.jobs_options
+@jobs_options
 @declaring.database_option
-@takes_engine
 @click.pass_context
 def annotate(
     ctx: click.Context,

@@ -31,8 +31,8 @@ _SKIPPED = 1
 
 
 @declaring.command("convert")
-@click.argument("file", default=declaring.STDIN)
-@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.argument("file", default=STDIN)
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option("--to", "target", required=True, metavar="NAME", help="The output format.")
 @click.option("--tools", "tool_file", metavar="FILE", help="JSON file with the tools, for lines that name none.")
 @map_option

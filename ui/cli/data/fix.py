@@ -194,9 +194,7 @@ _SKIPPED = 1
 @click.option("--unsafe", is_flag=True, help="Also apply unsafe repairs, which may not be what was meant.")
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
-@click.option(
-    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
-)
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
 @click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
 @declaring.json_option
 @declaring.color_option

@@ -9,6 +9,7 @@ import click
 from msgspec import Struct, field
 
 from weaklink.inspector.dataset.data_files import DataRow, RejectedRow
+from weaklink.inspector.dataset.faults_to_inject import KINDS
 from weaklink.inspector.dataset.injection import DEFAULT_RATES, InjectedRow, NotInjected, inject_faults, known_kinds
 from weaklink.inspector.dataset.loss_marks import Trainer
 from weaklink.inspector.dataset.rows import RowWriter
@@ -18,7 +19,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import column_map, making_options, map_rows, paths_argument, rejected_rows, row_output
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _RESERVE = 1_000
@@ -31,9 +32,7 @@ _MOST_OF_ONE = 8
 @click.option(
     "--rates",
     metavar="KIND=N,...",
-    help="Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: wrong-type, wrong-value, "
-    "missing-required, unknown-key, enum-violation, wrong-tool-name, malformed-json, malformed-tags, "
-    "truncated-stream, drafted-in-reasoning, wrong-format, timeout, forbidden, empty-result.",
+    help=f"Which kinds of faults, and how often each: wrong-type=3,timeout=1. Kinds: {', '.join(KINDS)}.",
 )
 @click.option(
     "--share",
@@ -45,7 +44,7 @@ _MOST_OF_ONE = 8
 )
 @click.option(
     "--trainer",
-    type=click.Choice(("openai", "axolotl", "llama-factory", "ms-swift", "none")),
+    type=click.Choice([trainer.value for trainer in Trainer]),
     default="openai",
     show_default=True,
     help="Whose mark leaves the message with the fault out of the loss: weight: 0, train: false, loss_weight: 0, "
@@ -53,7 +52,6 @@ _MOST_OF_ONE = 8
 )
 @click.option("--only-injected", is_flag=True, help="Omit the copies of the rows: one injected row for each row.")
 @making_options
-@takes_engine
 @click.pass_context
 def inject(
     ctx: click.Context,

@@ -31,9 +31,9 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import LineIndex, Range
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.check import check_report, exit_code
+from weaklink.ui.cli.check import check_report, exit_code, judging_options
 from weaklink.ui.cli.check_baseline import write_baseline
-from weaklink.ui.cli.check_settings import CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
@@ -46,7 +46,8 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.check_report import (
     BROKEN,
     CheckedDiagnostic,
@@ -69,10 +70,10 @@ _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPL
 
 @declaring.command("lint")
 @paths_argument
-@declaring.judging_options
+@judging_options
 @click.option(
     "--fail-on",
-    type=click.Choice([*(severity.value for severity in Severity), "never"]),
+    type=click.Choice([*(severity.value for severity in Severity), NEVER]),
     help="Exit with 1 from this severity up.  [default: error]",
 )
 @click.option("--allow-skipped", is_flag=True, default=None, help="Do not fail for rows that could not be read.")
@@ -84,14 +85,13 @@ _SET_RULES = frozenset({training.DUPLICATE_SAMPLE, training.NEAR_DUPLICATE_SAMPL
 @click.option(
     "--context",
     type=click.IntRange(min=1),
-    default=declaring.CONTEXT_WINDOW,
+    default=CONTEXT_WINDOW,
     show_default=True,
     help="The context in tokens.",
 )
-@declaring.jobs_options
+@jobs_options
 @rejected_option
 @declaring.color_option
-@takes_engine
 @click.pass_context
 def lint(
     ctx: click.Context,

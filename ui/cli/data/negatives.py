@@ -33,7 +33,7 @@ from weaklink.ui.cli.data.options import (
     row_output,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _POOL_ROWS = 2_000
@@ -54,13 +54,12 @@ _RESERVE = 1_000
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(("tool-removed", "irrelevant-tools", "already-given")),
+    type=click.Choice(KINDS),
     help="Make only this kind. Can be repeated.",
 )
 @click.option("--leave-open", is_flag=True, help="Omit the last answer, for a model to write.")
 @click.option("--only-negatives", is_flag=True, help="Omit the copies of the rows, and make all possible negatives.")
 @making_options
-@takes_engine
 @click.pass_context
 def negatives(
     ctx: click.Context,

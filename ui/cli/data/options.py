@@ -14,6 +14,7 @@ from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_dat
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 from weaklink.ui.importing.worker_process import collect_rarely
@@ -43,7 +44,7 @@ output_option = click.option(
     "--output", metavar="FILE", help="Write rows to FILE, as Parquet if its name ends in .parquet.  [default: stdout]"
 )
 
-making_options = declaring.all_of(output_option, rejected_option, declaring.jobs_options, seed_option)
+making_options = declaring.all_of(output_option, rejected_option, jobs_options, seed_option)
 
 _Answer = TypeVar("_Answer")
 _Answer_co = TypeVar("_Answer_co", covariant=True)

@@ -38,7 +38,8 @@ from weaklink.ui.cli.data.options import (
     row_output,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
 _ROWS_AT_ONCE = 200
@@ -51,14 +52,13 @@ _ROWS_AT_ONCE = 200
     "formats",
     multiple=True,
     metavar="NAME,...",
-    help="The formats to write.  [default: hermes, mistral, llama3, qwen, functionary, openai, claude, gemini, "
-    "pythonic, react, json_schema]",
+    help=f"The formats to write.  [default: {', '.join(FORMATS)}]",
 )
-@click.option("--from", "source", default=declaring.AUTO, show_default=True, metavar="NAME", help="The input format.")
+@click.option("--from", "source", default=AUTO, show_default=True, metavar="NAME", help="The input format.")
 @click.option(
     "--as",
     "layout",
-    type=click.Choice(("messages", "sharegpt", "trl", "axolotl", "llama-factory")),
+    type=click.Choice([layout.value for layout in RowLayout]),
     default="messages",
     show_default=True,
     help="The shape of the rows. The last three have separate fields for calls, one row per scenario.",
@@ -79,8 +79,7 @@ _ROWS_AT_ONCE = 200
 @click.option("--tokenizer", metavar="FILE", help="Count tokens by this tokenizer.json, as the column `tokens`.")
 @output_option
 @rejected_option
-@declaring.jobs_options
-@takes_engine
+@jobs_options
 @click.pass_context
 def render(
     ctx: click.Context,

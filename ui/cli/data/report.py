@@ -37,7 +37,8 @@ from weaklink.ui.cli.data.options import (
     row_output,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.reports.static_report import set_lines, set_page
 from weaklink.ui.views.styled_text import counted
 
@@ -69,12 +70,11 @@ _OTHERS, _NO_VALUE = "(other values)", "(none)"
     type=click.Path(exists=True, dir_okay=False),
     help="Count the tokens of each row as this chat template renders it; needs --tokenizer.",
 )
-@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
 @output_option
 @declaring.json_option
-@declaring.jobs_options
+@jobs_options
 @rejected_option
-@takes_engine
 @click.pass_context
 def report(
     ctx: click.Context,

@@ -31,8 +31,9 @@ from weaklink.ui.cli.data.options import (
     row_output,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.stats_options import read_expected
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import visible_line
 
 _COLUMN = "score"
@@ -47,12 +48,11 @@ _COLUMN = "score"
 @click.option(
     "--by", type=click.Choice(["tool", "model"]), default="tool", show_default=True, help="Group the table by this."
 )
-@click.option("--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format.")
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format.")
 @output_option
 @declaring.json_option
-@declaring.jobs_options
+@jobs_options
 @rejected_option
-@takes_engine
 @click.pass_context
 def score(
     ctx: click.Context,

@@ -38,7 +38,8 @@ from weaklink.ui.cli.data.options import (
     seed_option,
 )
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
-from weaklink.ui.importing.engine import EngineOptions, takes_engine
+from weaklink.ui.cli.engine_options import jobs_options
+from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.segment_json import diagnostic_object
 from weaklink.ui.views.styled_text import counted, visible_line
 
@@ -96,13 +97,10 @@ class VerifiedCandidate(Struct, frozen=True):
     "--select", multiple=True, metavar="RULES", help="Rules that make a candidate fail, instead of the verifier's own."
 )
 @click.option("--ignore", multiple=True, metavar="RULES", help="Rules that never make a candidate fail.")
-@click.option(
-    "--format", default=declaring.AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`."
-)
-@declaring.jobs_options
+@click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
+@jobs_options
 @seed_option
 @declaring.json_option
-@takes_engine
 @click.pass_context
 def verify(
     ctx: click.Context,
