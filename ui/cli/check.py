@@ -1,26 +1,26 @@
 """`weaklink check`: inspect files without a database, for people and for CI."""
 
-import shutil
 import sys
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TextIO, cast
+from typing import TextIO
 
 import click
 
 from weaklink.inspector.atomic_write import whole_file
+from weaklink.inspector.rules.catalogue import words_of
 from weaklink.inspector.rules.rule import Severity
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.check_baseline import write_baseline
 from weaklink.ui.cli.check_files import check_file
-from weaklink.ui.cli.check_settings import NEVER, CheckArguments, CheckSettings, check_settings
+from weaklink.ui.cli.check_settings import NEVER, CheckConfig, CheckSettings, check_settings
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import is_own_database, separate_files
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
-from weaklink.ui.reports.check_output import CheckJson, CheckLines
+from weaklink.ui.reports.check_output import CheckJson, CheckLines, copy_spool, text_spool
 from weaklink.ui.reports.check_report import (
     BROKEN,
     CheckedFile,
@@ -29,9 +29,6 @@ from weaklink.ui.reports.check_report import (
     CheckTotals,
     UnreadRecord,
 )
-
-_FOUND, _COULD_NOT_RUN = 1, 2
-_IN_MEMORY_BYTES = 8 << 20
 
 
 class ReportFileType(click.ParamType[tuple[str, str]]):
@@ -140,21 +137,35 @@ def check(
       weaklink check logs/ --baseline baseline.json --output sarif > weaklink.sarif
       weaklink check logs/ --write-report gitlab=gl-code-quality-report.json
     """
-    arguments = CheckArguments(
-        source, format, select, ignore, fail_on, baseline, allow_skipped=allow_skipped, strict=strict
+    given = CheckConfig(
+        select=words_of(select),
+        ignore=words_of(ignore),
+        fail_on=fail_on,
+        format=format,
+        source=source,
+        baseline=baseline,
+        allow_skipped=allow_skipped,
+        strict=strict,
     )
-    settings = check_settings(arguments, config_file, no_config=no_config)
+    settings = check_settings(given, config_file, no_config=no_config)
     report = check_report(output, settings, color, report_files)
-    totals, is_whole = _checked(paths, settings, report, jobs)
+    totals, checked_paths, is_whole = CheckTotals(), list[str](), True
+    for file in _checked(paths, settings, report, jobs):
+        report.file(file)
+        totals.add(file)
+        checked_paths.append(file.path)
+        is_whole = is_whole and not file.is_failure
+    totals.gone = settings.baseline.gone(checked_paths, settings.rules)
     report.close(totals)
     if not totals.traces:
         print_notice("no trace could be read")
         for path in filter(is_own_database, paths):
             print_notice(f"{path} is a database of weaklink, and `check` reads files: see `weaklink list --db {path}`")
-    if new_baseline is not None and not is_whole:
+    if new_baseline is not None and not (is_whole and totals.traces):
         print_notice(f"{new_baseline} was not written: not everything could be read")
-    if not totals.traces or (new_baseline is not None and not is_whole):
-        ctx.exit(_COULD_NOT_RUN)
+        ctx.exit(COULD_NOT_RUN)
+    if not totals.traces:
+        ctx.exit(COULD_NOT_RUN)
     if new_baseline is not None:
         write_baseline(new_baseline, settings.baseline.met())
         ctx.exit(0)
@@ -164,7 +175,7 @@ def check(
 def exit_code(settings: CheckSettings, totals: CheckTotals) -> int:
     """1 if a new fault is at least as severe as `--fail-on`, or a new broken chain counts for it, else 0."""
     counts = {BROKEN: totals.broken, **{severity.value: totals.of(severity) for severity in Severity}}
-    return _FOUND if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
+    return FAILED if any(count and settings.fails(kind) for kind, count in counts.items()) else 0
 
 
 def check_report(
@@ -199,15 +210,14 @@ class _FileReport:
 
     def __init__(self, output: str, path: str, settings: CheckSettings) -> None:
         self._path = path
-        self._spool = tempfile.SpooledTemporaryFile(_IN_MEMORY_BYTES, "w+", encoding="utf-8", newline="\n")  # noqa: SIM115  # lives on
-        self.report = _machine_report(output, cast("TextIO", self._spool), settings)
+        self._spool = text_spool()
+        self.report = _machine_report(output, self._spool, settings)
 
     def close(self, totals: CheckTotals) -> None:
         """Write the file; raises UnwritableFileError."""
         self.report.close(totals)
-        self._spool.seek(0)
-        with whole_file(self._path) as out, self._spool:
-            shutil.copyfileobj(self._spool, out)
+        with whole_file(self._path) as out:
+            copy_spool(self._spool, out)
 
 
 class _CheckReports:
@@ -240,27 +250,14 @@ class _CheckReports:
 
 
 def _checked(
-    paths: tuple[str, ...], settings: CheckSettings, report: CheckReporter, jobs: EngineOptions
-) -> tuple[CheckTotals, bool]:
-    """The totals, and whether every file was read to its end and any trace was found."""
-    totals, is_whole = CheckTotals(), True
-    checked_paths: list[str] = []
+    paths: Sequence[str], settings: CheckSettings, report: CheckReporter, jobs: EngineOptions
+) -> Iterator[CheckedFile]:
+    """The summary of each file, in order, after its traces were reported."""
     if needs_blocks(paths) or not jobs.is_plain:
         from weaklink.ui.cli.check_blocks import check_blocks  # noqa: PLC0415  # plans and workers, which few runs need
 
-        for file in check_blocks(paths, settings.options, settings.baseline, report, jobs):
-            report.file(file)
-            totals.add(file)
-            checked_paths.append(file.path)
-            is_whole = is_whole and not file.is_failure
-        totals.gone = settings.baseline.gone(checked_paths, settings.rules)
-        return totals, is_whole and totals.traces > 0
+        yield from check_blocks(paths, settings.options, settings.baseline, report, jobs)
+        return
     with separate_files(paths) as files:
-        for placed in files:
-            file = check_file(placed, settings.options, settings.baseline, report)
-            report.file(file)
-            totals.add(file)
-            checked_paths.append(file.path)
-            is_whole = is_whole and not file.is_failure
-    totals.gone = settings.baseline.gone(checked_paths, settings.rules)
-    return totals, is_whole and totals.traces > 0
+        for file in files:
+            yield check_file(file, settings.options, settings.baseline, report)
