@@ -80,7 +80,7 @@ def _answer(folder: Path) -> str:
         (lambda _: ["--version"], 5),
         (lambda _: ["--help"], 12),
         (lambda _: ["rules", "J104"], 198),
-        (_segment, 145),
+        (_segment, 147),
         (_check, 356),
         (_list, 142),
     ],

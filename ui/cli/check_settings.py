@@ -22,7 +22,7 @@ from weaklink.inspector.rules.rule import Rule, Severity
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.check_baseline import Baseline, read_baseline
 from weaklink.ui.cli.check_files import CheckOptions
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
+from weaklink.ui.cli.declaring import WEAKLINK_TOML
 from weaklink.ui.reports.check_report import BROKEN
 
 NEVER = "never"

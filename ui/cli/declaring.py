@@ -13,6 +13,9 @@ from weaklink.inspector.scanning import lazy_pattern
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _Option = Callable[[Any], Any]
 
+WEAKLINK_TOML = "weaklink.toml"
+"""The name of configuration files."""
+
 # Exit codes, as `weaklink help exit-codes` lists them.
 FAILED, COULD_NOT_RUN, INTERRUPTED = 1, 2, 130
 

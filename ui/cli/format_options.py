@@ -9,8 +9,8 @@ from weaklink.inspector.formats.format_table import FormatTable, register_table
 from weaklink.inspector.formats.registry import find_format, registered_formats
 from weaklink.inspector.formats.server_parsers import formats_of_parser
 from weaklink.inspector.segmentation import AUTO
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
 from weaklink.ui.cli.console import print_notice
+from weaklink.ui.cli.declaring import WEAKLINK_TOML
 from weaklink.ui.cli.files import is_address
 
 server_parser_option = click.option(

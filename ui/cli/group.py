@@ -15,7 +15,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from weaklink.inspector.errors import WeaklinkError
 from weaklink.inspector.scanning import lazy_pattern
 from weaklink.inspector.version import __version__
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, INTERRUPTED
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, INTERRUPTED, WEAKLINK_TOML
 from weaklink.ui.views.styled_text import visible_line
 
 _BREAK = lazy_pattern(r"[\s\"'@><=;|&(:]")
@@ -205,7 +205,7 @@ def _register_formats() -> None:
         folder = Path.cwd()
     except OSError:  # the folder was deleted
         return
-    if any((place / "weaklink.toml").is_file() for place in (folder, *folder.parents)):
+    if any((place / WEAKLINK_TOML).is_file() for place in (folder, *folder.parents)):
         from weaklink.ui.cli.configured_formats import register_configured_formats  # noqa: PLC0415  # few folders need it
 
         register_configured_formats(folder)

@@ -7,8 +7,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
-from weaklink.ui.cli.configured_formats import WEAKLINK_TOML
-from weaklink.ui.cli.declaring import command
+from weaklink.ui.cli.declaring import WEAKLINK_TOML, command
 from weaklink.ui.cli.group import LISTS_ALL
 from weaklink.ui.json_types.outputs import OUTPUTS, output_schema
 from weaklink.ui.views.styled_text import visible_line
