@@ -46,6 +46,7 @@ _MOST_PRINTED = 5
 _PAGE = 500
 _MOST_VIOLATIONS = 1_000
 _MOST_PROMPTS = 100
+_expected = cache(stats_options.read_expected)
 
 
 @declaring.command("stats")
@@ -412,11 +413,6 @@ class BlockCounter(Struct, frozen=True):
         with placed_block(block) as file:
             left_out = counted.read(file, self.source)
         yield BlockStatistics(counted.sums, tuple(notices), left_out)
-
-
-@cache
-def _expected(path: str | None) -> stats_options.Expected:
-    return stats_options.read_expected(path)
 
 
 def count_blocks(paths: Sequence[str], counter: BlockCounter, jobs: EngineOptions) -> StatisticsSums:

@@ -30,11 +30,11 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice, screen_width
-from weaklink.ui.cli.data.options import NO_COLUMNS, column_map, paths_argument
+from weaklink.ui.cli.data.options import NO_COLUMNS, paths_argument
 from weaklink.ui.cli.data.record_copies import RecordCopy, copy_records, copy_text
 from weaklink.ui.cli.data.renamed_records import RenamedCopy, renamed_traces
 from weaklink.ui.cli.data.table_copies import TableCopy
-from weaklink.ui.cli.declaring import COULD_NOT_RUN
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
 from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
@@ -183,9 +183,6 @@ def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
     return RewrittenRecord("".join(part.text for turn in repair.trace.turns for part in turn.parts), repair.changes)
 
 
-_SKIPPED = 1
-
-
 @declaring.command("fix")
 @paths_argument
 @click.option("--output", metavar="FILE", help="Write the repaired copy of the one PATH to FILE.")
@@ -211,7 +208,7 @@ def fix(
     ignore: tuple[str, ...],
     format: str,
     source: str | None,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     as_json: bool,
     color: str,
 ) -> None:
@@ -232,7 +229,7 @@ def fix(
         raise click.UsageError("`--output` and `--out-dir` exclude each other.")
     if format != AUTO:
         find_format(format)
-    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, column_map(columns))
+    options = FixOptions(source, format, chosen_rules(select, ignore), unsafe, columns)
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
@@ -250,7 +247,7 @@ def fix(
     if not any(file.refused is None for file in files):
         ctx.exit(COULD_NOT_RUN)
     if any(file.skipped or (file.refused is not None and file.path in paths) for file in files):
-        ctx.exit(_SKIPPED)
+        ctx.exit(FAILED)
 
 
 def _fixed(path: str, target: str | None, options: FixOptions, report: FixReport) -> FixedFile:

@@ -17,8 +17,7 @@ from weaklink.inspector.dataset.samples import as_listed
 from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
-from weaklink.ui.cli.data.options import column_map, making_options, map_rows, paths_argument, rejected_rows, row_output
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
+from weaklink.ui.cli.data.options import exit_code, making_options, map_rows, paths_argument, rejected_rows, row_output
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
@@ -57,7 +56,7 @@ def inject(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     rates: str | None,
     share: float,
     only_injected: bool,
@@ -78,20 +77,17 @@ def inject(
       weaklink data inject train.jsonl --share 0.15 --seed 7 --output train.recovery.jsonl
       weaklink data inject train.parquet --only-injected --rates malformed-json=1 --output broken.parquet
     """
-    weights, renamed = _rates(rates), column_map(columns)
+    weights = _rates(rates)
     needed = 1.0 if only_injected else share / (1 - share)
     mix = _Mix(needed, copies=not only_injected)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_variants, seed=seed, rates=weights, needed=needed, trainer=Trainer(trainer))
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=renamed):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Injecting", columns=columns):
             if not isinstance(answer, RejectedRow):
                 mix.add(*answer, writer)
     for line in mix.summary():
         print_notice(line)
-    if not mix.rows:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(mix.rows, unread.count))
 
 
 def _variants(

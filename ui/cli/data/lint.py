@@ -38,7 +38,6 @@ from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
-    column_map,
     data_rows,
     map_rows,
     paths_argument,
@@ -95,7 +94,7 @@ def lint(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     output: str,
     report_files: tuple[tuple[str, str], ...],
     select: tuple[str, ...],
@@ -127,7 +126,6 @@ def lint(
       weaklink data lint data/ --eval test.parquet --tokenizer tokenizer.json --jobs 0
       weaklink data lint train.jsonl --select D7 --output sarif > train.sarif
     """
-    renamed = column_map(columns)
     given = CheckConfig(
         select=words_of(select),
         ignore=words_of(ignore),
@@ -144,7 +142,7 @@ def lint(
     left_out = _without_library(settings)
     work = RowLinter(
         format=settings.options.format,
-        set_format=_set_format(paths, settings.options.format, renamed),
+        set_format=_set_format(paths, settings.options.format, columns),
         tokenizer=tokenizer,
         context=context,
         select=tuple(settings.options.select),
@@ -155,9 +153,9 @@ def lint(
     report = check_report(output, settings, color, report_files)
     with rejected_rows(rejected, paths) as unread:
         unread.is_silent = True
-        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, renamed))
+        linting = _Linting(settings, report, _finder(settings.rules - left_out, eval_paths, columns))
         totals = linting.run(
-            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True, columns=renamed)
+            map_rows(paths, work, unread, jobs=jobs, label="Linting", keep_rejected=True, columns=columns)
         )
     unchecked = {training.LEAKED_SAMPLE: not eval_paths, training.CUT_BY_BUDGET: tokenizer is None}
     checked_rules = settings.rules - left_out - {rule for rule, is_unchecked in unchecked.items() if is_unchecked}
@@ -319,15 +317,9 @@ class RowLinter(Struct, frozen=True):
         )
 
 
-@cache
-def _tokenizer(path: str) -> TokenizerFile:
-    return TokenizerFile(path)
-
-
-@cache
-def _redactor() -> Redactor:
-    """The redactor of this process; it caches texts without secrets, which many rows share."""
-    return Redactor()
+_tokenizer = cache(TokenizerFile)
+_redactor = cache(Redactor)
+"""The redactor of this process; it caches texts without secrets, which many rows share."""
 
 
 def _opening(sample: Sample) -> tuple[int, str, str]:

@@ -1,6 +1,7 @@
 """`weaklink data negatives`: make samples without a call; verify for each that no offered tool fits."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from itertools import islice
 from math import ceil
@@ -24,15 +25,14 @@ from weaklink.inspector.importers.source import JsonObject
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    column_map,
     data_rows,
+    exit_code,
     making_options,
     map_rows,
     paths_argument,
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
 
@@ -65,7 +65,7 @@ def negatives(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     share: float,
     kinds: tuple[str, ...],
     leave_open: bool,
@@ -86,22 +86,18 @@ def negatives(
       weaklink data negatives train.jsonl --share 0.3 --seed 7 --output train.balanced.jsonl
       weaklink data negatives train.jsonl --only-negatives --leave-open --output questions.jsonl
     """
-    renamed = column_map(columns)
-    pool = tool_pool(islice(data_rows(paths, renamed), _POOL_ROWS))
+    pool = tool_pool(islice(data_rows(paths, columns), _POOL_ROWS))
     options = NegativeOptions(seed, kinds or KINDS, leave_open, pool)
     mix = _Balance(share, copies=not only_negatives)
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
         work = partial(_made, options=options)
-        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=renamed):
+        for answer in map_rows(paths, work, unread, jobs=jobs, label="Negatives", columns=columns):
             if not isinstance(answer, RejectedRow):
                 row, calls, found = answer
                 mix.add(row, found, writer, calls=calls)
     for line in mix.summary():
         print_notice(line)
-    if not mix.rows:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(mix.rows, unread.count))
 
 
 def _made(row: DataRow, *, options: NegativeOptions) -> tuple[JsonObject, bool, NegativeRow | NoNegative]:

@@ -14,14 +14,25 @@ from weaklink.inspector.dataset.data_files import DataRow, RejectedRow, find_dat
 from weaklink.inspector.importers.blocks import Block
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice, progress_bar
+from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.engine import IN_PROCESS, EngineOptions
 from weaklink.ui.importing.worker_process import collect_rarely
 
+
+def _column_map(_: click.Context, __: click.Parameter, words: Iterable[str]) -> Mapping[str, str]:
+    """The names of a row's members, and the members that they are read as. Raises BadParameter."""
+    pairs = [pair.partition("=") for word in words for pair in word.split(",") if pair.strip()]
+    if any(not equals or not name.strip() or not member.strip() for name, equals, member in pairs):
+        raise click.BadParameter("expected NAME=MEMBER, such as question=prompt", param_hint="--map")
+    return {name.strip(): member.strip() for name, _, member in pairs}
+
+
 map_option = click.option(
     "--map",
     "columns",
+    callback=_column_map,
     multiple=True,
     metavar="NAME=MEMBER,...",
     help="Read the rows' member NAME as MEMBER: --map question=prompt,reply=completion. Can be repeated.",
@@ -62,6 +73,11 @@ NO_CALLS = (
 
 NO_ANSWERS = "no row has an answer: the set has prompts only, whose tools and references were read"
 """The same for a set of prompts."""
+
+
+def exit_code(rows: int, failed: object) -> int:
+    """2 if no row could be read, 1 if one `failed`, else 0."""
+    return FAILED if rows and failed else 0 if rows else COULD_NOT_RUN
 
 
 @contextmanager
@@ -149,14 +165,6 @@ def data_rows(paths: Sequence[str], columns: Mapping[str, str] = NO_COLUMNS) -> 
     for row in rows.read_data(paths):
         if isinstance(row, DataRow):
             yield row.renamed(columns) if columns else row
-
-
-def column_map(words: Iterable[str]) -> Mapping[str, str]:
-    """The value of `--map`: the name of a row's member, and the member that it is read as. Raises BadParameter."""
-    pairs = [pair.partition("=") for word in words for pair in word.split(",") if pair.strip()]
-    if any(not equals or not name.strip() or not member.strip() for name, equals, member in pairs):
-        raise click.BadParameter("expected NAME=MEMBER, such as question=prompt", param_hint="--map")
-    return {name.strip(): member.strip() for name, _, member in pairs}
 
 
 def _answers(

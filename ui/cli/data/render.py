@@ -1,7 +1,7 @@
 """`weaklink data render`: write each scenario in many formats, one row each, or in the layout of a trainer."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -29,7 +29,7 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.data.options import (
-    column_map,
+    exit_code,
     map_rows,
     output_option,
     paths_argument,
@@ -37,7 +37,6 @@ from weaklink.ui.cli.data.options import (
     rejected_rows,
     row_output,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.styled_text import counted
@@ -85,7 +84,7 @@ def render(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     formats: tuple[str, ...],
     source: str,
     layout: str,
@@ -111,7 +110,7 @@ def render(
     """
     template = _template(chat_template, excludes=bool(formats) or layout != RowLayout.MESSAGES)
     # The rows of TRL have what templates read: arguments as objects, and tools in OpenAI's form.
-    shape, renamed = RowLayout.TRL if template else RowLayout(layout), column_map(columns)
+    shape = RowLayout.TRL if template else RowLayout(layout)
     names = tuple(word for piece in formats for word in piece.replace(",", " ").split())
     if names and shape in STRUCTURED:
         raise click.UsageError(
@@ -128,7 +127,7 @@ def render(
     work = partial(_rendered, targets=targets, source=source_format, layout=shape, tokenizer=tokenizer)
     scenarios = 0
     with row_output(output, paths) as writer, rejected_rows(rejected, paths) as unread:
-        answers = map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=renamed)
+        answers = map_rows(paths, work, unread, jobs=jobs, label="Rendering", columns=columns)
         for answer in answers if template is None else _with_text(answers, template, tokenizer):
             if isinstance(answer, RejectedRow):
                 unread.add(answer)
@@ -141,8 +140,7 @@ def render(
                     writer.write(one.value)
                     written[one.format] += 1
     _print_counts(scenarios, written, skipped, has_forms=shape not in STRUCTURED)
-    if not scenarios or unread.count:
-        ctx.exit(FAILED if scenarios else COULD_NOT_RUN)
+    ctx.exit(exit_code(scenarios, unread.count))
 
 
 def _template(file: str | None, *, excludes: bool) -> ChatTemplate | None:

@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -32,12 +32,11 @@ from weaklink.ui.cli.data.options import (
     NO_ANSWERS,
     NO_CALLS,
     RejectedRows,
-    column_map,
+    exit_code,
     map_rows,
     paths_argument,
     seed_option,
 )
-from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.importing.engine import EngineOptions
 from weaklink.ui.views.segment_json import diagnostic_object
@@ -106,7 +105,7 @@ def verify(
     ctx: click.Context,
     paths: tuple[str, ...],
     *,
-    columns: tuple[str, ...],
+    columns: Mapping[str, str],
     verifiers: tuple[str, ...],
     kept: str | None,
     rejected: str | None,
@@ -149,7 +148,6 @@ def verify(
     for name in options.verifiers:
         find_verifier(name)
     select_rules((*options.select, *options.ignore))
-    renamed = column_map(columns)
     k_values = _numbers(ks)
     scores = _two_numbers(score_values)
     inputs = find_data_files(paths)
@@ -160,7 +158,7 @@ def verify(
         spool = stack.enter_context(tempfile.TemporaryFile("w+", encoding="ascii", newline="\n"))
         sampling = _Sampling(spool if best_of or groups_file else None, best_of, seed)
         rows = map_rows(
-            paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=renamed
+            paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=columns
         )
         _take(rows, sampling, output, unread, as_json=as_json)
         if best_of is not None:
@@ -173,10 +171,7 @@ def verify(
             writer.write(report)
     for line in sampling.summary(k_values):
         print_notice(line)
-    if not sampling.count:
-        ctx.exit(COULD_NOT_RUN)
-    if unread.count or sampling.passed < sampling.count:
-        ctx.exit(FAILED)
+    ctx.exit(exit_code(sampling.count, unread.count or sampling.passed < sampling.count))
 
 
 def _take(
