@@ -3,6 +3,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum, StrEnum, auto
 from pathlib import Path, PurePath
@@ -125,21 +126,12 @@ class LoggedSession:
         self,
         logger: TraceLogger,
         sink: LastTurn,
-        *,
+        faults: "LiveFaults",
         form: Form | None,
-        format: str,
-        model: str,
-        prompt: str,
-        tools: tuple[ToolDefinition, ...],
-        name: str,
         color: str,
     ) -> None:
-        self._logger, self._sink = logger, sink
-        self._form, self._prompt, self._color = form, prompt, color
-        self._tools = tools
-        self._faults = LiveFaults(
-            format=format, model=model, prompt=prompt, tools=tools, name=name, width=screen_width()
-        )
+        self._logger, self._sink, self._faults = logger, sink, faults
+        self._form, self._color = form, color
         self._turn: LoggedTurn | None = None
         self._start = b""
         self._text = incremental_decoder()
@@ -148,7 +140,7 @@ class LoggedSession:
     def feed(self, raw: bytes) -> None:
         """Record a piece of the input."""
         if self._turn is None:
-            self._turn = self._logger.assistant(prompt=self._prompt, tools=self._tools)
+            self._turn = self._logger.assistant(prompt=self._faults.prompt, tools=self._faults.tools)
         if self._form is None:
             self._start += raw
             self._form = detect_form(self._start)
@@ -203,8 +195,9 @@ class LoggedSession:
 
     def _summary(self) -> Line:
         faults = self._faults
-        errors, warnings = _count(faults.found, Severity.ERROR), _count(faults.found, Severity.WARNING)
-        facts = [counted(faults.calls, "call"), counted(errors, "error"), counted(warnings, "warning")]
+        severities = Counter(diagnostic.rule.severity for diagnostic in faults.found)
+        facts = [counted(faults.calls, "call")]
+        facts += [counted(severities[severity], severity.value) for severity in (Severity.ERROR, Severity.WARNING)]
         lost = self._logger.mistakes.count
         text = f"weaklink: recorded one turn as {faults.format}: {', '.join(facts)}"
         text += f"; {counted(self._sink.dropped, 'event')} dropped" if self._sink.dropped else ""
@@ -215,10 +208,6 @@ class LoggedSession:
         if lines:
             print_lines(lines, color=self._color, stream=sys.stderr)
             sys.stderr.flush()
-
-
-def _count(diagnostics: list[Diagnostic], severity: Severity) -> int:
-    return sum(diagnostic.rule.severity is severity for diagnostic in diagnostics)
 
 
 class LiveFaults:
@@ -233,11 +222,11 @@ class LiveFaults:
         format: str = AUTO,
         model: str = "",
         prompt: str = "",
-        tools: Sequence[ToolDefinition] = (),
+        tools: tuple[ToolDefinition, ...] = (),
         name: str = "",
         width: int = 80,
     ) -> None:
-        self._model, self._prompt, self._tools = model, prompt, tools
+        self.prompt, self.tools, self._model = prompt, tools, model
         self._name, self._width = name, width
         self._pieces: list[str] = []
         self._length, self._detect_at = 0, _FIRST_DETECTION
@@ -277,7 +266,7 @@ class LiveFaults:
         self._detect_at *= 2
         if detection.confidence < _CERTAIN and self._length < _LAST_DETECTION and not at_end:
             return []
-        self._segmenter = Segmenter(detection.format, prompt=self._prompt, tools=self._tools)
+        self._segmenter = Segmenter(detection.format, prompt=self.prompt, tools=self.tools)
         return self._fed(self._segmenter, text)
 
     def _fed(self, segmenter: Segmenter, text: str) -> list[Line]:
@@ -458,16 +447,15 @@ def log(
         by_model.name if by_model is not None else AUTO
     )
     tools = read_tool_file(tool_file) if tool_file else ()
-    sink = _sink(where if to is None else to)
+    place = where if to is None else to
+    sink = LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))
     shown = name or ("" if file == STDIN else PurePath(file).name)
 
     def begin() -> LoggedSession:
         logger = TraceLogger(sink, name=shown, model=model, format="" if format == AUTO else format, redactor=redacts)
-        chosen = None if form == AUTO else Form(form)
         label = "<stdin>" if file == STDIN else file
-        return LoggedSession(
-            logger, sink, form=chosen, format=format, model=model, prompt=prompt, tools=tools, name=label, color=color
-        )
+        faults = LiveFaults(format=format, model=model, prompt=prompt, tools=tools, name=label, width=screen_width())
+        return LoggedSession(logger, sink, faults, None if form == AUTO else Form(form), color)
 
     try:
         ended = _record(begin, _pieces(file, follow=follow, quiet=quiet), goes_on=follow)
@@ -525,8 +513,3 @@ def _write(raw: bytes) -> None:
     rest = memoryview(raw)
     while rest:
         rest = rest[os.write(sys.stdout.fileno(), rest) :]
-
-
-def _sink(place: str | None) -> LastTurn:
-    """The sink for a place; raises the errors of opening it."""
-    return LastTurn(StoreSink(place) if place is None or is_database(place) else open_sink(place))

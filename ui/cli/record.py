@@ -146,21 +146,7 @@ class RecordingError(WeaklinkError):
 @declaring.database_option
 @declaring.color_option
 @click.pass_context
-def record(
-    ctx: click.Context,
-    /,
-    file: str | None,
-    *,
-    reads_text: bool,
-    follow: bool,
-    model: str,
-    name: str,
-    prompt: str,
-    tool_file: str | None,
-    form: str,
-    to: str | None,
-    **options: Any,
-) -> None:
+def record(ctx: click.Context, /, file: str | None, *, reads_text: bool, **options: Any) -> None:
     """Record requests to models while they pass through a proxy, or a model's raw output from a pipe or a file.
 
     Without FILE: point clients at this proxy instead of the server; they receive byte for byte what the server sends.
@@ -174,23 +160,13 @@ def record(
     ./server | weaklink record -
     weaklink record --follow out.txt
     """
-    _refuse_mixed_options(ctx, _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS, file or reads_text)
-    if not file and not reads_text:
+    foreign = _PROXY_OPTIONS if file or reads_text else _TEXT_OPTIONS
+    _refuse_mixed_options(ctx, foreign, file or reads_text)
+    options = {name: value for name, value in options.items() if name not in foreign}
+    if file or reads_text:
+        log(ctx, file or STDIN, **options)
+    else:
         _record_requests(**options)
-        return
-    text_options = {key: value for key, value in options.items() if key not in _PROXY_OPTIONS}
-    log(
-        ctx,
-        file or STDIN,
-        follow=follow,
-        model=model,
-        name=name,
-        prompt=prompt,
-        tool_file=tool_file,
-        form=form,
-        to=to,
-        **text_options,
-    )
 
 
 _PROXY_OPTIONS = frozenset(

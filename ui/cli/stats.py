@@ -291,8 +291,10 @@ class StatisticsSums:
     def add(self, trace: Trace, inspection: Inspection, figures: TraceFigures) -> None:
         """Count a trace."""
         keys = keys_of(trace, inspection)
-        for sums in (self.whole, self.groups, *self.slices):
-            sums.add(keys, figures)
+        self.whole.add(keys, figures)
+        self.groups.add(keys, figures)
+        for slices in self.slices:
+            slices.add(keys, figures)
         for step in inspection.chain.steps:
             if step.result_kind is not None:
                 self.verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1

@@ -53,8 +53,8 @@ from weaklink.ui.reports.check_report import (
     CheckReporter,
     CheckTotals,
     FilePlace,
+    TraceInFile,
     UnreadRecord,
-    checked_diagnostics,
     unread_fingerprint,
 )
 from weaklink.ui.views.styled_text import counted
@@ -293,10 +293,8 @@ class RowLinter(Struct, frozen=True):
             clean = redacted(sample, _redactor())
             inspection = inspection if clean is sample else linted(clean, options)
             text = sample.raw_text if line else None
-            found = checked_diagnostics(
-                row.file, SAMPLE_SOURCE, clean.reported_trace, inspection, text, written=sample.reported_trace
-            )
-            diagnostics = tuple(found)
+            in_file = TraceInFile(row.file, SAMPLE_SOURCE, clean.reported_trace, text, sample.reported_trace)
+            diagnostics = tuple(in_file.diagnostics(inspection))
         turn, part, opening = _opening(sample)
         return LintedRow(
             row.file,

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import click
 
@@ -132,9 +132,13 @@ class BatchWork(Protocol[_Answer_co]):
         ...
 
 
+RowWork: TypeAlias = Callable[[DataRow], _Answer] | BatchWork[_Answer]
+"""Work on rows. It must be picklable, such as a module's function or a `functools.partial` of one."""
+
+
 def map_rows(
     paths: Sequence[str],
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
+    work: RowWork[_Answer],
     rejected: RejectedRows,
     *,
     jobs: EngineOptions = IN_PROCESS,
@@ -144,9 +148,9 @@ def map_rows(
 ) -> Iterator[_Answer | RejectedRow]:
     """The result of `work` for each row of the paths, in order; `jobs` decides where it runs.
 
-    `work` must be picklable, such as a module's function or a `functools.partial` of one, and must not depend on
-    earlier rows. Its results must be picklable too. Rows that cannot be read go to `rejected`, and with `keep_rejected`
-    are yielded too; the same is true for a block that failed repeatedly. `columns` are those of `DataRow.renamed`.
+    `work` must not depend on earlier rows, and its results must be picklable too. Rows that cannot be read go to
+    `rejected`, and with `keep_rejected` are yielded too; the same is true for a block that failed repeatedly. `columns`
+    are those of `DataRow.renamed`.
     """
     collect_rarely()
     with progress_bar(label) as advance:
@@ -168,10 +172,7 @@ def data_rows(paths: Sequence[str], columns: Mapping[str, str] = NO_COLUMNS) -> 
 
 
 def _answers(
-    paths: Sequence[str],
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
-    columns: Mapping[str, str],
-    jobs: EngineOptions,
+    paths: Sequence[str], work: RowWork[_Answer], columns: Mapping[str, str], jobs: EngineOptions
 ) -> Iterator[_Answer | RejectedRow]:
     if jobs.is_plain:
         all_rows = (row for path in find_data_files(paths) for row in rows.read_file(path))
@@ -183,16 +184,12 @@ def _answers(
             yield RejectedRow(piece.block.path, "file", f"{piece.block.name} was set aside: {piece.failed}")
 
 
-def _of_block(
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer], columns: Mapping[str, str], block: Block
-) -> Iterator[_Answer | RejectedRow]:
+def _of_block(work: RowWork[_Answer], columns: Mapping[str, str], block: Block) -> Iterator[_Answer | RejectedRow]:
     return _worked(work, columns, rows.read_block(block))
 
 
 def _worked(
-    work: Callable[[DataRow], _Answer] | BatchWork[_Answer],
-    columns: Mapping[str, str],
-    given: Iterable[DataRow | RejectedRow],
+    work: RowWork[_Answer], columns: Mapping[str, str], given: Iterable[DataRow | RejectedRow]
 ) -> Iterator[_Answer | RejectedRow]:
     renamed = (row.renamed(columns) if columns and isinstance(row, DataRow) else row for row in given)
     if not isinstance(work, BatchWork):
