@@ -283,7 +283,11 @@ def scan(
                 found += [id_] if lines else []
                 print_lines(lines, color=color)
                 advance(1)
-        if found and not dry_run and (yes or _may_replace(len(found))):
+        if (
+            found
+            and not dry_run
+            and (yes or click.confirm(f"Replace the secrets of {counted(len(found), 'trace')} for good?", err=True))
+        ):
             for start in range(0, len(found), _REPLACED_AT_ONCE):
                 store.rewrite({id_: _redacted(store, id_, redactor) for id_ in found[start:][:_REPLACED_AT_ONCE]})
             store.search.index_pending()
@@ -296,10 +300,6 @@ def scan(
 
 _REPLACED_AT_ONCE = 100
 """Traces that are rewritten in one transaction."""
-
-
-def _may_replace(traces: int) -> bool:
-    return click.confirm(f"Replace the secrets of {counted(traces, 'trace')} for good?", err=True)
 
 
 def _scanned(store: Store, id_: int, redactor: Redacts) -> Sequence[Line]:
@@ -493,17 +493,13 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         total = store.maintenance.stats().traces if numbers is None else len(numbers)
         damaged: list[StoreError] = []
-        done = _reinspected(store, numbers, total, damaged.append)
+        with progress_bar("inspecting", total) as advance:
+            done = store.maintenance.reinspect(_counting(advance), numbers, on_damaged=damaged.append)
     for error in damaged:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
     if damaged:
         ctx.exit(1)
-
-
-def _reinspected(store: Store, numbers: list[int] | None, total: int, on_damaged: Callable[[StoreError], None]) -> int:
-    with progress_bar("inspecting", total) as advance:
-        return store.maintenance.reinspect(_counting(advance), numbers, on_damaged=on_damaged)
 
 
 def _counting(advance: Callable[[int], None]) -> Callable[[Trace], Inspection]:

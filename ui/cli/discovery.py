@@ -7,15 +7,15 @@ from difflib import get_close_matches
 from pathlib import Path
 
 import click
+from msgspec import structs
 
-from weaklink.inspector.importers.places import FoundLog, found_logs, sources_with_places
+from weaklink.inspector.importers.places import found_logs, sources_with_places
 from weaklink.inspector.json_text import write_json
 from weaklink.storage import FilterError
 from weaklink.storage.filter import FilterKey
 from weaklink.storage.filter.reading import moment_in
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.importing.discovered_logs import LOG_COLUMNS, NUMBER_COLUMNS, LogGroup, log_groups
-from weaklink.ui.json_types.imports import FoundLogJson
 from weaklink.ui.views.styled_text import Line, counted, table_lines, visible_line
 
 
@@ -46,7 +46,7 @@ def discovered_paths(
     if project is not None:
         logs = [log for log in logs if log.project in (project, "")]
     if lists_only and as_json:
-        sys.stdout.write(write_json([_object(log) for log in logs]) + "\n")
+        sys.stdout.write(write_json([structs.asdict(log) for log in logs]) + "\n")
     elif not logs:
         names = ", ".join(agents or sources_with_places())
         print_notice(f"no logs of agents were found in their usual places ({names}); name a PATH")
@@ -82,16 +82,6 @@ def _moment(since: str) -> float:
     except FilterError as error:
         raise click.BadParameter(str(error), param_hint="--since") from error
     return time.time() - term.at_s if term.is_ago else term.at_s
-
-
-def _object(log: FoundLog) -> FoundLogJson:
-    return {
-        "source": log.source,
-        "path": log.path,
-        "project": log.project,
-        "size_bytes": log.size_bytes,
-        "modified_s": log.modified_s,
-    }
 
 
 def _lines(groups: Sequence[LogGroup]) -> Iterator[Line]:

@@ -72,7 +72,12 @@ def read_in_order(
     with ExitStack() as running:
         workers = []
         for number in range(count):
-            workers.append(_Worker(list(_tasks(files, readers, number)), options, database))
+            tasks = [
+                (file, RecordShare(numbers.index(number), len(numbers)))
+                for file, numbers in zip(files, readers, strict=True)
+                if number in numbers
+            ]
+            workers.append(_Worker(tasks, options, database))
             running.callback(workers[-1].stop)
         yield (
             with_reports(file, _in_turn([workers[number] for number in numbers]))
@@ -110,13 +115,6 @@ def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:
             loads[least] += size + _FILE_BYTES
             found.append(range(least, least + 1))
     return found
-
-
-def _tasks(files: Sequence[PlacedFile], readers: Sequence[range], number: int) -> Iterator[ReadTask]:
-    """The tasks of one worker."""
-    for file, numbers in zip(files, readers, strict=True):
-        if number in numbers:
-            yield file, RecordShare(numbers.index(number), len(numbers))
 
 
 def _in_turn(workers: Sequence["_Worker"]) -> Iterator[FileRecord]:

@@ -161,7 +161,10 @@ def _table(
     rows: list[ListedTrace] = []
 
     def lines() -> Iterator[Line]:
-        grouped = _with_maps(store, forks_grouped(rows), width // 5) if "map" in keys else forks_grouped(rows)
+        grouped = forks_grouped(rows)
+        if "map" in keys:
+            maps = minimaps(store, [row.summary for row in grouped], width // 5)
+            grouped = [replace(row, minimap=maps[row.summary.id]) for row in grouped]
         if grouped:
             layout = fitted(width, grouped, keys, are_chosen=bool(columns))
             yield layout.head(order)
@@ -186,11 +189,6 @@ def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
     """The rows that the columns are drawn from: traces with their counts of good calls."""
     now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in entries])
     return [ListedTrace(entry.summary, now_s, counts.get(entry.summary.id, (None, 0))[0]) for entry in entries]
-
-
-def _with_maps(store: Store, rows: Sequence[ListedTrace], width: int) -> list[ListedTrace]:
-    maps = minimaps(store, [row.summary for row in rows], width)
-    return [replace(row, minimap=maps[row.summary.id]) for row in rows]
 
 
 def _nothing(expression: str) -> str:
@@ -230,7 +228,9 @@ def search(
     with open_store(where, create=False, busy_timeout_s=LOCK_TIMEOUT_S) as store:
         fill_text_index(store)
         if waiting := store.search.waiting():
-            print_notice(f"{_so_far(store, waiting)}; the others are not searched")
+            traces = store.maintenance.stats().traces
+            indexed = f"{traces - waiting:,} of {counted(traces, 'trace')}"
+            print_notice(f"the text index contains {indexed}; the others are not searched")
         try:
             for page in store.paging().scan(combined, limit=limit):
                 hits = store.search.hits(combined, [one.summary for one in page])
@@ -250,8 +250,3 @@ def search(
         print_notice(f"{rule} is a rule: `{command}` lists the traces that break it")
     if found == limit:
         print_notice(f"the newest {limit:,} are shown; --limit shows more")
-
-
-def _so_far(store: Store, waiting: int) -> str:
-    traces = store.maintenance.stats().traces
-    return f"the text index contains {traces - waiting:,} of {counted(traces, 'trace')}"

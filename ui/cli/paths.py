@@ -81,20 +81,13 @@ def is_path(word: str) -> bool:
 def records_of(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
     """Every trace of a file, redacted, and the skipped records, as they are read. Raises UnreadableFileError."""
     redactor = Redactor()
-    for record in _read(file, source):
-        yield redactor.trace(record) if isinstance(record, Trace) else _clean(record, redactor)
-
-
-def _clean(record: Skipped, redactor: Redactor) -> Skipped:
-    return replace(record, reason=redactor.text(record.reason))
-
-
-def _read(file: PlacedFile, source: str | None) -> Iterator[Trace | Skipped]:
     reading = read_placed(file, source)
-    if file.with_it:
-        yield from read_group((file.path, *file.with_it), reading.source)
-    else:
-        yield from reading.records
+    records = read_group((file.path, *file.with_it), reading.source) if file.with_it else reading.records
+    for record in records:
+        if isinstance(record, Trace):
+            yield redactor.trace(record)
+        else:
+            yield replace(record, reason=redactor.text(record.reason))
 
 
 def is_own_database(path: str) -> bool:

@@ -7,7 +7,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -155,7 +155,7 @@ def probe(
     bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
     suite = suites or (("own traces",) if expression else ("built-in",))
     states, reports = [], []
-    with _store(where, is_wanted=options["traces"]) as store:
+    with open_store(where) if options["traces"] else nullcontext() as store:
         for plan, target, found in zip(plans, targets, files, strict=True):
             state, session = _run(plan, target, found, store, bounds)
             report = ProbeReport(plan.url, plan.model, tuple(found.records), measure(found.records, baseline))
@@ -211,12 +211,6 @@ def _files(output: str | None, count: int, *, resume: bool) -> list[ProbeFiles]:
     first = Path(output) if output else None
     paths = [first] if count == 1 else [first, results_for_second(first) if first is not None else None]
     return [open_results(path, resume=resume) for path in paths]
-
-
-@contextmanager
-def _store(where: str | None, *, is_wanted: bool) -> Iterator[Store | None]:
-    with open_store(where) if is_wanted else nullcontext() as store:
-        yield store
 
 
 def _confirm(plans: Sequence[ProbePlan], targets: Sequence[ResendTarget], options: dict[str, Any]) -> None:

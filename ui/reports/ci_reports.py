@@ -60,7 +60,13 @@ class CheckJunit:
         if trace.broken_chain is not None and self._fails(check_report.BROKEN):
             wrong.append(trace.broken_chain)
         self._failures += bool(wrong)
-        self._cases.write(_case(trace.path, _name(trace), _failure(trace, wrong) if wrong else _message_text(trace)))
+        shown = xml_text(_shown(trace.results))
+        if wrong:
+            inside = f"{_failure(trace, wrong[0].shown.fault)}{shown}</failure>\n"
+        else:
+            inside = f"<system-out>{shown}</system-out>\n" if shown else ""
+        name = " ".join(word for word in (trace.record, trace.title) if word) or "trace"
+        self._cases.write(_case(trace.path, name, inside))
 
     def unread(self, unread: check_report.UnreadRecord) -> None:
         """Add a case to its file's suite."""
@@ -95,20 +101,11 @@ class CheckJunit:
         self._out.write("</testsuites>\n")
 
 
-def _failure(trace: check_report.CheckedTrace, wrong: list[check_report.CheckedDiagnostic]) -> str:
-    """A failure element with the verdict, or else the first fault, and all faults in readable form."""
-    first = wrong[0].shown.fault
-    summary = (
-        f"Broke at step {trace.broken.step}: {trace.broken.message}" if trace.broken is not None else first.message
-    )
-    head = f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
-    return f"{head}{xml_text(_shown(trace.results))}</failure>\n"
-
-
-def _message_text(trace: check_report.CheckedTrace) -> str:
-    """Diagnostics that do not make the case fail, as output."""
-    results = trace.results
-    return f"<system-out>{xml_text(_shown(results))}</system-out>\n" if results else ""
+def _failure(trace: check_report.CheckedTrace, first: Fault) -> str:
+    """The start tag of a failure, with the verdict, or else the first fault."""
+    broken = trace.broken
+    summary = f"Broke at step {broken.step}: {broken.message}" if broken is not None else first.message
+    return f"<failure message={xml_attribute(summary)} type={xml_attribute(str(first.rule))}>"
 
 
 def _shown(diagnostics: Iterable[check_report.CheckedDiagnostic]) -> str:
@@ -117,10 +114,6 @@ def _shown(diagnostics: Iterable[check_report.CheckedDiagnostic]) -> str:
         for checked in diagnostics
     )
     return "\n\n".join("\n".join(plain(line).rstrip() for line in block) for block in blocks)
-
-
-def _name(trace: check_report.CheckedTrace) -> str:
-    return " ".join(word for word in (trace.record, trace.title) if word) or "trace"
 
 
 def _case(path: str, name: str, inside: str) -> str:

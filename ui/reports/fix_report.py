@@ -85,24 +85,6 @@ class FixLines:
         """Print nothing."""
 
 
-class FixQuietly:
-    """Prints only repairs that were not made, with `say`."""
-
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say = say
-
-    def repaired(self, repaired: Repaired) -> None:
-        """Print the repairs that were not made."""
-        for line in left_lines(repaired):
-            self._say(line)
-
-    def file(self, file: FixedFile) -> None:
-        """Nothing."""
-
-    def close(self) -> None:
-        """Nothing."""
-
-
 def repaired_lines(repaired: Repaired, width: int) -> Iterator[Line]:
     """`path:record title`, then each repair: its rule, its place, and its lines with `-` and `+`; an empty line."""
     title = f" {visible_line(repaired.title)}" if repaired.title else ""

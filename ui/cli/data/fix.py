@@ -37,7 +37,7 @@ from weaklink.ui.cli.data.table_copies import TableCopy
 from weaklink.ui.cli.declaring import COULD_NOT_RUN, FAILED
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.importing.file_places import files_below
-from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixQuietly, FixReport, Repaired, sum_words
+from weaklink.ui.reports.fix_report import FixedFile, FixJson, FixLines, FixReport, Repaired, sum_words
 from weaklink.ui.views.styled_text import visible_line
 from weaklink.ui.views.trace import title_of
 
@@ -233,11 +233,10 @@ def fix(
     targets = _targets(paths, output, out_dir)
     _refuse_originals(targets)
     is_shown = with_diff or (output is None and out_dir is None)
-    report: FixReport = FixQuietly(print_notice)
-    if as_json:
-        report = FixJson(sys.stdout)
-    elif is_shown:
-        report = FixLines(partial(print_lines, color=color), print_notice, screen_width())
+    report: FixReport = FixJson(sys.stdout)
+    if not as_json:
+        put = partial(print_lines, color=color) if is_shown else lambda _: None
+        report = FixLines(put, print_notice, screen_width())
     if out_dir is not None:
         for _, target in targets:
             Path(target or out_dir).parent.mkdir(parents=True, exist_ok=True)

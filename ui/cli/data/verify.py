@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
@@ -160,7 +160,14 @@ def verify(
         rows = map_rows(
             paths, partial(_verified, options=options), unread, jobs=jobs, label="Verifying", columns=columns
         )
-        _take(rows, sampling, output, unread, as_json=as_json)
+        for candidate in chain.from_iterable(row for row in rows if not isinstance(row, RejectedRow)):
+            if isinstance(candidate, RejectedRow):
+                unread.add(candidate)
+                continue
+            sampling.add(candidate)
+            _print(candidate, as_json=as_json)
+            if best_of is None:  # else all candidates of a group must be known before any is kept
+                output.write(candidate.value, candidate.verdict, kept=candidate.passed)
         if best_of is not None:
             sampling.write_best(output)
         if groups_file is not None:
@@ -172,25 +179,6 @@ def verify(
     for line in sampling.summary(k_values):
         print_notice(line)
     ctx.exit(exit_code(sampling.count, unread.count or sampling.passed < sampling.count))
-
-
-def _take(
-    answers: Iterable[Sequence[VerifiedCandidate | RejectedRow] | RejectedRow],
-    sampling: "_Sampling",
-    output: "_Outputs",
-    unread: RejectedRows,
-    *,
-    as_json: bool,
-) -> None:
-    """Print and count each candidate, and write it if its verdict alone decides."""
-    for one in chain.from_iterable(answer for answer in answers if not isinstance(answer, RejectedRow)):
-        if isinstance(one, RejectedRow):
-            unread.add(one)
-            continue
-        sampling.add(one)
-        _print(one, as_json=as_json)
-        if not sampling.picks:
-            output.write(one.value, one.verdict, kept=one.passed)
 
 
 def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
@@ -280,11 +268,6 @@ class _Sampling:
         self._groups: dict[str, verified_rows.CandidateGroup] = {}
         self._codes: Counter[str] = Counter()
         self.count = self.passed = self.calls = self.offering = self.without_tools = 0
-
-    @property
-    def picks(self) -> bool:
-        """Whether all candidates of a group must be known before any is kept."""
-        return self._best_of is not None
 
     def add(self, one: VerifiedCandidate) -> None:
         """Add a candidate."""
