@@ -74,20 +74,8 @@ def _recorded(
 ) -> CommandRun:
     """Record one run in a separate process, since a Supervisor must be made before the program has threads."""
     run = secrets.token_hex(8)
-    words = [
-        sys.executable,
-        "-m",
-        "weaklink",
-        "run",
-        "--quiet",
-        "--run-id",
-        run,
-        "--experiment",
-        "doctor",
-        *options,
-        "--",
-        *command,
-    ]
+    own = ("-m", "weaklink", "run", "--quiet", "--run-id", run, "--experiment", "doctor")
+    words = [sys.executable, *own, *options, "--", *command]
     stdout = sys.stderr if show_output else subprocess.DEVNULL
     message = ""
     with subprocess.Popen(words, stdout=stdout, stderr=None if show_output else subprocess.PIPE) as process:

@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import click
+import msgspec
 from click.shell_completion import get_completion_class
 
 from weaklink.ui.cli.declaring import WEAKLINK_TOML, command
@@ -85,9 +86,30 @@ def schema_of(name: str) -> dict[str, Any]:
     """The schema of what a command prints, or of the configuration file. Raises KeyError for another name."""
     if name != WEAKLINK_TOML:
         return output_schema(name)
-    from weaklink.ui.cli.configuration_schema import configuration_schema  # noqa: PLC0415  # reads every format
+    return _configuration_schema()
 
-    return configuration_schema()
+
+def _configuration_schema() -> dict[str, Any]:
+    """The schema of weaklink.toml: the settings of `check`, formats and prices.
+
+    The same holds for the table `tool.weaklink` of pyproject.toml, but for formats and prices.
+    """
+    from weaklink.ui.cli.check_settings import settings_schema  # noqa: PLC0415  # reads every format
+    from weaklink.ui.web.prices import ModelPrice  # noqa: PLC0415  # what only this schema needs
+
+    settings = settings_schema()
+    price = msgspec.json.schema(ModelPrice)["$defs"]["ModelPrice"]
+    tables = {
+        "check": settings,
+        "formats": {"type": "object", "additionalProperties": {"type": "string", "pattern": r"\.toml$"}},
+        "prices": {"type": "object", "additionalProperties": price},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "weaklink.toml",
+        **settings,
+        "properties": {**settings["properties"], **tables},
+    }
 
 
 @command("completion")
