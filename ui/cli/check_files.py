@@ -186,7 +186,9 @@ class FileTally:
         reason = None
         if record.broken is not None and record.broken_chain is not None:
             reason = check_report.break_reason(record.broken, record.broken_chain, record.diagnostics)
-        new = tuple(one for one in record.diagnostics if not self._baseline.knows(one, breaks=one is reason))
+        new = tuple(
+            checked for checked in record.diagnostics if not self._baseline.knows(checked, breaks=checked is reason)
+        )
         self._known += len(record.diagnostics) - len(new)
         self._diagnostics.update(checked.diagnostic.rule.code for checked in new)
         self._severities.update(checked.diagnostic.rule.severity for checked in new)

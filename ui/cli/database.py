@@ -137,10 +137,10 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
     with open_store(where, create=False, read_only=True) as store:
         found = store.tokens.all()
     if as_json:
-        sys.stdout.write(write_json({"tokens": [asdict(one) for one in found]}) + "\n")
+        sys.stdout.write(write_json({"tokens": [asdict(token) for token in found]}) + "\n")
         return
-    for one in found:
-        sys.stdout.write(f"{visible_line(one.name)}: {one.role}, created {_day(one.made_at_s)}{_end(one)}\n")
+    for token in found:
+        sys.stdout.write(f"{visible_line(token.name)}: {token.role}, created {_day(token.made_at_s)}{_end(token)}\n")
     if not found:
         sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
 
@@ -237,7 +237,7 @@ def repair(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> None:
         numbers = list(dict.fromkeys(trace_ids(store, ids))) if ids else None
         with progress_bar("repairing", _traces_in(store) if numbers is None else len(numbers)) as advance:
             found = store.maintenance.repair(inspect_trace, numbers, advance)
-    for sentence in (*found.repaired, *(f"not repaired: {one}" for one in found.left)):
+    for sentence in (*found.repaired, *(f"not repaired: {sentence}" for sentence in found.left)):
         sys.stdout.write(f"{visible_line(sentence)}\n")
     if not found.repaired and not found.left:
         sys.stdout.write("nothing to repair\n")

@@ -122,14 +122,14 @@ def list_traces(
         shown: list[int] = []
         try:
             if as_json:
-                _write(store, pages, shown, lambda one: write_json(summary_object(one.summary)))
+                _write(store, pages, shown, lambda trace: write_json(summary_object(trace.summary)))
             elif sys.stdout.isatty() or color == "always":
                 print_lines(_table(store, pages, shown, columns, order), color=color)
             else:
                 keys = columns or _IN_A_PIPE
                 if header:
                     sys.stdout.write("\t".join(keys) + "\n")
-                _write(store, pages, shown, lambda one: tab_separated(one, keys))
+                _write(store, pages, shown, lambda trace: tab_separated(trace, keys))
         except KeyboardInterrupt:
             print_notice(_NOT_COMPLETE)
             raise
@@ -146,9 +146,9 @@ def _write(
 ) -> None:
     """Print a line for each trace as it arrives, and append its id to `shown`."""
     for page in pages:
-        for one in _listed(store, page):
-            sys.stdout.write(line(one) + "\n")
-            shown.append(one.summary.id)
+        for trace in _listed(store, page):
+            sys.stdout.write(line(trace) + "\n")
+            shown.append(trace.summary.id)
         sys.stdout.flush()
 
 
@@ -187,7 +187,7 @@ def minimaps(store: Store, summaries: Iterable[TraceSummary], width: int) -> dic
 
 def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
     """The rows that the columns are drawn from: traces with their counts of good calls."""
-    now_s, counts = time.time(), store.paging().call_counts([one.summary.id for one in entries])
+    now_s, counts = time.time(), store.paging().call_counts([entry.summary.id for entry in entries])
     return [ListedTrace(entry.summary, now_s, counts.get(entry.summary.id, (None, 0))[0]) for entry in entries]
 
 
@@ -233,7 +233,7 @@ def search(
             print_notice(f"the text index contains {indexed}; the others are not searched")
         try:
             for page in store.paging().scan(combined, limit=limit):
-                hits = store.search.hits(combined, [one.summary for one in page])
+                hits = store.search.hits(combined, [listed.summary for listed in page])
                 if as_json:
                     sys.stdout.writelines(write_json(hit_object(hit)) + "\n" for hit in hits)
                 else:

@@ -73,7 +73,7 @@ def detect_form(start: bytes, *, at_end: bool = False) -> Form | None:
     text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
     if text.startswith(_EVENTS):
         return Form.SSE
-    if any(one.startswith(text[:_MAX_EVENT_CHARS]) for one in _EVENTS):
+    if any(prefix.startswith(text[:_MAX_EVENT_CHARS]) for prefix in _EVENTS):
         return Form.TEXT if at_end else None
     if not text.startswith(b"{"):
         return Form.TEXT
@@ -190,7 +190,7 @@ class LoggedSession:
         if turn is None:
             return []
         found = inspect_trace(Trace((turn,), format=self._faults.format)).diagnostics
-        of_turn = [one for one in found if one.rule.code[0] in _TURN_FAMILIES]
+        of_turn = [diagnostic for diagnostic in found if diagnostic.rule.code[0] in _TURN_FAMILIES]
         return self._faults.also(of_turn, {part.name: part.text for part in turn.parts})
 
     def _summary(self) -> Line:
@@ -256,9 +256,13 @@ class LiveFaults:
 
     def also(self, found: Sequence[Diagnostic], texts: dict[str, str]) -> list[Line]:
         """The report lines of other faults that were not reported yet; `texts` are those of their parts."""
-        reported = {(one.rule.code, one.location) for one in self.found}
-        new = [one for one in found if (one.rule.code, one.location) not in reported]
-        return [line for one in new for line in self._lines(one, LineIndex(texts.get(one.location.part, "")))]
+        reported = {(diagnostic.rule.code, diagnostic.location) for diagnostic in self.found}
+        new = [diagnostic for diagnostic in found if (diagnostic.rule.code, diagnostic.location) not in reported]
+        return [
+            line
+            for diagnostic in new
+            for line in self._lines(diagnostic, LineIndex(texts.get(diagnostic.location.part, "")))
+        ]
 
     def _decide(self, *, at_end: bool) -> list[Line]:
         text = "".join(self._pieces)
@@ -279,12 +283,12 @@ class LiveFaults:
         if not found:
             return []
         index = LineIndex("".join(self._pieces)) if len(self.found) < _MAX_REPORTED else None
-        return [line for one in found for line in self._lines(one, index)]
+        return [line for diagnostic in found for line in self._lines(diagnostic, index)]
 
-    def _lines(self, one: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
-        self.found.append(one)
+    def _lines(self, diagnostic: Diagnostic, index: LineIndex | None) -> Iterator[Line]:
+        self.found.append(diagnostic)
         if index is not None and len(self.found) <= _MAX_REPORTED:
-            yield from diagnostic_lines(one, index.text, width=self._width, file=self._name, lines=index)
+            yield from diagnostic_lines(diagnostic, index.text, width=self._width, file=self._name, lines=index)
             yield ()
         elif len(self.found) == _MAX_REPORTED + 1:
             yield (Run(f"There are more than {_MAX_REPORTED} faults; `weaklink show` shows the others."),)

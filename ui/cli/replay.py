@@ -175,8 +175,8 @@ def _server(
 def _fork(run: ReplayRun, loaded: LoadedRecording, where: str | None, *, quiet: bool, color: str) -> int:
     """Record the run, whose first turns the recording answers, as a child. Returns the command's exit code."""
     run_id = secrets.token_hex(6)
-    ids = [one for trace, _ in loaded.traces for one in trace.external_ids]
-    parent = next((one for one in ids if one.name != RUN_ID), ids[0] if ids else None)
+    ids = [external_id for trace, _ in loaded.traces for external_id in trace.external_ids]
+    parent = next((external_id for external_id in ids if external_id.name != RUN_ID), ids[0] if ids else None)
     source = ParentTrace(parent, ParentWhy.FORK) if parent is not None else None
     recording = start_recording(
         where,
@@ -219,8 +219,10 @@ def _kept_divergence(server: ReplayServer, loaded: LoadedRecording, where: str |
     exchange = loaded.recording.exchanges[first.exchange - 1]
     turn = loaded.recording.turns[first.exchange - 1]
     for id_, (trace, own) in zip(loaded.ids, loaded.traces, strict=True):
-        if any(one is exchange for one in own) or (not own and turn in trace.turns):
-            ids = [one for one in trace.external_ids if one.name != RUN_ID] or [*trace.external_ids]
+        if any(recorded is exchange for recorded in own) or (not own and turn in trace.turns):
+            ids = [external_id for external_id in trace.external_ids if external_id.name != RUN_ID] or [
+                *trace.external_ids
+            ]
             parent = ParentTrace(ids[0], ParentWhy.FORK) if ids else None
             request = canonical(body_value(first.live), MatchLevel.CANONICAL)
             same = ExternalId("divergence", digest(request).hex()[:16])  # so that the same request is saved only once

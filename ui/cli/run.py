@@ -138,7 +138,7 @@ def run(
             mark_interrupted(store, run_id, ended.code)
             sessions = list(session_lines(store, run_id, where))
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
-            is_broken = any(one.abort_reason != "client" for one in failed)
+            is_broken = any(summary.abort_reason != "client" for summary in failed)
     except (WeaklinkError, OSError) as error:
         sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
         raise SystemExit(FAILED) from error

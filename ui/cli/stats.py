@@ -238,21 +238,21 @@ def _measures(group: metrics_groups.GroupFigures, fewest: int) -> dict[str, Stat
 
 
 def _statistic(measure: Measure, group: metrics_groups.GroupFigures, fewest: int) -> StatisticJson:
-    one = estimate(measure, group.tally(measure.name), fewest)
+    estimated = estimate(measure, group.tally(measure.name), fewest)
     return {
-        "value": one.value,
-        "low": one.interval.low if one.interval else None,
-        "high": one.interval.high if one.interval else None,
-        "hits": one.tally.hits,
-        "trials": one.tally.trials,
-        "traces": one.tally.traces,
+        "value": estimated.value,
+        "low": estimated.interval.low if estimated.interval else None,
+        "high": estimated.interval.high if estimated.interval else None,
+        "hits": estimated.tally.hits,
+        "trials": estimated.tally.trials,
+        "traces": estimated.tally.traces,
         "kind": "mean" if measure.kind is MeasureKind.MEAN else "share",
-        "absent": measure.absent if one.value is None else None,
+        "absent": measure.absent if estimated.value is None else None,
     }
 
 
 def _slices(slices: Sequence[metrics_groups.Slice]) -> list[CountedNameJson]:
-    return [{"value": one.value, "traces": one.traces} for one in slices]
+    return [{"value": counted.value, "traces": counted.traces} for counted in slices]
 
 
 def _comparison(statistics: Statistics, comparison: metrics_groups.MeasureComparison) -> ComparisonJson:
@@ -298,8 +298,8 @@ class StatisticsSums:
         for step in inspection.chain.steps:
             if step.result_kind is not None:
                 self.verdicts[step.result_kind.value, step.said.value if step.said is not None else ""] += 1
-        for one in figures.violations:
-            self._count_violation(Violations(one.tool, one.path, one.code, one.times, 1))
+        for violation in figures.violations:
+            self._count_violation(Violations(violation.tool, violation.path, violation.code, violation.times, 1))
         for turn in trace.turns if metrics_groups.GroupKey.TOOL in self.by else ():
             tools = turn.generation.tools if turn.generation is not None else ()
             if tools is not self._measured:  # most turns offer the same tuple of tools
@@ -333,17 +333,20 @@ class StatisticsSums:
             codes=codes,
             aborts=aborts,
             verdicts=dict(self.verdicts),
-            violations=sorted(self.violations.values(), key=lambda one: (-one.times, one.tool, one.path, one.code)),
+            violations=sorted(
+                self.violations.values(),
+                key=lambda violation: (-violation.times, violation.tool, violation.path, violation.code),
+            ),
             prompts=self.prompts,
             schemas=self.schemas,
             fewest=fewest,
             **stats_options.select_groups(groups, sides, compares=compares, fewest=fewest),
         )
 
-    def _count_violation(self, one: Violations) -> None:
-        place = (one.tool, one.path, one.code)
+    def _count_violation(self, violation: Violations) -> None:
+        place = (violation.tool, violation.path, violation.code)
         known = self.violations.get(place, Violations(*place, 0, 0))
-        self.violations[place] = Violations(*place, known.times + one.times, known.traces + one.traces)
+        self.violations[place] = Violations(*place, known.times + violation.times, known.traces + violation.traces)
 
 
 class FileStatistics:
@@ -387,7 +390,9 @@ class FileStatistics:
             self._notify(f"{trace.provenance.file}, {trace.provenance.record}: {error}")
             return
         figures = figures_in(trace, inspection)
-        expected_id = stats_options.id_among(((one.name, one.value) for one in trace.external_ids), self._expected)
+        expected_id = stats_options.id_among(
+            ((external_id.name, external_id.value) for external_id in trace.external_ids), self._expected
+        )
         if expected_id is not None:
             figures = stats_options.with_expected(figures, inspection, self._expected[expected_id])
         self.sums.add(trace, inspection, figures)
@@ -491,7 +496,9 @@ def _values(
 def _expected_traces(store: Store, expression: str, expected: stats_options.Expected) -> Iterator[TraceSummary]:
     after: ListCursor | None = None
     while page := store.traces(expression, limit=_PAGE, after=after):
-        yield from (one for one in page if stats_options.id_among(one.external_ids.items(), expected) is not None)
+        yield from (
+            summary for summary in page if stats_options.id_among(summary.external_ids.items(), expected) is not None
+        )
         after = page[-1].cursor
 
 

@@ -279,7 +279,7 @@ class RowLinter(Struct, frozen=True):
             self.ignore,
         )
         inspections = linted_samples(samples, options)
-        keys = [sample_keys(one, with_shingles=self.with_shingles, with_runs=self.with_runs) for one in samples]
+        keys = [sample_keys(sample, with_shingles=self.with_shingles, with_runs=self.with_runs) for sample in samples]
         return [
             self._linted_row(sample, inspection, key, options)
             for sample, inspection, key in zip(samples, inspections, keys, strict=True)

@@ -140,11 +140,11 @@ class _Balance(Struct):
 
     def _write(self, writer: RowWriter) -> None:
         chosen = min(range(len(self._reserve)), key=lambda at: (self.tools[self._reserve[at].tool], at))
-        one = self._reserve.pop(chosen)
-        writer.write(one.value)
+        negative = self._reserve.pop(chosen)
+        writer.write(negative.value)
         self.added += 1
-        self.tools[one.tool] += 1
-        self.kinds[one.kind] += 1
+        self.tools[negative.tool] += 1
+        self.kinds[negative.kind] += 1
 
     def summary(self) -> list[str]:
         """Sentences on the rows that were written, by kind, and skipped, by reason."""

@@ -183,8 +183,8 @@ def verify(
 
 def _verified(row: DataRow, *, options: verified_rows.VerifyOptions) -> list[VerifiedCandidate | RejectedRow]:
     return [
-        one if isinstance(one, RejectedRow) else _as_candidate(one, options)
-        for one in verified_rows.verify_row(row, options)
+        verified if isinstance(verified, RejectedRow) else _as_candidate(verified, options)
+        for verified in verified_rows.verify_row(row, options)
     ]
 
 
@@ -236,7 +236,7 @@ def _clean_value(text: str, value: Json) -> Json:
     if isinstance(value, str):
         return without_secrets_of(text, value)
     if isinstance(value, list):
-        return [_clean_value(text, one) for one in value]
+        return [_clean_value(text, item) for item in value]
     return _clean(text, value) if isinstance(value, dict) else value
 
 
@@ -269,24 +269,24 @@ class _Sampling:
         self._codes: Counter[str] = Counter()
         self.count = self.passed = self.calls = self.offering = self.without_tools = 0
 
-    def add(self, one: VerifiedCandidate) -> None:
+    def add(self, candidate: VerifiedCandidate) -> None:
         """Add a candidate."""
         self.count += 1
-        self.passed += one.passed
-        self.calls += one.calls
-        self.offering += one.offers_tools
-        self.without_tools += bool(one.calls) and not one.offers_tools
-        self._codes.update(one.codes)
+        self.passed += candidate.passed
+        self.calls += candidate.calls
+        self.offering += candidate.offers_tools
+        self.without_tools += bool(candidate.calls) and not candidate.offers_tools
+        self._codes.update(candidate.codes)
         place = self._spool.tell() if self._spool is not None else 0
-        group = self._groups.setdefault(one.group, verified_rows.CandidateGroup(one.group))
-        group.candidates.append(verified_rows.ScoredCandidate(place, one.passed, one.score))
+        group = self._groups.setdefault(candidate.group, verified_rows.CandidateGroup(candidate.group))
+        group.candidates.append(verified_rows.ScoredCandidate(place, candidate.passed, candidate.score))
         if self._spool is not None:
-            self._spool.write(write_json([one.verdict, one.value]) + "\n")
+            self._spool.write(write_json([candidate.verdict, candidate.value]) + "\n")
 
     def write_best(self, output: _Outputs) -> None:
         """Write every row to its file; the best of each group are kept."""
         assert self._best_of is not None
-        best = {one.row for group in self._groups.values() for one in group.best(self._best_of, self._seed)}
+        best = {candidate.row for group in self._groups.values() for candidate in group.best(self._best_of, self._seed)}
         for place in sorted(candidate.row for group in self._groups.values() for candidate in group.candidates):
             verdict, value = self._read(place)
             output.write(value, verdict, kept=place in best)
@@ -297,7 +297,9 @@ class _Sampling:
         for group in self._groups.values():
             rows = [self._read(candidate.row)[1] for candidate in group.candidates]
             writer.write(
-                verified_rows.scored_group(rows, [passed if one.passed else failed for one in group.candidates])
+                verified_rows.scored_group(
+                    rows, [passed if candidate.passed else failed for candidate in group.candidates]
+                )
             )
 
     def _read(self, place: int) -> tuple[JsonObject, JsonObject]:
