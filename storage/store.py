@@ -44,6 +44,7 @@ from weaklink.storage.salvage import (
     read_stored_turns,
     with_damage,
 )
+from weaklink.storage.saved import Saved
 from weaklink.storage.schema import check_file, ensure_current, upgrade
 from weaklink.storage.search import merge_index
 from weaklink.storage.search_queries import TextSearch
@@ -51,7 +52,6 @@ from weaklink.storage.statistics_queries import TraceStatistics
 from weaklink.storage.summaries import ListCursor, TraceSummary, summaries
 from weaklink.storage.toolsets import drop_unused_toolsets
 from weaklink.storage.writing import (
-    Saved,
     StoredInspection,
     TraceDraft,
     TraceRows,

@@ -21,7 +21,8 @@ from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.declaring import INTERRUPTED
-from weaklink.ui.cli.store_options import suggested, trace_ids
+from weaklink.ui.cli.store_options import trace_ids
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.experiments import ask_again
 from weaklink.ui.experiments.ask_views import (
     experiment_of,
@@ -128,7 +129,8 @@ def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: Spending
         sys.stdout.write(write_json(result_json(result)) + "\n")
     else:
         print_lines(result_lines(result), color=options["color"])
-        print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
+        if result.kept:
+            print_notice(f"`{suggested(f'list session:{result.experiment}', store.place)}` lists the answers.")
     if result.is_interrupted:
         raise SystemExit(INTERRUPTED)
     return 0 if result.counted() else 2

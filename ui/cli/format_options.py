@@ -1,6 +1,4 @@
-"""The options `--format`, `--server-parser` and `--chat-template`: how a server expects the calls of its model."""
-
-from typing import Any
+"""The options `--format` and `--server-parser`, and the format that they or `--chat-template` name."""
 
 import click
 
@@ -11,7 +9,6 @@ from weaklink.inspector.formats.server_parsers import formats_of_parser
 from weaklink.inspector.segmentation import AUTO
 from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.declaring import WEAKLINK_TOML
-from weaklink.ui.cli.files import is_address
 
 server_parser_option = click.option(
     "--server-parser",
@@ -25,23 +22,6 @@ expected_format_option = click.option(
     default="",
     metavar="NAME",
     help="The format in which the server expects calls.  [default: by the model's name]",
-)
-
-
-class FileOrAddress(click.Path):
-    """A file that exists, or the http address of a server."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The path or the address as it was written."""
-        return value if is_address(str(value)) else super().convert(value, param, ctx)
-
-
-chat_template_option = click.option(
-    "--chat-template",
-    metavar="FILE_OR_URL",
-    type=FileOrAddress(exists=True, dir_okay=False),
-    help="The model's chat template (Jinja, tokenizer_config.json, GGUF, or the URL of a llama.cpp server, which "
-    "publishes it), or a table of `weaklink formats --derive`.",
 )
 
 

@@ -6,21 +6,18 @@ from contextlib import nullcontext
 from functools import partial
 
 import click
+from msgspec import structs
 
 from weaklink.inspector.json_text import write_json
-from weaklink.storage import open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice
 from weaklink.ui.cli.discovery import discovered_paths
 from weaklink.ui.cli.engine_options import block_size_option, engine_of, engine_option, ray_address_option
-from weaklink.ui.cli.files import STDIN
-from weaklink.ui.cli.format_options import chat_template_option, kept_table
-from weaklink.ui.cli.import_rounds import import_new
+from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.paths import separate_files
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, suggested
-from weaklink.ui.cli.watch import watch_paths
-from weaklink.ui.importing.unchanged_files import ImportOptions
+from weaklink.ui.cli.suggestions import suggested
+from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
 from weaklink.ui.views.styled_text import counted, visible_line
@@ -124,16 +121,17 @@ def import_paths(
         raise click.UsageError("--engine ray writes Parquet files; name their folder with --to.")
     redactor_of(patterns, no_redact=no_redact, no_content=no_content)  # fails at once for an invalid pattern
     collect_rarely()
-    options = ImportOptions(
-        source,
-        patterns,
-        no_redact=no_redact,
-        no_content=no_content,
-        project=project,
-        format_table=kept_table(chat_template) if chat_template else None,
-    )
+    options = ImportOptions(source, patterns, no_redact=no_redact, no_content=no_content, project=project)
+    if chat_template:
+        from weaklink.ui.cli.format_options import kept_table  # noqa: PLC0415  # loads every format
+
+        options = structs.replace(options, format_table=kept_table(chat_template))
     put = partial(_put, as_json=as_json, every_file=verbose, color=color)
     if watch:
+        from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
+        from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S  # noqa: PLC0415  # the same
+        from weaklink.ui.cli.watch import watch_paths  # noqa: PLC0415  # the same
+
         with open_store(where, busy_timeout_s=LOCK_TIMEOUT_S) as store:
             watch_paths(store, paths, options, jobs, put)
         return
@@ -156,9 +154,16 @@ def _import_once(
     with separate_files(paths) as files:
         order = {file.name: number for number, file in enumerate(files)}
         try:
-            is_empty = not any(file.is_readable for file in files)  # if so, no database is created
-            with nullcontext() if dry_run or is_empty else open_store(where) as store:
-                import_new(store, files, options, jobs, reports)
+            is_stored = not dry_run and any(file.is_readable for file in files)  # if not, no database is created
+            known = unchanged_reports(files, options, where) if is_stored else None
+            if known is not None:
+                reports += known
+            else:
+                from weaklink.storage import open_store  # noqa: PLC0415  # loads SQLAlchemy
+                from weaklink.ui.cli.import_rounds import import_new  # noqa: PLC0415  # the same
+
+                with open_store(where) if is_stored else nullcontext() as store:
+                    import_new(store, files, options, jobs, reports)
             reports.sort(key=lambda report: order.get(report.path, 0))
         except KeyboardInterrupt:
             sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files), dry_run=dry_run)}\n")

@@ -18,8 +18,8 @@ from weaklink.ui.cli.store_options import (
     filter_of,
     recover_traces,
     remember_list,
-    suggested,
 )
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.minimap import minimap
 from weaklink.ui.views.search_hits import hit_lines, hit_object
 from weaklink.ui.views.styled_text import Line, counted, visible_line

@@ -31,7 +31,7 @@ from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import line_width, print_lines, print_notice, progress_bar
 from weaklink.ui.cli.declaring import INTERRUPTED
 from weaklink.ui.cli.format_options import expected_format_name
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.experiments.probing import (
     ProbeFiles,
     ProbeWriter,

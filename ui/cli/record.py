@@ -17,9 +17,8 @@ from weaklink.inspector.segmentation import AUTO
 from weaklink.storage import IDLE_AFTER_S
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN
+from weaklink.ui.cli.files import STDIN, chat_template_option
 from weaklink.ui.cli.format_options import (
-    chat_template_option,
     expected_format_name,
     expected_format_option,
     server_parser_option,
@@ -33,7 +32,7 @@ from weaklink.ui.cli.recording import (
     start_recording,
 )
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line, wrapped
 
 

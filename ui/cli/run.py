@@ -27,8 +27,8 @@ from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.files import chat_template_option
 from weaklink.ui.cli.format_options import (
-    chat_template_option,
     expected_format_name,
     expected_format_option,
     server_parser_option,
@@ -42,7 +42,7 @@ from weaklink.ui.cli.recording import (
     start_recording,
 )
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
-from weaklink.ui.cli.store_options import suggested
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.cli.supervisor import CommandEnd, Supervisor
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, visible_line
 from weaklink.ui.views.trace_columns import ListedTrace, trace_table

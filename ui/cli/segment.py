@@ -22,8 +22,7 @@ from weaklink.inspector.segmentation import AUTO, Segmentation, Segmenter, segme
 from weaklink.inspector.text import decode
 from weaklink.ui.cli import declaring
 from weaklink.ui.cli.console import print_lines, screen_width
-from weaklink.ui.cli.files import STDIN, open_binary, read_text, read_tool_file, tool_definitions
-from weaklink.ui.cli.format_options import chat_template_option
+from weaklink.ui.cli.files import STDIN, chat_template_option, open_binary, read_text, read_tool_file, tool_definitions
 from weaklink.ui.views.marked_text import Folding, marked_lines
 from weaklink.ui.views.segment_json import segmentation_object
 from weaklink.ui.views.status import call_lines

@@ -45,7 +45,8 @@ from weaklink.ui.cli.console import interrupt_on_signals, print_lines, print_not
 from weaklink.ui.cli.discovery import notice_unknown_agents
 from weaklink.ui.cli.import_rounds import import_round
 from weaklink.ui.cli.redaction_options import redaction_options, redactor_of
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, suggested
+from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S
+from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.importing.file_places import PlacedFile, files_below
 from weaklink.ui.importing.unchanged_files import ImportOptions, UnchangedFiles
 from weaklink.ui.importing.worker_process import collect_rarely

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from weaklink.inspector.importers.source import Skipped
 from weaklink.inspector.inspected import Inspection
 from weaklink.inspector.model import Role, Trace, Turn, TurnFlag
-from weaklink.storage.writing import Saved
+from weaklink.storage.saved import Saved
 from weaklink.ui.json_types.imports import CountsJson, ImportedFileJson, ImportJson, ImportTotalsJson
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, quoted, table_lines, visible_line, wrapped
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from weaklink.inspector.importers.titles import first_words
 from weaklink.inspector.model import Part, Role, Turn, TurnFlag
+from weaklink.inspector.titles import first_words
 
 _COMMAND = (
     "<command-message>review…</command-message>\n<command-name>/review</command-name>\n"
@@ -19,6 +19,7 @@ _COMMAND = (
         (["# AGENTS.md instructions for /w\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>", "rename it"], "rename it"),
         (["<system-reminder>x</system-reminder>\nSay hi<|im_end|>"], "Say hi"),
         (["x" * 300], "x" * 119 + "…"),
+        ([f"<system-reminder>{'skill ' * 5_000}</system-reminder>\n<env>x</env>Say hi"], "Say hi"),
         ([], ""),
         (
             ["We're solving this issue within our repository. Here's the text:\nISSUE:\nWrong page count\nMore."],

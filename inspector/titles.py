@@ -7,10 +7,11 @@ and its arguments. Of a prompt that frames an issue (SWE-agent's `ISSUE:`, `<iss
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from weaklink.inspector.model import Role, Turn
 from weaklink.inspector.scanning import lazy_pattern
+from weaklink.inspector.text import after_inserted
 
 _MAX_TITLE_CHARS = 120
 _MAX_READ_CHARS = 20_000
@@ -26,17 +27,23 @@ _END_MARKERS = lazy_pattern(r"(?:\s*(?:<\|(?:im_end|eot_id|endoftext|end_of_text
 _ISSUE = lazy_pattern(r"^ISSUE:[^\S\n]*\n|<(?:issue_description|pr_description)>", re.MULTILINE)
 
 
-def first_words(turns: Iterable[Turn]) -> str:
+def first_words(turns: Iterable[Turn], words_of: Callable[[Turn, str], str] = lambda _, text: text) -> str:
     """The first line that the user wrote, at most 120 characters; `""` if the user wrote none.
 
-    Turns with a flag (injected, copied) are not the user's.
+    Turns with a flag (injected, copied) are not the user's. `words_of` returns the words in the text of a turn.
     """
     for turn in turns:
         if turn.role is Role.USER and not turn.flags:
-            text = " ".join(part.text[:_MAX_READ_CHARS] for part in turn.parts if part.name == "text")
+            text = " ".join(_readable(words_of(turn, part.text)) for part in turn.parts if part.name == "text")
             if line := _wanted(text):
                 return line if len(line) <= _MAX_TITLE_CHARS else f"{line[: _MAX_TITLE_CHARS - 1].rstrip()}…"
     return ""
+
+
+def _readable(text: str) -> str:
+    """The beginning of a text, or the beginning after the blocks that a client put before it if they are longer."""
+    start = after_inserted(text) if len(text) > _MAX_READ_CHARS else 0
+    return text[start : start + _MAX_READ_CHARS] if start > _MAX_READ_CHARS else text[:_MAX_READ_CHARS]
 
 
 def _wanted(text: str) -> str:
