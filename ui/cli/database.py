@@ -28,7 +28,7 @@ from weaklink.storage.exchanges import packed_exchanges
 from weaklink.storage.maintenance import Retention
 from weaklink.storage.writing import TraceRows, trace_rows
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, progress_bar
+from weaklink.ui.cli.console import print_lines, print_notice, progress_bar
 from weaklink.ui.cli.redaction_options import redactor_of
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id, trace_ids
 from weaklink.ui.views.redactions import scan_lines
@@ -142,7 +142,7 @@ def list_tokens(where: str | None, *, as_json: bool) -> None:
     for token in found:
         sys.stdout.write(f"{visible_line(token.name)}: {token.role}, created {_day(token.made_at_s)}{_end(token)}\n")
     if not found:
-        sys.stderr.write("weaklink: no tokens yet; `weaklink db token create NAME` creates one\n")
+        print_notice("no tokens yet; `weaklink db token create NAME` creates one")
 
 
 @token.command("revoke")
@@ -474,7 +474,7 @@ def vacuum(where: str | None) -> None:
 def _agreed(store: Store, doomed: int) -> bool:
     """Whether there is anything to delete, and the user confirms it."""
     if not doomed:
-        sys.stderr.write("weaklink: there is no trace to delete\n")
+        print_notice("there is no trace to delete")
         return False
     return click.confirm(f"Delete {counted(doomed, 'trace')} in {visible_line(str(store.place))}?", err=True)
 
@@ -496,7 +496,7 @@ def reinspect(ctx: click.Context, ids: tuple[str, ...], where: str | None) -> No
         with progress_bar("inspecting", total) as advance:
             done = store.maintenance.reinspect(_counting(advance), numbers, on_damaged=damaged.append)
     for error in damaged:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
     sys.stdout.write(f"{counted(done, 'trace')} inspected again by weaklink {__version__}\n")
     if damaged:
         ctx.exit(1)

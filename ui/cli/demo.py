@@ -18,7 +18,7 @@ from weaklink.inspector.redaction.redactor import Redactor
 from weaklink.inspector.wire.provider_json import parse_json
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.list_traces import minimaps
 from weaklink.ui.importing.file_places import sample_files
 from weaklink.ui.importing.files import import_file
@@ -65,7 +65,7 @@ def _import_samples(store: Store) -> None:
         for path in paths:
             report = import_file(store, path, None, Redactor())
             if report.refused is not None:
-                sys.stderr.write(f"weaklink: {report.refused}\n")
+                print_notice(report.refused)
 
 
 def _next_steps(summaries: Sequence[TraceSummary], place: str) -> list[Line]:

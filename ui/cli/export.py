@@ -13,6 +13,7 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model import Json
 from weaklink.storage import TraceSummary, open_store
 from weaklink.ui.cli import declaring
+from weaklink.ui.cli.console import print_notice
 from weaklink.ui.cli.files import open_output
 from weaklink.ui.cli.store_options import trace_ids
 from weaklink.ui.reports.trace_files import TRACE_WRITERS, NumberedTrace, TraceWriter, form_of, write_traces
@@ -82,7 +83,7 @@ def _messages(out: TextIO, _: Sequence[TraceSummary], traces: Iterable[NumberedT
         row = messages_row(trace)
         out.write(write_json(row.value) + "\n")
         for sentence in row.dropped:
-            sys.stderr.write(f"weaklink: trace {id_}: {sentence}\n")
+            print_notice(f"trace {id_}: {sentence}")
 
 
 _WRITERS: MappingProxyType[str, TraceWriter] = MappingProxyType(

@@ -20,7 +20,7 @@ from weaklink.ui.cli.suggestions import suggested
 from weaklink.ui.importing.unchanged_files import ImportOptions, unchanged_reports
 from weaklink.ui.importing.worker_process import collect_rarely
 from weaklink.ui.reports.import_report import FileReport, import_lines, report_object
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 
 _MOST_NOTES = 6
 
@@ -166,14 +166,14 @@ def _import_once(
                     import_new(store, files, options, jobs, reports)
             reports.sort(key=lambda report: order.get(report.path, 0))
         except KeyboardInterrupt:
-            sys.stderr.write(f"weaklink: {_interrupted(len(reports), len(files), dry_run=dry_run)}\n")
+            print_notice(_interrupted(len(reports), len(files), dry_run=dry_run))
             raise
         finally:
             put(reports)
     if dry_run:
-        sys.stderr.write("weaklink: dry run: nothing was written\n")
+        print_notice("dry run: nothing was written")
     if not files:
-        sys.stderr.write(f"weaklink: there are no files in {visible_line(', '.join(paths))}\n")
+        print_notice(f"there are no files in {', '.join(paths)}")
     if all(report.refused is not None for report in reports):
         click.get_current_context().exit(_COULD_NOT_RUN)
 

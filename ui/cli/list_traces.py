@@ -136,7 +136,7 @@ def list_traces(
         finally:
             remember_list(store, shown)
         if not shown and not as_json:
-            sys.stderr.write(_nothing(expression))
+            print_notice(_nothing(expression))
         elif len(shown) == limit and (total := store.paging().count(expression)) > limit:
             print_notice(f"{limit:,} of {total:,}, {ORDER_WORDS[order]}; --limit shows more")
 
@@ -193,10 +193,10 @@ def _listed(store: Store, entries: Sequence[Listed]) -> list[ListedTrace]:
 
 def _nothing(expression: str) -> str:
     if expression:
-        return "weaklink: no trace matches this filter\n"
+        return "no trace matches this filter"
     return (
-        "weaklink: the database contains no traces yet; `weaklink run -- COMMAND` or "
-        "`weaklink import` (`--discover` lists what that would read) adds some\n"
+        "the database contains no traces yet; `weaklink run -- COMMAND` or "
+        "`weaklink import` (`--discover` lists what that would read) adds some"
     )
 
 

@@ -1,6 +1,5 @@
 """The recording behind a proxy: a recorder of the database in a process of its own, and what it prints."""
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from threading import Lock
@@ -22,6 +21,7 @@ from weaklink.inspector.sessions.exchange import ExchangeEnd
 from weaklink.storage import StoreSink, open_store
 from weaklink.storage.exchanges import RUN_ID
 from weaklink.storage.liveness import IDLE_AFTER_S
+from weaklink.ui.cli.console import print_notice
 from weaklink.ui.views.status import GLYPHS
 from weaklink.ui.views.styled_text import Line, Run, Style, counted, style_of, visible_line
 
@@ -87,7 +87,7 @@ def start_recording(
                     problem = str(error)
             return replace(_report(place, lines, redactor, recorder, sink), problem=problem, is_last=True)
 
-    return RecorderProcess(record, on_trouble=print_trouble)
+    return RecorderProcess(record, on_trouble=print_notice)
 
 
 def _report(
@@ -104,12 +104,6 @@ def _report(
         refused_events=recorder.refused_events,
         trouble="" if sink.trouble is None else str(sink.trouble),
     )
-
-
-def print_trouble(message: str) -> None:
-    """Print a problem of the recording."""
-    sys.stderr.write(f"weaklink: {visible_line(message)}\n")
-    sys.stderr.flush()
 
 
 class RunSink:
@@ -186,7 +180,7 @@ class RequestLines:
 
     def _print(self, message: str) -> None:
         with self._lock:
-            print_trouble(message)
+            print_notice(message)
 
 
 def request_line(facts: ExchangeFacts, time: str) -> Line:

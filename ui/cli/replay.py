@@ -37,7 +37,7 @@ from weaklink.ui.cli.replaying import (
 from weaklink.ui.cli.run import FAILED, session_lines
 from weaklink.ui.cli.supervisor import Supervisor
 from weaklink.ui.experiments.serving import serving
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 
 REPLAY = "replay"
 """The source of traces that a replay recorded."""
@@ -149,10 +149,10 @@ def replay(
             raise SystemExit(_fork(run, loaded, where, quiet=quiet, color=color))
         ended = run.wait(IgnoringObserver())
     except (WeaklinkError, OSError) as error:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
         raise SystemExit(FAILED) from error
     if ended.problem:
-        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        print_notice(f"cannot run `{command[0]}`: {ended.problem}")
         raise SystemExit(ended.code)
     ending.report(server, ended.code, _kept_divergence(server, loaded, where))
 

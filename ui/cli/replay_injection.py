@@ -21,8 +21,7 @@ from weaklink.inspector.model import Trace
 from weaklink.inspector.model.exchange import RecordedExchange
 from weaklink.inspector.replay.matching import Match
 from weaklink.inspector.trace_file.reading import read_recordings
-from weaklink.ui.cli.console import print_lines
-from weaklink.ui.cli.recording import print_trouble
+from weaklink.ui.cli.console import print_lines, print_notice
 from weaklink.ui.cli.replaying import LoadedRecording, ReplayRun
 from weaklink.ui.json_types.replays import InjectionJson, InjectionRowJson
 from weaklink.ui.views.styled_text import Line, Run, Style, visible_line
@@ -51,7 +50,7 @@ def inject_one(run: ReplayRun, loaded: LoadedRecording, word: str, *, as_json: b
     run.server.on_divergence = OnDivergence.LIVE if run.upstream else OnDivergence.NEAREST
     with TemporaryDirectory(prefix="weaklink-") as folder:
         file = Path(folder) / "run.trace.jsonl"
-        recording = RecorderProcess(_record_into(file, run.server.redactor), on_trouble=print_trouble)
+        recording = RecorderProcess(_record_into(file, run.server.redactor), on_trouble=print_notice)
         run.server.observes = recording
         try:
             ended = run.wait(recording, lambda: recording.pid)

@@ -26,7 +26,7 @@ from weaklink.inspector.inspection import inspect_trace
 from weaklink.inspector.model import Outcome, Role
 from weaklink.storage import Store, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.files import chat_template_option
 from weaklink.ui.cli.format_options import (
     expected_format_name,
@@ -37,7 +37,6 @@ from weaklink.ui.cli.recording import (
     RequestLines,
     RunSink,
     no_default_upstreams_option,
-    print_trouble,
     recording_summary,
     start_recording,
 )
@@ -128,7 +127,7 @@ def run(
         try:
             config = ProxyConfig(clients.upstreams, refuses_defaults=no_default_upstreams, port=0)
             for conflict in clients.conflicts:
-                print_trouble(conflict)
+                print_notice(conflict)
             ended = asyncio.run(_supervised(config, recording, supervisor, command=command, paths=clients.paths))
         finally:
             report = recording.close()
@@ -140,10 +139,10 @@ def run(
             failed = store.traces(f"session:{run_id} status:broken,aborted", limit=_FAILED_LIMIT)
             is_broken = any(summary.abort_reason != "client" for summary in failed)
     except (WeaklinkError, OSError) as error:
-        sys.stderr.write(f"weaklink: {visible_line(str(error))}\n")
+        print_notice(str(error))
         raise SystemExit(FAILED) from error
     if ended.problem:
-        sys.stderr.write(f"weaklink: cannot run `{visible_line(command[0])}`: {ended.problem}\n")
+        print_notice(f"cannot run `{command[0]}`: {ended.problem}")
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
@@ -184,7 +183,7 @@ async def _supervised(
 ) -> CommandEnd:
     """Run the command while the proxy serves it."""
     async with running_proxy(
-        config, recording, on_default=lambda upstream: print_trouble(default_sentence(upstream))
+        config, recording, on_default=lambda upstream: print_notice(default_sentence(upstream))
     ) as address:
         supervisor.launch(command, client_variables(address, paths, os.environ))
         return await asyncio.to_thread(supervisor.wait, lambda: recording.pid)

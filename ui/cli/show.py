@@ -11,13 +11,13 @@ from weaklink.inspector.json_text import write_json
 from weaklink.inspector.model.exchange import expanded
 from weaklink.storage import Store, TraceSummary, open_store
 from weaklink.ui.cli import declaring
-from weaklink.ui.cli.console import print_lines, screen_width
+from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, recover_traces, trace_id
 from weaklink.ui.views.brief import brief
 from weaklink.ui.views.context import context_diff_lines, context_lines
 from weaklink.ui.views.links import read_link
 from weaklink.ui.views.redactions import redaction_lines
-from weaklink.ui.views.styled_text import counted, visible_line
+from weaklink.ui.views.styled_text import counted
 from weaklink.ui.views.trace import trace_lines
 from weaklink.ui.views.trace_json import trace_object
 from weaklink.ui.views.trace_summary import trace_title
@@ -113,9 +113,7 @@ def show(
         linked = link.turns(inspection.chain.steps, count)
         only = linked if ranges is None else _turns_in(ranges, count)
         if ranges is None and link.leads and not only:
-            sys.stderr.write(
-                f"weaklink: the link points to {visible_line(link.leads)}, which this trace does not have\n"
-            )
+            print_notice(f"the link points to {link.leads}, which this trace does not have")
         lines = trace_lines(
             trace,
             inspection,

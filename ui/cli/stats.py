@@ -28,7 +28,13 @@ from weaklink.ui.cli.console import print_lines, print_notice, screen_width
 from weaklink.ui.cli.declaring import COULD_NOT_RUN
 from weaklink.ui.cli.engine_options import jobs_options
 from weaklink.ui.cli.paths import placed_files, records_of
-from weaklink.ui.cli.store_options import LOCK_TIMEOUT_S, fill_text_index, paths_and_filter, recover_traces
+from weaklink.ui.cli.store_options import (
+    LOCK_TIMEOUT_S,
+    NO_TRACES_YET,
+    fill_text_index,
+    paths_and_filter,
+    recover_traces,
+)
 from weaklink.ui.importing.block_jobs import run_blocks
 from weaklink.ui.importing.block_records import placed_block, plan_traces
 from weaklink.ui.importing.engine import EngineOptions, needs_blocks
@@ -170,7 +176,7 @@ def _nothing(expression: str, paths: list[str]) -> str:
         return "no trace could be read, so there is nothing to measure"
     if expression:
         return "no trace matches this filter, so there is nothing to measure; `weaklink list` shows the traces"
-    return "the database contains no traces yet; `weaklink import PATH` or `weaklink run -- COMMAND` adds some"
+    return NO_TRACES_YET
 
 
 def statistics_object(found: Statistics) -> StatisticsJson:
