@@ -95,7 +95,10 @@ def ask(
         ]
         if upstream is None:
             for plan in plans:
-                _preview(plan, color=options["color"])
+                print_lines(
+                    plan_lines(plan, "the server that --upstream names"), color=options["color"], stream=sys.stderr
+                )
+                sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
             print_notice("nothing was sent: name a server with `--upstream URL`.")
             return
         bounds = SpendingBounds(options["max_requests"], options["max_tokens"])
@@ -108,12 +111,6 @@ def _plan(question: ask_again.AskQuestion, change: RequestChange, options: dict[
     request = ask_again.changed_request(question, change, is_advised=options["with_fix"])
     request = _edited(request) if options["edit"] else request
     return ask_again.plan_of(question, request, options["count"], options["parallel"])
-
-
-def _preview(plan: ask_again.AskPlan, *, color: str) -> None:
-    """Show what would be sent."""
-    print_lines(plan_lines(plan, "the server that --upstream names"), color=color, stream=sys.stderr)
-    sys.stdout.write(json.dumps(plan.settings[0].body, indent=2, ensure_ascii=False) + "\n")
 
 
 def _send(store: Store, plan: ask_again.AskPlan, upstream: str, bounds: SpendingBounds, options: dict[str, Any]) -> int:

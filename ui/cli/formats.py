@@ -95,18 +95,14 @@ def _entry(format: Format, width: int) -> Iterator[Line]:
 
 
 def _reads(format: Format) -> list[str]:
-    return ["calls", *_besides_calls(format)]
+    kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
+    others = [word for kind, word in kinds.items() if kind in format.readers]
+    return ["calls", *others, *(["ids"] if format.ids else [])]
 
 
 def _writes(format: Format) -> list[str]:
     """Calls; for a format with a chat template also results and tools."""
     return ["calls", "results", "tools"] if format.name in TEMPLATES else ["calls"]
-
-
-def _besides_calls(format: Format) -> list[str]:
-    """What a format reads besides calls."""
-    kinds = {SpanKind.TOOL_RESULT: "results", SpanKind.REASONING: "reasoning", SpanKind.TOOL_DEFINITIONS: "tools"}
-    return [word for kind, word in kinds.items() if kind in format.readers] + ["ids"] * format.ids
 
 
 def _format_object(format: Format) -> FormatJson:

@@ -17,7 +17,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeAlias
 
-from weaklink.inspector.capture.redacting import Redacts
 from weaklink.inspector.formats.format_table import register_table
 from weaklink.storage import open_store
 from weaklink.ui.cli.configured_formats import register_configured_formats
@@ -44,6 +43,9 @@ _MIN_BYTES_PER_PROCESS = 4 << 20
 _SHARED_BYTES = 1 << 20  # size from which several processes read a file
 _FILE_BYTES = 4_096  # cost of opening and recognising a file, as bytes read
 
+
+_redactor = lru_cache(1)(redactor_of)
+"""A redactor knows the texts without secrets: of a session that grew only the new ones are searched."""
 
 ReadTask: TypeAlias = tuple[PlacedFile, RecordShare]
 """A file, and the share of its records to inspect."""
@@ -95,11 +97,6 @@ def _read(tasks: Iterable[ReadTask], options: ImportOptions, database: str | Non
         kept = no_inspection if store is None or not store.traces(limit=1) else store.stored_inspection
         for file, share in tasks:
             yield read_records(file, options.source, redacts, kept, share, project=options.project, format=format)
-
-
-@lru_cache(1)  # a redactor knows the texts without secrets: of a session that grew only the new ones are searched
-def _redactor(patterns: tuple[str, ...], *, no_redact: bool, no_content: bool) -> Redacts:
-    return redactor_of(patterns, no_redact=no_redact, no_content=no_content)
 
 
 def _readers(files: Sequence[PlacedFile], jobs: int) -> list[range]:

@@ -51,7 +51,8 @@ def _readable(file: PlacedFile, kept: ExitStack) -> PlacedFile:
     if file.is_walked or not (file.path == STDIN or _is_pipe(file.path)):
         return file
     try:
-        return kept.enter_context(_kept(file.path))
+        stream = kept.enter_context(open_binary(file.path))
+        return kept.enter_context(held_file(stream, file.path, "stdin"))
     except UnreadableFileError:
         return file
 
@@ -61,12 +62,6 @@ def _is_pipe(path: str) -> bool:
         return Path(path).is_fifo()
     except ValueError:  # a path that no file can have
         return False
-
-
-@contextmanager
-def _kept(path: str) -> Iterator[PlacedFile]:
-    with open_binary(path) as stream, held_file(stream, path, "stdin") as file:
-        yield file
 
 
 def is_path(word: str) -> bool:

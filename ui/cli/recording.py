@@ -192,7 +192,9 @@ def request_line(facts: ExchangeFacts, time: str) -> Line:
         _status(facts),
     ]
     runs += [Run(f", {fact}") for fact in _times(facts)]
-    if facts.end in _ENDS and not _is_done(facts):
+    # openai's SDK closes first: then the answer is complete, unless it was cut off.
+    is_done = facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
+    if facts.end in _ENDS and not is_done:
         runs += (Run(", "), Run(_ENDS[facts.end], Style.ERROR))
     runs += _faults(facts.faults)
     return tuple(runs)
@@ -244,11 +246,6 @@ def _times(facts: ExchangeFacts) -> Iterator[str]:
 
 def _seconds(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
-
-
-def _is_done(facts: ExchangeFacts) -> bool:
-    """Whether the answer was complete although the client closed first, as openai's SDK does."""
-    return facts.end is ExchangeEnd.CLIENT_LEFT and "C504" not in facts.faults
 
 
 def _faults(faults: Mapping[str, int]) -> Iterator[Run]:

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from weaklink.inspector.chain.metrics import FEWEST, MEASURES, MeasureKind, estimate
 from weaklink.inspector.chain.metrics_groups import Slice
-from weaklink.inspector.chain.steps import Status
 from weaklink.inspector.dataset.diversity import TOLERANCE
 from weaklink.inspector.version import __version__
 from weaklink.storage import Order, Store, TraceSummary
@@ -95,7 +94,8 @@ def days_html(days: Sequence[tuple[str, tuple[int, ...]]]) -> Iterator[str]:
             if count:
                 yield _rect(index * width + 0.5, top, max(width - 1, 0.8), height, style)
     words = " · ".join(
-        f'<span class="{style}">{_word(one)}</span>' for style, one in zip(_STYLES, STATUSES, strict=True)
+        f'<span class="{style}">{escaped(status_run(one).text)}</span>'
+        for style, one in zip(_STYLES, STATUSES, strict=True)
     )
     yield f"</svg>\n<figcaption>{escape(_stretch([day for day, _ in days]))}, at most {most:,} traces per day. {words}"
     yield "</figcaption>\n</figure>\n<details><summary>The numbers</summary>\n"
@@ -182,10 +182,6 @@ def _bar(share: float, style: Style = Style.ERROR) -> str:
 def share_bar(share: float) -> str:
     """A bar for a share of the whole."""
     return _bar(share, Style.INFO)
-
-
-def _word(status: Status) -> str:
-    return escape(status_run(status).text)
 
 
 _STATIC_REPORT_STYLE = f"""{style_sheet()}
@@ -306,14 +302,12 @@ def _worst(worst: Sequence[TraceSummary], broken: int) -> Iterator[str]:
 def _entry(summary: TraceSummary) -> str:
     broken = summary.broken
     status = runs_html([status_run(summary.status, broken.outcome if broken else None)])
-    why = f"<p>broke at {runs_html(map(_short, break_words(broken)))}</p>" if broken else ""
+    words = break_words(broken) if broken else ()
+    shown = runs_html(Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style) for run in words)
+    why = f"<p>broke at {shown}</p>" if broken else ""
     model = f' <span class="dim">{escape(visible_line(summary.model))}</span>' if summary.model else ""
     name = escape(visible_line(trace_title(summary)[:_MAX_NAME_CHARS]))
     return f'<li>{status} <a href="{trace_file_name(summary.id)}">{summary.id} {name}</a>{model}{why}</li>\n'
-
-
-def _short(run: Run) -> Run:
-    return Run(visible_line(run.text[:_MAX_NAME_CHARS]), run.style)
 
 
 def share_rows(report: Report) -> Iterator[tuple[str, str, float, float | None, float | None]]:
