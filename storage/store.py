@@ -324,7 +324,8 @@ class Store:
     def traces(self, filter: str = "", *, limit: int = 100, after: ListCursor | None = None) -> list[TraceSummary]:  # noqa: A002  # it is what users call it
         """The newest traces that match a filter, or the next ones after `after`, the cursor of the last one.
 
-        Raises FilterError for a filter that cannot be parsed. Words are looked up in the text index;
+        Those that `weaklink ask`, `doctor`, `replay` and `probe` recorded are left out, unless the filter names traces
+        or has `forks:`. Raises FilterError for a filter that cannot be parsed. Words are looked up in the text index;
         `search.index_pending` updates it.
         """
         terms = parse_filter(filter)

@@ -525,7 +525,9 @@ def _open_pair(text: str) -> int | None:
     colon, least = len(text), max(len(text) - _OPEN_PAIR_CHARS, 0)
     for _ in range(2):
         colon = text.rfind(":", least, colon)
-        if colon > 0 and _OPEN_PAIR.match(text, colon + 1):
+        if colon <= 0:
+            return None
+        if _OPEN_PAIR.match(text, colon + 1):
             return colon + 1
     return None
 

@@ -259,9 +259,11 @@ class _Named:
                 at = row.start("cells") + sum(map(len, values[:column])) + column * len(separator)
                 at += len(value) - len(value.lstrip(" \"'`*"))
                 text = PATTERNS.other_cell.sub("", self.text[at : at + len(value.strip(" \"'`*"))])
-                is_both = re.search("[0-9]", text) and re.search("[A-Za-z]", text)  # a file's name too, in this column
-                is_both = is_both or secret_values.changes_case(text)
-                if is_both and secret_values.can_be_quoted_secret(text, self.confidence):
+                # a file's name too, in this column
+                is_mixed = secret_values.changes_case(text) or all(
+                    re.search(one, text) for one in ("[0-9]", "[A-Za-z]")
+                )
+                if is_mixed and secret_values.can_be_quoted_secret(text, self.confidence):
                     yield Secret(at, at + len(text), rule="name of a column")
             elif not PATTERNS.ruler.fullmatch(row["cells"]):
                 return
@@ -373,7 +375,7 @@ class _Named:
             is_list = self.place.found["many"] and not gap.strip(
                 " \"'`\\"
             )  # `secrets "db-creds-v2" not found` are named
-            is_near = is_quoted and len(word) >= 6 and len(gap) <= _NEAR_CHARS and not is_list
+            is_near = is_quoted and len(word) >= 6 and len(gap.replace("\\", "")) <= _NEAR_CHARS and not is_list
             return is_made or self._is_clear(word, gap) or is_near
         if self._is_pass:
             return (is_made and (len(gap) <= _NEAR_CHARS or is_group)) or self._is_clear(word, gap)
@@ -489,6 +491,8 @@ def _confidence_after(place: FoundIntroduction, end: int) -> SecretConfidence | 
     name = PATTERNS.name_after.match(place.lowered, end, end + _MAX_AFTER_CHARS)
     if name is None:
         return None
+    if name["label"] is not None:  # it may be the label of a choice
+        return SecretConfidence.LIKELY
     at, text = name.start("sign"), place.text
     return names.name_confidence(text, name, names.name_start(text, at, -1), begins=begins_word(text, at))
 

@@ -71,7 +71,7 @@ def _spellings() -> BytesAhoCorasick:
 
 @cache
 def _escapes() -> BytesAhoCorasick:
-    return BytesAhoCorasick(map(str.encode, _ESCAPES), implementation=Implementation.ContiguousNFA)
+    return BytesAhoCorasick(map(str.encode, _ESCAPES), implementation=Implementation.DFA)
 
 
 def _has_escapes(lowered: str) -> bool:

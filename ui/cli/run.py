@@ -63,6 +63,8 @@ _SERVER = re.compile(
     r"https?://[A-Za-z0-9.-]{1,100}(?::\d{1,5}(?:/[\w./-]{0,100})?|/(?:[\w.-]{1,50}/){0,3}v1)(?![\w-])"
 )
 _SESSION_COLUMNS = ("status", "id", "title", "break")
+_SIGNALLED = 128
+"""An exit code above it is that of a signal, plus this number."""
 
 
 @declaring.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -146,7 +148,7 @@ def run(
     elif not quiet:
         summary = [*recording_summary(report), *sessions]
         print_lines(
-            summary if report.requests else _no_requests(report, command, clients, where),
+            summary if report.requests else _no_requests(report, ended.code, command, clients, where),
             color=color,
             stream=sys.stderr,
         )
@@ -159,7 +161,7 @@ def mark_interrupted(store: Store, run_id: str, code: int) -> None:
     A call whose result is missing then is nobody's fault. `code` is the command's exit code. A crash, such as SIGSEGV,
     is no interruption, and neither is SIGKILL.
     """
-    name = _INTERRUPTIONS.get(code - 128)
+    name = _INTERRUPTIONS.get(code - _SIGNALLED)
     if name is None:
         return
     outcome = Outcome(completed=False, exit_status=f"interrupted by {name}")
@@ -210,7 +212,9 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
         shown += store.traces(f"{expression} not status:broken", limit=_MOST_LINES - len(shown))
     yield (Run(f"{counted(total, 'trace')}, {broken} broken", Style.STRONG),)
     rows = [ListedTrace(summary, time.time(), None) for summary in shown]
-    _, *lines = trace_table(rows, width=screen_width(), keys=_SESSION_COLUMNS)
+    has_models = len({summary.model for summary in shown}) > 1  # which asked the same words, perhaps
+    keys = (*_SESSION_COLUMNS[:-1], "model", _SESSION_COLUMNS[-1]) if has_models else _SESSION_COLUMNS
+    _, *lines = trace_table(rows, width=screen_width(), keys=keys)
     yield from lines
     for summary in shown:
         if summary.status is Status.ABORTED:  # a server's reason is often longer than the column
@@ -220,27 +224,29 @@ def session_lines(store: Store, run_id: str, where: str | None) -> Iterator[Line
 
 
 def _no_requests(
-    report: RecorderReport, command: Sequence[str], clients: ClientRoutes, where: str | None
+    report: RecorderReport, code: int, command: Sequence[str], clients: ClientRoutes, where: str | None
 ) -> Iterator[Line]:
-    """Why nothing was recorded, and what to do about it."""
+    """Why nothing was recorded, and what to do about it; `code` is the command's exit code."""
     yield (Run("weaklink: no request to a model came through the proxy."),)
     if report.unanswered:
         yield (Run(f"  {counted(report.unanswered, 'request')} of another kind got no answer: {report.last_failure}."),)
     elif report.others:
         yield (Run(f"  {counted(report.others, 'request')} of another kind passed through."),)
+    elif code > _SIGNALLED:
+        yield (Run(f"  Signal {code - _SIGNALLED} ended the command, perhaps before it made one."),)
     else:
-        yield from _ways_out(command, clients, where)
+        yield from _ways_out(command, clients, where, code=code)
 
 
-def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None) -> Iterator[Line]:
+def _ways_out(command: Sequence[str], clients: ClientRoutes, where: str | None, *, code: int) -> Iterator[Line]:
     """Both ways to record a command that does not read the variables, with the addresses that its files name."""
     found = addresses_in(command)
     for file, address in found:
         yield (Run(f"  {visible_line(file)} names {visible_line(address)}, which no variable changes. Either:"),)
     if not found:
-        yield (
-            Run("  The command made none, or its code or settings name an address, which no variable changes. Then:"),
-        )
+        made_none = f"ended with exit code {code} before it made one" if code else "made none"
+        otherwise = "or its code or settings name an address, which no variable changes. Then:"
+        yield (Run(f"  The command {made_none}, {otherwise}"),)
     upstream = clients.upstreams[0].url if clients.upstreams else ""
     address = found[0][1] if found else upstream
     parts = urlsplit(address)

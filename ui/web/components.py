@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 import streamlit as st
-from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
@@ -246,26 +245,41 @@ def lines(data: dict[str, Json], *, key: str) -> None:
     _component("lines", ("../follow.js", "main.js"))(key=key, data=data)
 
 
-def palette(
-    pages: Sequence[tuple[str, str]], keys: Sequence[tuple[str, str]], *, database: str
-) -> dict[str, str] | None:
-    """Draw the name of the database and the button of the command palette, without the button if there are no `pages`.
+def header(
+    pages: Sequence[tuple[str, str, str]],
+    keys: Sequence[tuple[str, str]],
+    *,
+    page: str,
+    filter_text: str,
+    database: str,
+    searches: bool,
+) -> None:
+    """Draw the menu of pages, the name of the database and, if it `searches`, the button of the command palette.
 
-    `pages` are paths with titles, `keys` the shortcuts that the palette lists with their meanings.
-    Returns what was chosen (`{"page": path}`, `{"trace": id}`, `{"words": text}` or `{"filter": text}`), or None.
+    `pages` are paths with titles and the titles of their sections, the home page first; `page` is the path of the
+    current one. A page that is opened in another tab has the filter too. `keys` are the shortcuts that the palette
+    lists with their meanings.
     """
     data: dict[str, Json] = {
         "pages": [list(one) for one in pages],
+        "page": page,
+        "filter": filter_text,
         "keys": [list(one) for one in keys],
         "database": visible_line(database),
+        "searches": searches,
     }
-    drawn = _component("palette", ("main.js",))(key="weaklink_palette", data=data, on_chosen_change=_nothing)
-    return dict(drawn.chosen) if drawn.chosen else None
+    _component("header", ("main.js",))(key="weaklink_palette", data=data)
 
 
 def picture(data: dict[str, Json], *, key: str) -> None:
     """Draw a picture (`Picture.data`); a view of a trace follows the selection in its stream."""
     _component("picture", ("../follow.js", "main.js"))(key=key, data=data)
+
+
+def watch_element(id_: str, state: str, *, key: str, every_s: float) -> None:
+    """Draw nothing; the fragment around this runs again when the state of the watch is another (`watching.watch`)."""
+    data: dict[str, Json] = {"id": id_, "state": state, "every_ms": round(every_s * 1_000)}
+    _component("watch", ("main.js",))(key=key, data=data, on_news_change=_nothing)
 
 
 def _cell(cell: ListingCell) -> dict[str, Json]:
@@ -283,7 +297,7 @@ def _cell(cell: ListingCell) -> dict[str, Json]:
 @cache
 def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     folder = _FOLDER / name
-    return component(
+    return st.components.v2.component(
         f"weaklink_{name}",
         html=(folder / "frame.html").read_text(encoding="utf-8"),
         css=colour_rules() + (folder / "style.css").read_text(encoding="utf-8"),
