@@ -97,7 +97,7 @@ judging_options = declaring.all_of(
 )
 @click.option("--strict", is_flag=True, default=None, help="Also fail for files of unknown sources found in a folder.")
 @click.option("--format", metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @jobs_options
 @declaring.color_option
 @click.pass_context

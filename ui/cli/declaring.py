@@ -130,6 +130,10 @@ color_option = click.option(
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON with a stable schema.")
 
+source_option = click.option(
+    "--source", metavar="NAME", help="Treat every file as this source instead of detecting it."
+)
+
 database_option = click.option(
     "--db",
     "where",

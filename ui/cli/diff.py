@@ -58,7 +58,7 @@ def read_turns(ctx: click.Context, param: click.Parameter, value: str | None) ->
     type=click.Choice([layer.value for layer in Layer]),
     help="Compare calls and results as this layer recorded them; steps without it are left out.",
 )
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @declaring.json_option
 @declaring.database_option
 @declaring.color_option

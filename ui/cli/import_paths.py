@@ -32,7 +32,7 @@ _COULD_NOT_RUN = 2
 @click.option("--discover", is_flag=True, help="Only list the logs of agents on this machine.")
 @click.option("--since", metavar="TIME", help="Without PATH: only logs written since then, such as 7d or 12h.")
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @chat_template_option
 @click.option("--watch", is_flag=True, help="Keep importing files that appear or grow, until Ctrl-C.")
 @click.option("--dry-run", is_flag=True, help="Read and report only; write nothing and open no database.")

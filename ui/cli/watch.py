@@ -384,7 +384,7 @@ def watched_paths(paths: Sequence[str]) -> Callable[[], Iterable[str]]:
 
 @declaring.command("watch")
 @click.argument("paths", metavar="[PATH | AGENT]...", nargs=-1)
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @click.option("--project", metavar="NAME", help="Only sessions of this project, the name of the agent's folder.")
 @redaction_options
 @declaring.database_option

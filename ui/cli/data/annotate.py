@@ -47,7 +47,7 @@ _NumberedTrace: TypeAlias = tuple[int | None, Trace, Inspection]
 @click.option(
     "--filter", "-f", "expression", default="", metavar="EXPR", help="Only traces of the database that match."
 )
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @map_option
 @jobs_options

@@ -192,7 +192,7 @@ def _text_rewritten(text: str, trace: Trace, repair: Repair) -> RewrittenRecord:
 @click.option("--select", multiple=True, metavar="RULES", help="Only these rules: codes, names or prefixes, J1,F301.")
 @click.option("--ignore", multiple=True, metavar="RULES", help="All but these rules.")
 @click.option("--format", default=AUTO, metavar="NAME", help="Read every text in this format; see `weaklink formats`.")
-@click.option("--source", metavar="NAME", help="Treat every file as this source instead of detecting it.")
+@declaring.source_option
 @declaring.json_option
 @declaring.color_option
 @click.pass_context
