@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, assert_never
 
 import streamlit as st
+from streamlit.components.v2 import component
 
 from weaklink.inspector.model import Json
 from weaklink.ui.views.dissect.side import SideLine
@@ -297,7 +298,7 @@ def _cell(cell: ListingCell) -> dict[str, Json]:
 @cache
 def _component(name: str, scripts: Sequence[str]) -> Callable[..., Any]:
     folder = _FOLDER / name
-    return st.components.v2.component(
+    return component(
         f"weaklink_{name}",
         html=(folder / "frame.html").read_text(encoding="utf-8"),
         css=colour_rules() + (folder / "style.css").read_text(encoding="utf-8"),
